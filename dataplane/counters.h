@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of what the data plane did, by verdict. One writer (the worker), any reader.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "dataplane/verdict.h"
+
+namespace weft::dataplane {
+
+struct DirectionCounts {
+  std::array<std::uint64_t, kVerdictCount> packets{};  // by verdict; a superframe counts as the wire packets it stands for
+  std::uint64_t octets = 0;                            // inner IP octets forwarded
+};
+
+struct CounterValues {
+  DirectionCounts to_wire;
+  DirectionCounts to_pods;
+  std::uint64_t icmp_errors_sent = 0;
+};
+
+class Counters {
+ public:
+  struct Direction {
+    std::array<std::atomic<std::uint64_t>, kVerdictCount> packets{};
+    std::atomic<std::uint64_t> octets{0};
+  };
+  Direction to_wire;
+  Direction to_pods;
+  std::atomic<std::uint64_t> icmp_errors_sent{0};
+
+  CounterValues Read() const;  // any thread
+};
+
+// The only writer adds without a locked instruction.
+inline void Add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+}  // namespace weft::dataplane

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forwarding core: packets and the remote table in, verdicts and rewritten packets out. Knows no socket, clock or log,
+// allocates nothing, takes no lock.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dataplane/counters.h"
+#include "dataplane/packet.h"
+#include "dataplane/packet_port.h"
+#include "dataplane/peer_table.h"
+#include "dataplane/remote_table.h"
+#include "vxlan/mtu.h"
+
+namespace weft::dataplane {
+
+// How the sender of a received packet is checked (--peer-check).
+enum class PeerCheck : std::uint8_t {
+  kStrict,  // the outer source is the public IP of the lease that owns the inner source
+  kLease,   // the outer source is a lease's public IP, or inner source MAC and address both belong to one lease
+  kOff,
+};
+
+struct ForwarderConfig {
+  LocalVtep local;
+  std::vector<IpPrefix> own_subnets;  // our PodCIDRs: only they are accepted from the wire, never sent to it
+  std::vector<IpAddress> own_addresses;  // source of our ICMP errors, one a family (flannel's `.0`)
+  OuterMtu link_mtu = *OuterMtu::Of(1500);  // of the underlay; path MTUs only lower it
+  InnerMtu device_mtu = *InnerMtu::Of(1450);  // of the pod-side device
+  PeerCheck peer_check = PeerCheck::kLease;
+  PortKind wire = PortKind::kWireDatagram;
+};
+
+// One thread (the worker's). The table and counters outlive it.
+class Forwarder {
+ public:
+  Forwarder(const ForwarderConfig& config, const RemoteTable& remotes, PeerTable& peers, Counters& counters);
+  ~Forwarder();
+
+  // Takes a newer table if there is one. Once a batch.
+  void Refresh();
+
+  // Pod to wire. Each packet of `batch` (bare inner IP, possibly a superframe) is stamped in place (50 or 70 octets for
+  // kWirePacket, the 22 octets of VXLAN and inner Ethernet for kWireDatagram) or gets a drop verdict. ICMP errors for the pod
+  // are appended to `replies`, over the octets of the packet they answer.
+  void Encapsulate(Batch& batch, Batch& replies);
+
+  // Wire to pod. Each packet of `batch` is one outer packet or datagram (aggregates were split by offload) and becomes a bare
+  // inner IP packet or gets a drop verdict.
+  void Decapsulate(Batch& batch);
+
+  // A smaller path MTU towards `destination` was learnt; forgotten after ten minutes (RFC 1191 section 6.3).
+  void LearnPathMtu(const PathMtuNotice& notice, Timestamp now);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::dataplane

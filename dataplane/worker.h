@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread that moves packets between a pod port and a wire port through the forwarder, run to completion.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
+#include "dataplane/forwarder.h"
+
+namespace weft::dataplane {
+
+// Ports, forwarder and counters outlive the worker. All of it belongs to the worker's thread while Run runs.
+class Worker {
+ public:
+  Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters);
+  ~Worker();
+
+  // One round in each direction, without waiting: what tests and Run call. Returns the packets received.
+  std::size_t Step(Timestamp now);
+
+  // Until `stop` is requested: steps, spins a bounded time when idle, then sleeps until a port's wait handle fires.
+  absl::Status Run(std::stop_token stop);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::dataplane
