@@ -1,0 +1,109 @@
+# The functions with which every folder describes itself, so that a CMakeLists.txt says only what is
+# particular to it.
+
+include(GoogleTest)
+
+add_library(weft_options INTERFACE)
+target_compile_options(weft_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
+  -Wcast-align -Wunused -Wformat=2 -Wimplicit-fallthrough -Wextra-semi
+  # clang builds the fuzz targets only; g++ decides what is clean.
+  $<$<CXX_COMPILER_ID:GNU>:-Werror -Wduplicated-cond -Wlogical-op>
+  # Guesses about run-time flow, often wrong inside g++ 12's own headers once inlined: shown, not fatal.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=maybe-uninitialized -Wno-error=restrict -Wno-error=array-bounds
+    -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object>)
+
+# weft_library(<name> [SOURCES ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
+#              [LINUX_HEADERS ...] [WINDOWS_HEADERS ...] [PUBLIC lib...] [PRIVATE lib...])
+# Static library weft_<name>, alias weft::<name>; without sources an INTERFACE library.
+# PUBLIC is what its headers show, PRIVATE the rest: the link line is an architecture statement.
+function(weft_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg ""
+    "" "SOURCES;HEADERS;LINUX_SOURCES;WINDOWS_SOURCES;LINUX_HEADERS;WINDOWS_HEADERS;PUBLIC;PRIVATE")
+  weft_reject_unparsed("weft_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(WIN32)
+    set(sources ${arg_SOURCES} ${arg_WINDOWS_SOURCES})
+    set(headers ${arg_HEADERS} ${arg_WINDOWS_HEADERS})
+  else()
+    set(sources ${arg_SOURCES} ${arg_LINUX_SOURCES})
+    set(headers ${arg_HEADERS} ${arg_LINUX_HEADERS})
+  endif()
+
+  set(target weft_${name})
+  if(sources)
+    add_library(${target} STATIC)
+    target_sources(${target} PRIVATE ${sources})
+    target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} weft_options)
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${arg_PUBLIC} ${arg_PRIVATE})
+    set(scope INTERFACE)
+  endif()
+  add_library(weft::${name} ALIAS ${target})
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR})
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+endfunction()
+
+# weft_program(<target> SOURCES ... [LIBS ...])
+function(weft_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  weft_reject_unparsed("weft_program(${target})" "${arg_UNPARSED_ARGUMENTS}")
+  add_executable(${target} ${arg_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE ${arg_LIBS} weft_options)
+endfunction()
+
+# weft_test(<name> SOURCES ... [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY])
+# A GoogleTest executable, each case a ctest. WEFT_SOURCE_DIR is the repository, for data files (under
+# Wine too: its current drive is Z:, the host's root).
+function(weft_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY" "LABEL" "SOURCES;LIBS")
+  weft_reject_unparsed("weft_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT WEFT_TESTS OR (WIN32 AND arg_LINUX_ONLY))
+    return()
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  weft_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+endfunction()
+
+# weft_fuzz(<name> SOURCES ... [LIBS ...] CORPUS <dir>)
+# The sources define LLVMFuzzerTestOneInput. With WEFT_FUZZ: the libFuzzer binary <name>. Otherwise
+# <name>_replay, a ctest that feeds it every file of the corpus.
+function(weft_fuzz name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS" "SOURCES;LIBS")
+  weft_reject_unparsed("weft_fuzz(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  cmake_path(ABSOLUTE_PATH arg_CORPUS NORMALIZE)
+  if(WEFT_FUZZ)
+    weft_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    # tests/run.sh reads this list: binary, corpus.
+    file(APPEND ${PROJECT_BINARY_DIR}/fuzz-targets.txt "${name} ${arg_CORPUS}\n")
+  elseif(WEFT_TESTS)
+    weft_program(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc
+      LIBS ${arg_LIBS})
+    add_test(NAME ${name}_replay COMMAND ${name}_replay ${arg_CORPUS})
+    set_tests_properties(${name}_replay PROPERTIES LABELS fuzz-replay TIMEOUT 120)
+  endif()
+endfunction()
+
+# weft_bench(<name> SOURCES ... [LIBS ...]): a Google Benchmark executable; add your own main or none.
+function(weft_bench name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  weft_reject_unparsed("weft_bench(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(WEFT_BENCHES)
+    weft_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} benchmark::benchmark benchmark::benchmark_main)
+  endif()
+endfunction()
+
+function(weft_reject_unparsed call rest)
+  if(rest)
+    message(FATAL_ERROR "${call}: does not know '${rest}'")
+  endif()
+endfunction()
