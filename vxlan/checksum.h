@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Internet checksum: RFC 1071 sums, RFC 1624 updates, pseudo-headers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "vxlan/bytes.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/ip_protocol.h"
+
+namespace weft {
+
+// A one's complement sum of big-endian 16-bit words, not yet folded to 16 bits. Sums of adjacent
+// pieces are added; a piece that starts at an odd offset goes through Append.
+class PartialSum {
+ public:
+  constexpr PartialSum() = default;
+  constexpr explicit PartialSum(std::uint64_t unfolded) : value_(unfolded) {}
+
+  // 2^31 additions cannot overflow.
+  constexpr PartialSum& Add(std::uint32_t words) {
+    value_ += words;
+    return *this;
+  }
+  // `next` was summed as if it began at an even offset; `offset` is where it really begins.
+  constexpr PartialSum& Append(PartialSum next, std::size_t offset) {
+    const std::uint16_t folded = next.Fold();
+    return Add((offset & 1) == 0 ? folded : __builtin_bswap16(folded));
+  }
+  friend constexpr PartialSum operator+(PartialSum a, PartialSum b) {
+    return PartialSum(std::uint64_t{a.Fold()} + b.Fold());
+  }
+
+  // 0 only for the sum of nothing but zeros.
+  constexpr std::uint16_t Fold() const {
+    std::uint64_t v = (value_ & 0xffff'ffff) + (value_ >> 32);
+    v = (v & 0xffff) + (v >> 16 & 0xffff) + (v >> 32);
+    v = (v & 0xffff) + (v >> 16);
+    return static_cast<std::uint16_t>(v + (v >> 16));
+  }
+  // What goes into a checksum field.
+  constexpr std::uint16_t Checksum() const { return static_cast<std::uint16_t>(~Fold()); }
+  // Whether octets that include their checksum field add up.
+  constexpr bool IsRight() const { return Fold() == 0xffff; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+// Any length; an odd last octet counts as the high half of a word. Picks the CPU's widest loads.
+[[nodiscard]] PartialSum Sum(Bytes octets);
+// Copies `source` to the start of `destination` (at least as long, not overlapping) and sums it.
+PartialSum CopyAndSum(MutableBytes destination, Bytes source);
+
+// The 20 octets at `header`: an IPv4 header without options.
+[[nodiscard]] constexpr PartialSum SumIpv4Header(const std::byte* header) {
+  const std::uint64_t a = LoadBe64(header);
+  const std::uint64_t b = LoadBe64(header + 8);
+  return PartialSum((a >> 32) + (a & 0xffff'ffff) + (b >> 32) + (b & 0xffff'ffff) +
+                    LoadBe32(header + 16));
+}
+
+// Pseudo-headers of RFC 9293 section 3.1, RFC 768 and RFC 8200 section 8.1. `length` is the
+// transport header and payload in octets; addresses are in host order, or 16 network-order octets.
+[[nodiscard]] constexpr PartialSum PseudoHeaderV4(std::uint32_t source, std::uint32_t destination,
+                                                  IpProtocol protocol, std::uint32_t length) {
+  return PartialSum(std::uint64_t{source} + destination + static_cast<std::uint8_t>(protocol) +
+                    length);
+}
+[[nodiscard]] PartialSum PseudoHeaderV6(std::span<const std::byte, 16> source,
+                                        std::span<const std::byte, 16> destination,
+                                        IpProtocol protocol, std::uint32_t length);
+// Both addresses are of one family.
+[[nodiscard]] PartialSum PseudoHeader(const IpAddress& source, const IpAddress& destination,
+                                      IpProtocol protocol, std::uint32_t length);
+
+// RFC 1624 equation 3: the checksum after a 16-bit (32-bit) field changed from `before` to `after`.
+// For a 32-bit field at an even offset.
+[[nodiscard]] constexpr std::uint16_t UpdateChecksum16(std::uint16_t checksum, std::uint16_t before,
+                                                       std::uint16_t after) {
+  return PartialSum()
+      .Add(static_cast<std::uint16_t>(~checksum))
+      .Add(static_cast<std::uint16_t>(~before))
+      .Add(after)
+      .Checksum();
+}
+[[nodiscard]] constexpr std::uint16_t UpdateChecksum32(std::uint16_t checksum, std::uint32_t before,
+                                                       std::uint32_t after) {
+  return PartialSum()
+      .Add(static_cast<std::uint16_t>(~checksum))
+      .Add(~before)
+      .Add(after)
+      .Checksum();
+}
+
+}  // namespace weft

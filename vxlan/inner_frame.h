@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one look the forwarder takes at an inner packet. The usual cases are inline; extension headers
+// are not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "vxlan/bytes.h"
+#include "vxlan/ecn.h"
+#include "vxlan/ethernet.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/ip_protocol.h"
+#include "vxlan/ipv4.h"
+#include "vxlan/ipv6.h"
+#include "vxlan/mac_address.h"
+#include "vxlan/malformed.h"
+
+namespace weft {
+
+// A checked IP packet in somebody else's buffer; valid as long as that buffer is unchanged.
+struct InnerPacket {
+  const std::byte* data = nullptr;  // the IP header
+  std::uint32_t total_length = 0;   // octets of the whole IP packet; the buffer may hold more
+  std::uint32_t header_length = 0;  // octets before the transport header: options, extensions too
+  IpFamily family = IpFamily::kV4;
+  IpProtocol protocol{};  // of the transport header
+  FragmentKind fragment = FragmentKind::kWhole;
+  bool dont_fragment = false;  // IPv4's DF; always true for IPv6
+  Ecn ecn = Ecn::kNotEct;
+  std::uint8_t ttl = 0;  // or hop limit
+
+  bool is_v4() const { return family == IpFamily::kV4; }
+  Bytes octets() const { return {data, total_length}; }
+  Bytes transport() const { return {data + header_length, total_length - header_length}; }
+  EtherType ether_type() const { return is_v4() ? EtherType::kIpv4 : EtherType::kIpv6; }
+
+  // Host order; the packet is IPv4.
+  std::uint32_t source_v4() const { return LoadBe32(data + 12); }
+  std::uint32_t destination_v4() const { return LoadBe32(data + 16); }
+  // 4 or 16 octets in network order.
+  const std::byte* source_octets() const { return data + (is_v4() ? 12 : 8); }
+  const std::byte* destination_octets() const { return data + (is_v4() ? 16 : 24); }
+  // Builds the wide value: not for every packet.
+  IpAddress source() const { return IpAddress::FromOctets(family, source_octets()); }
+  IpAddress destination() const { return IpAddress::FromOctets(family, destination_octets()); }
+};
+
+namespace detail {
+// `in` starts with version 6 in its high nibble and holds at least the fixed header.
+Parsed<InnerPacket> ParseInnerIpv6(Bytes in);
+}  // namespace detail
+
+// `in` starts at the IP header and may have padding behind the packet. Refuses what Ipv4Header::Parse
+// and Ipv6Header::Parse refuse, and extension headers that run out of the packet. Header checksums
+// are not verified: the receiver does that, and Ipv4ChecksumIsRight is there for who must.
+inline Parsed<InnerPacket> ParseInnerIp(Bytes in) {
+  if (in.size() < Ipv4Header::kSize) return Malformed::kTruncated;
+  const std::byte* const ip = in.data();
+  const std::uint64_t first = LoadBe64(ip);  // version, IHL, TOS, total length, id, fragment
+  if (first >> 60 != 4) {
+    if (first >> 60 != 6) return Malformed::kBadVersion;
+    return detail::ParseInnerIpv6(in);
+  }
+  const auto header_length = static_cast<std::uint32_t>(first >> 56 & 0xf) * 4;
+  const auto total_length = static_cast<std::uint32_t>(first >> 32 & 0xffff);
+  if (header_length < Ipv4Header::kSize) return Malformed::kBadHeaderLength;
+  if (total_length < header_length) return Malformed::kBadTotalLength;
+  if (total_length > in.size()) return Malformed::kTruncated;
+  InnerPacket packet;
+  packet.data = ip;
+  packet.total_length = total_length;
+  packet.header_length = header_length;
+  packet.family = IpFamily::kV4;
+  packet.protocol = static_cast<IpProtocol>(Load8(ip + 9));
+  packet.fragment = (first & 0x1fff) != 0   ? FragmentKind::kLater
+                    : (first & 0x2000) != 0 ? FragmentKind::kFirst
+                                            : FragmentKind::kWhole;
+  packet.dont_fragment = (first & 0x4000) != 0;
+  packet.ecn = EcnOf(static_cast<std::uint8_t>(first >> 48));
+  packet.ttl = Load8(ip + 8);
+  return packet;
+}
+
+// What follows the VXLAN header: an Ethernet header whose payload is IP.
+struct InnerFrame {
+  static constexpr std::size_t kIpOffset = EthernetHeader::kSize;  // octets
+
+  MacAddress destination;
+  MacAddress source;
+  IpFamily family = IpFamily::kV4;
+};
+
+// Refuses frames without room for the header, with a VLAN tag (RFC 7348 section 6.1), or whose
+// EtherType is not IP. The IP packet itself is ParseInnerIp's.
+inline Parsed<InnerFrame> ParseInnerEthernet(Bytes in) {
+  if (in.size() < EthernetHeader::kSize) return Malformed::kTruncated;
+  const auto type = static_cast<EtherType>(LoadBe16(in.data() + 12));
+  if (type != EtherType::kIpv4 && type != EtherType::kIpv6) {
+    return IsVlanTag(type) ? Malformed::kVlanTagged : Malformed::kNotIp;
+  }
+  return InnerFrame{MacAddress::FromOctets(in.data()), MacAddress::FromOctets(in.data() + 6),
+                    type == EtherType::kIpv4 ? IpFamily::kV4 : IpFamily::kV6};
+}
+
+// Both of the above: also refuses an EtherType that contradicts the IP version. `in` starts at the
+// Ethernet header.
+inline Parsed<InnerPacket> ParseInnerFrame(Bytes in) {
+  const Parsed<InnerFrame> frame = ParseInnerEthernet(in);
+  if (!frame) return frame.error();
+  Parsed<InnerPacket> packet = ParseInnerIp(in.subspan(InnerFrame::kIpOffset));
+  if (packet && packet->family != frame->family) return Malformed::kEtherTypeMismatch;
+  return packet;
+}
+
+// Rewrites the ECN field of the valid packet at `ip`, its IPv4 checksum included.
+void SetEcn(std::byte* ip, IpFamily family, Ecn ecn);
+// TTL or hop limit less one; it must not be 0.
+void DecrementTtl(std::byte* ip, IpFamily family);
+
+}  // namespace weft

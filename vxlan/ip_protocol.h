@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// IANA protocol numbers as they stand in the IPv4 protocol and IPv6 next-header fields.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+// Every octet is a value; those without a name are kept as they came.
+enum class IpProtocol : std::uint8_t {
+  kHopByHop = 0,
+  kIcmp = 1,
+  kTcp = 6,
+  kUdp = 17,
+  kRouting = 43,
+  kFragment = 44,
+  kEsp = 50,
+  kAuthentication = 51,
+  kIcmpV6 = 58,
+  kNoNextHeader = 59,
+  kDestinationOptions = 60,
+  kSctp = 132,
+  kMobility = 135,
+  kHip = 139,
+  kShim6 = 140,
+};
+
+// Whether the first four octets of the transport header are source and destination port.
+constexpr bool HasPorts(IpProtocol protocol) {
+  return protocol == IpProtocol::kTcp || protocol == IpProtocol::kUdp ||
+         protocol == IpProtocol::kSctp;
+}
+
+// As Wireshark abbreviates it; empty for numbers without a name here.
+[[nodiscard]] std::string_view Name(IpProtocol protocol);
+
+// What an IP header says about fragmentation.
+enum class FragmentKind : std::uint8_t {
+  kWhole,  // not a fragment (an IPv6 atomic fragment, RFC 6946, counts as whole)
+  kFirst,  // offset 0, more to come: the transport header is here
+  kLater,  // offset > 0: no transport header
+};
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A 48-bit Ethernet address.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "vxlan/bytes.h"
+
+namespace weft {
+
+class MacAddress {
+ public:
+  static constexpr std::size_t kSize = 6;  // octets
+
+  constexpr MacAddress() = default;
+  // Reads kSize octets.
+  static constexpr MacAddress FromOctets(const std::byte* octets) {
+    MacAddress mac;
+    for (std::size_t i = 0; i < kSize; ++i) mac.octets_[i] = octets[i];
+    return mac;
+  }
+
+  // What Go's ParseMAC takes for six octets: colons, hyphens or Cisco dots (0015.5d8c.2f93), any case.
+  static std::optional<MacAddress> Parse(std::string_view text);
+  // Lower case, colons: the only form flannel peers read.
+  std::string ToString() const;
+
+  constexpr Bytes octets() const { return octets_; }
+  constexpr bool IsZero() const { return *this == MacAddress(); }
+  // The I/G bit: multicast or broadcast.
+  constexpr bool IsGroup() const { return (octets_[0] & std::byte{1}) != std::byte{0}; }
+  // The U/L bit: given by an administrator or a program, not by IEEE.
+  constexpr bool IsLocal() const { return (octets_[0] & std::byte{2}) != std::byte{0}; }
+
+  friend constexpr bool operator==(const MacAddress&, const MacAddress&) = default;
+  friend constexpr auto operator<=>(const MacAddress&, const MacAddress&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const MacAddress& m) {
+    return H::combine(std::move(h), m.octets_);
+  }
+
+ private:
+  std::array<std::byte, kSize> octets_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maximum transmission units: which side of the tunnel they measure is in the type.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include "vxlan/ip_address.h"
+
+namespace weft {
+
+// Octets that encapsulation puts before the inner IP packet, the outer Ethernet header not counted (an MTU does not count it either).
+inline constexpr std::uint32_t kIpv4HeaderSize = 20;
+inline constexpr std::uint32_t kIpv6HeaderSize = 40;
+inline constexpr std::uint32_t kUdpHeaderSize = 8;
+inline constexpr std::uint32_t kVxlanHeaderSize = 8;
+inline constexpr std::uint32_t kEthernetHeaderSize = 14;
+// 50 over IPv4, 70 over IPv6.
+constexpr std::uint32_t EncapsulationOverhead(IpFamily outer) {
+  return (outer == IpFamily::kV4 ? kIpv4HeaderSize : kIpv6HeaderSize) + kUdpHeaderSize + kVxlanHeaderSize +
+         kEthernetHeaderSize;
+}
+
+// Largest inner IP packet, in octets, header included.
+class InnerMtu {
+ public:
+  static constexpr std::uint32_t kMin = 68;  // RFC 791: what every module must forward unfragmented
+  static constexpr std::uint32_t kMax = 65535 - 70;
+  static constexpr std::optional<InnerMtu> Of(std::uint64_t octets) {
+    if (octets < kMin || octets > kMax) return std::nullopt;
+    return InnerMtu(static_cast<std::uint32_t>(octets));
+  }
+  constexpr std::uint32_t octets() const { return octets_; }
+  friend constexpr bool operator==(InnerMtu, InnerMtu) = default;
+  friend constexpr auto operator<=>(InnerMtu, InnerMtu) = default;
+
+ private:
+  explicit constexpr InnerMtu(std::uint32_t octets) : octets_(octets) {}
+  std::uint32_t octets_;
+};
+
+// Largest outer IP packet, in octets, outer IP header included: the MTU of the link below.
+class OuterMtu {
+ public:
+  static constexpr std::uint32_t kMax = 65535;
+  // Refuses what leaves no room for the smallest inner packet over IPv6.
+  static constexpr std::optional<OuterMtu> Of(std::uint64_t octets) {
+    if (octets < InnerMtu::kMin + EncapsulationOverhead(IpFamily::kV6) || octets > kMax) return std::nullopt;
+    return OuterMtu(static_cast<std::uint32_t>(octets));
+  }
+  constexpr std::uint32_t octets() const { return octets_; }
+  constexpr InnerMtu Inner(IpFamily outer) const { return *InnerMtu::Of(octets_ - EncapsulationOverhead(outer)); }
+  friend constexpr bool operator==(OuterMtu, OuterMtu) = default;
+  friend constexpr auto operator<=>(OuterMtu, OuterMtu) = default;
+
+ private:
+  explicit constexpr OuterMtu(std::uint32_t octets) : octets_(octets) {}
+  std::uint32_t octets_;
+};
+
+}  // namespace weft
