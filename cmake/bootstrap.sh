@@ -1,0 +1,290 @@
+#!/usr/bin/env bash
+# Brings a bare Debian 12 (root, bash, apt) to where weft can be built and tested: Debian packages by
+# apt, and what Debian does not have in the form we need built once from Debian's source packages.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: cmake/bootstrap.sh [STEP...]        default: build test
+
+  build     compiler, CMake, libraries; abseil for Linux
+  test      GoogleTest, clang-format, python3
+  netns     what tests/netns uses: iproute2, nftables, ...
+  windows   mingw-w64, the libraries for Windows, Wine and its prefix
+  tsan      abseil instrumented for the thread sanitizer
+  fuzz      clang 14 with libFuzzer
+  bench     Google Benchmark, valgrind
+  tidy      clang-tidy
+  all       all of these
+
+The cache is WEFT_DEPS, by default ${XDG_CACHE_HOME:-~/.cache}/weft. A step that is done costs nothing.
+TEXT
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
+log=$cache/logs/bootstrap.log
+jobs=$(nproc)
+began=$SECONDS
+
+say() { printf '[%4ds] %s\n' $((SECONDS - began)) "$*"; }
+
+# run WHAT COMMAND...: one line on the screen, the rest in the log, whose tail is shown on failure.
+run() {
+  local what=$1
+  shift
+  say "$what"
+  { echo "== $what"; "$@"; } >>"$log" 2>&1 </dev/null 9>&- && return  # no child keeps the lock
+  echo "bootstrap: failed: $what. The end of $log:" >&2
+  tail -n 25 "$log" >&2
+  exit 1
+}
+
+# ---- Debian packages
+
+apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -q -y "$@"; }
+
+missing_packages() {
+  local package
+  for package; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+  done
+}
+
+packages() {
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ "$(id -u)" = 0 ] || { echo "bootstrap: not root, and missing: ${missing[*]}; install them, run again" >&2; exit 1; }
+  run "apt-get update" apt_get update
+  # apt takes libboost1.74-dev away where it stands in the way of 1.81.
+  run "apt-get install ${missing[*]}" apt_get install --no-install-recommends "${missing[@]}"
+}
+
+# ---- Debian source packages, with apt lists of our own: the machine's configuration stays as it is
+
+# Prints the machine's Debian entries (suites of this release) as deb-src entries.
+source_entries() {
+  local release file
+  release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [ -e "$file" ] || continue
+    awk -v RS= -v release="$release" '
+      /(^|\n)Enabled:[ ]*no/ { next }
+      $0 ~ "(^|\n)Suites:[ ]*" release && /(^|\n)Types:[^\n]*deb/ {
+        gsub(/(^|\n)Types:[^\n]*/, "\nTypes: deb-src"); sub(/^\n/, ""); print $0 "\n"
+      }' "$file" >>"$1/debian.sources"
+  done
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [ -e "$file" ] || continue
+    awk -v release="$release" '
+      $1 == "deb" { line = $0; sub(/\[[^]]*\]/, "", line); split(line, part)
+                    if (index(part[3], release) == 1) { sub(/^deb/, "deb-src"); print } }' "$file" >>"$1/debian.list"
+  done
+}
+
+apt_source_tool() {
+  local tool=$1 dir=$cache/apt
+  shift
+  "$tool" -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$dir/sources" -o Dir::State::Lists="$dir/lists" \
+    -o Dir::Cache::srcpkgcache="" -o Dir::Cache::pkgcache="" -o APT::Sandbox::User=root -q "$@"
+}
+
+update_source_lists() {
+  [ -z "${source_lists_fresh:-}" ] || return 0
+  source_lists_fresh=1
+  rm -rf "$cache/apt"
+  mkdir -p "$cache/apt/sources" "$cache/apt/lists/partial"
+  source_entries "$cache/apt/sources"
+  run "apt-get update (sources)" apt_source_tool apt-get update
+}
+
+# Unpacks source package $1 into ./$1. The newest version can be missing on a mirror: then an older one.
+unpack_source() {
+  local version
+  for version in $(apt_source_tool apt-cache showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rVu); do
+    rm -rf "$1"-*/
+    if apt_source_tool apt-get source "$1=$version"; then
+      mv "$1"-*/ "$1"
+      return
+    fi
+  done
+  echo "no version of source package $1 can be downloaded" >&2
+  return 1
+}
+
+# ---- Recipes. recipe_NAME FLAVOUR PREFIX runs in an empty folder; its text is part of the cache key.
+
+cmake_install() {
+  local flavour=$1 prefix=$2 source=$3 options=(-DCMAKE_BUILD_TYPE=Release)
+  shift 3
+  case $flavour in
+    linux-tsan) options+=("-DCMAKE_CXX_FLAGS=-fsanitize=thread -Wno-tsan") ;;
+    windows) options+=("-DCMAKE_TOOLCHAIN_FILE=$here/mingw-w64-x86_64.cmake" "-DWEFT_WINDOWS_SYSROOT=$prefix") ;;
+  esac
+  cmake -G Ninja -S "$source" -B build "${options[@]}" -DCMAKE_CXX_STANDARD=20 -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF \
+    -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_PREFIX="$prefix" "$@"
+  nice ninja -C build -j "$jobs" install
+}
+
+# Debian builds abseil with string_view, optional, ... of its own. We want the standard's, and another
+# inline namespace, so that the two can never be mixed.
+recipe_abseil() {
+  unpack_source abseil
+  sed -i -E -e 's/^(#define ABSL_OPTION_USE_STD_(ANY|OPTIONAL|STRING_VIEW|VARIANT)) 0/\1 1/' \
+    -e 's/^(#define ABSL_OPTION_INLINE_NAMESPACE_NAME) .*/\1 weft20220623/' abseil/absl/base/options.h
+  cmake_install "$1" "$2" abseil -DABSL_PROPAGATE_CXX_STD=ON
+}
+
+recipe_googletest() { cmake_install "$1" "$2" /usr/src/googletest; }
+
+recipe_benchmark() {
+  unpack_source benchmark
+  # Debian's patch took git's version detection out; the regex probes cannot run when cross-building.
+  cmake_install "$1" "$2" benchmark -DGIT_VERSION=1.7.1 -DHAVE_STD_REGEX=1 -DRUN_HAVE_STD_REGEX=1 \
+    -DBENCHMARK_ENABLE_TESTING=OFF -DBENCHMARK_ENABLE_GTEST_TESTS=OFF -DBENCHMARK_ENABLE_WERROR=OFF
+}
+
+recipe_yaml_cpp() {
+  unpack_source yaml-cpp
+  cmake_install "$1" "$2" yaml-cpp -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
+}
+
+recipe_re2() {
+  unpack_source re2
+  # Debian removes the generated tables from its source; it has the data and the generators.
+  (cd re2/re2 && perl make_perl_groups.pl >perl_groups.cc && python3 make_unicode_groups.py >unicode_groups.cc &&
+    python3 make_unicode_casefold.py >unicode_casefold.cc)
+  cmake_install "$1" "$2" re2 -DRE2_BUILD_TESTING=OFF
+}
+
+recipe_simdjson() {
+  unpack_source simdjson
+  cmake_install "$1" "$2" simdjson -DSIMDJSON_DEVELOPER_MODE=OFF
+}
+
+# Only what is header-only, by name: with /usr/include itself, mingw would read glibc's headers.
+recipe_headers() {
+  mkdir -p "$2/include"
+  local dir
+  for dir in boost nlohmann fmt spdlog CLI protozero; do ln -s "/usr/include/$dir" "$2/include/$dir"; done
+}
+
+recipe_wine() {
+  # A Wine prefix, as Windows 10. The complaint about syswow64 in the log is harmless (no 32-bit Wine).
+  export WINEPREFIX=$2 WINEDEBUG=-all WINEDLLOVERRIDES="mscoree=;mshtml=;winemenubuilder.exe="
+  /usr/lib/wine/wine64 wineboot -i
+  /usr/lib/wine/wine64 winecfg /v win10
+  wineserver -w
+}
+
+# ---- The store: NAME-FLAVOUR-KEY folders, complete or absent; a flavour is a folder of links to them
+
+installed_versions() { dpkg-query -W -f '${Package} ${Version}\n' "$@"; }
+
+# build NAME FLAVOUR PACKAGE...: fills the store unless it holds this very recipe made with these
+# package versions. Sets `stored`.
+build() {
+  local name=$1 flavour=$2 key work
+  shift 2
+  key=$({ declare -f "recipe_$name" cmake_install; installed_versions "$@"; } | sha256sum | cut -c1-12)
+  stored=$cache/store/$name-$flavour-$key
+  [ ! -d "$stored" ] || return 0
+  [[ $(declare -f "recipe_$name") != *unpack_source* ]] || update_source_lists
+  work=$cache/work/$name-$flavour
+  rm -rf "$work"
+  mkdir -p "$work/source" "$cache/store"
+  run "build $name ($flavour)" in_folder "$work/source" "recipe_$name" "$flavour" "$work/prefix"
+  mv "$work/prefix" "$stored"
+  rm -rf "$work"
+}
+
+in_folder() ( set -e; cd "$1"; shift; "$@" )
+
+# assemble FLAVOUR STORED...: makes $cache/FLAVOUR one prefix of hard links, in one step.
+assemble() {
+  local flavour=$1 dir key
+  shift
+  key=$(echo "$*" | sha256sum | cut -c1-12)
+  dir=$cache/store/prefix-$flavour-$key
+  if [ ! -d "$dir" ]; then
+    rm -rf "$dir.new"
+    mkdir "$dir.new"
+    local part
+    for part; do cp -al "$part/." "$dir.new/"; done
+    mv "$dir.new" "$dir"
+  fi
+  link "$dir" "$cache/$flavour"
+}
+
+link() {
+  [ "$(readlink "$2")" != "$1" ] || return 0
+  ln -sfn "$1" "$2.new"
+  mv -T "$2.new" "$2"
+}
+
+# ---- Steps
+
+step_build() {
+  packages g++ cmake ninja-build ccache dpkg-dev ca-certificates libboost1.81-dev nlohmann-json3-dev libfmt-dev \
+    libspdlog-dev libcli11-dev libsimdjson-dev libyaml-cpp-dev libre2-dev libmnl-dev libprotozero-dev libssl-dev
+  build abseil linux g++-12
+  assemble linux "$stored"
+}
+
+step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3; }
+
+step_netns() { packages iproute2 iputils-ping nftables iptables ethtool tcpdump procps python3; }
+
+step_windows() {
+  step_build
+  packages g++-mingw-w64-x86-64-posix wine64 googletest perl python3 unicode-data
+  local name parts=()
+  for name in abseil googletest benchmark yaml_cpp re2 simdjson; do
+    build "$name" windows g++-mingw-w64-x86-64-posix
+    parts+=("$stored")
+  done
+  build headers windows libboost1.81-dev
+  assemble windows "${parts[@]}" "$stored"
+  build wine x86_64 wine64
+  link "$stored" "$cache/wineprefix"
+}
+
+step_tsan() {
+  step_build
+  build abseil linux-tsan g++-12
+  assemble linux-tsan "$stored"
+}
+
+step_fuzz() { packages clang-14 libclang-rt-14-dev; }
+
+step_bench() { packages libbenchmark-dev valgrind; }
+
+step_tidy() { packages clang-tidy-14; }
+
+step_all() {
+  local step
+  for step in build test netns windows tsan fuzz bench tidy; do "step_$step"; done
+}
+
+main() {
+  local step
+  [ $# -gt 0 ] || set -- build test
+  for step; do
+    case $step in
+      -h | --help) usage; exit 0 ;;
+    esac
+    declare -f "step_$step" >/dev/null || { echo "bootstrap: no step '$step'; see --help" >&2; exit 2; }
+  done
+  mkdir -p "$cache/logs"
+  exec 9>"$cache/lock"
+  if ! flock -n 9; then
+    say "waiting for another bootstrap ($cache/lock)"
+    flock 9
+  fi
+  : >"$log"
+  for step; do "step_$step"; done
+  say "ready: $*"
+}
+
+main "$@"
