@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The admin endpoint: who asks on the local socket is told leases and status as JSON.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "control/admin/http_server.h"
+#include "control/admin/state_provider.h"
+
+namespace weft::admin {
+
+// Answers GET /v1/leases, GET /v1/leases?after=GENERATION&wait=SECONDS (on hold until the generation differs from `after` or the
+// wait is over) and GET /v1/status. Errors are {"apiVersion", "kind": "Error", "message"}. `state` outlives the handler.
+Handler AdminHandler(StateProvider& state);
+
+// Same thread rules as HttpServer; `state` outlives it.
+class AdminServer {
+ public:
+  AdminServer(boost::asio::io_context& io, StateProvider& state, HttpLimits limits = {});
+
+  absl::Status Listen(const std::string& path) { return http_.ListenLocal(path); }
+  // The generation grew: answers those who wait for that.
+  void LeasesChanged() { http_.Wake(); }
+  void Close() { http_.Close(); }
+
+ private:
+  HttpServer http_;
+};
+
+}  // namespace weft::admin

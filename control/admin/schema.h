@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon tells about itself on the local admin endpoint: versioned documents as plain values, and their JSON.
+//
+// Both sides of the endpoint use this file, so it names neither of them. Values copy and compare; any thread.
+//
+// Promise for "weft/v1": a field keeps its name, type and meaning; fields may be added; a reader ignores what it does not
+// know and refuses what is missing or has the wrong type, naming the field ("leases[3].ipv4.subnet").
+// A field marked `?` is left out when there is nothing to say. Counts are JSON numbers and wrap at 2^64.
+//
+//   LeaseList           | type   | meaning
+//   apiVersion, kind    | string | "weft/v1", "LeaseList"
+//   generation          | number | grows with each change of the list; what `after` of the long poll compares with
+//   source              | string | where the leases were read: "kubernetes https://10.0.0.1:6443", "file nodes.json"
+//   leases[]            |        | one row a node, by name
+//     node, uid?        | string | metadata.name, metadata.uid
+//     backendType       | string | as the node writes it: "vxlan", "host-gw", ...
+//     ipv4?, ipv6?      |        | one half an address family
+//       subnet          | string | the node's pod CIDR
+//       publicIP?       | string | where peers send outer packets
+//       vtepMAC?        | string | inner destination MAC, lower case with colons
+//       vni?            | number | as the node writes it, not range-checked
+//       state           | string | a name of control/lease/peer_state.h
+//       stateSentence   | string | the same for people
+//       usable          | bool   | whether it is handed to the data plane
+//   refused[]           |        | nodes that could not be read as leases
+//     name, reason      | string |
+//
+//   Status              | type   | meaning
+//   apiVersion, kind    | string | "weft/v1", "Status"
+//   version, node       | string | the program's version, the Node object's name
+//   pid                 | number |
+//   started             | string | RFC 3339, UTC
+//   backend, dataplane  | string | net-conf's Backend.Type; "hns", "userspace", "routes", "none"
+//   ready, checks[]     | bool   | /readyz, and what it is made of: {name, ok, text}
+//   interface           | string | the adapter that carries outer packets
+//   mtu                 | number | inner MTU in octets, as in subnet.env
+//   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
+//   source              |        | {description, inSync, trouble?}: trouble is a sentence while it lasts
+//   leases[]            |        | address-family halves by state, none twice: {state, sentence, count}
+//   refusedNodes        | number |
+//   sinks[]             |        | {name, desired, applied, pending[]}: pending are sentences, each naming its object
+//   tunnels[]           |        | one a device of the userspace data plane
+//     device, family    | string | "flannel.4096"; "ipv4" or "ipv6": the outer family
+//     vni, port, mtu    | number | mtu: of the device, inner octets
+//     toWire, toPods    |        | {octets, packets[]}: inner octets forwarded; {name, sentence, packets} by verdict
+//     icmpErrors        | number | ICMP errors sent to own pods
+//     kernel[]          |        | {name, value}: counts kept below the data plane
+//   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets, receivedOctets, pathMTU?}
+//                       |        | pathMTU: outer octets, left out while none smaller than the link's is known
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/lease/lease.h"
+#include "control/lease/source.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace weft::admin {
+
+inline constexpr std::string_view kApiVersion = "weft/v1";
+
+struct LeaseHalf {
+  IpPrefix subnet;
+  std::optional<IpAddress> public_ip;
+  std::optional<MacAddress> vtep_mac;
+  std::optional<std::uint32_t> vni;
+  std::string state;
+  std::string state_sentence;
+  bool usable = false;
+  friend bool operator==(const LeaseHalf&, const LeaseHalf&) = default;
+};
+
+struct LeaseRow {
+  std::string node;
+  std::string uid;  // empty: none
+  std::string backend_type;
+  std::optional<LeaseHalf> v4;
+  std::optional<LeaseHalf> v6;
+  friend bool operator==(const LeaseRow&, const LeaseRow&) = default;
+};
+
+struct LeaseList {
+  std::uint64_t generation = 0;
+  std::string source;
+  std::vector<LeaseRow> leases;  // by node name
+  std::vector<lease::RefusedNode> refused;
+  friend bool operator==(const LeaseList&, const LeaseList&) = default;
+};
+
+struct Check {
+  std::string name;
+  bool ok = false;
+  std::string text;  // why not, and what to do; or what is so
+  friend bool operator==(const Check&, const Check&) = default;
+};
+
+struct OwnFacts {
+  std::optional<IpPrefix> subnet;
+  std::optional<IpAddress> public_ip;
+  std::optional<MacAddress> vtep_mac;
+  friend bool operator==(const OwnFacts&, const OwnFacts&) = default;
+};
+
+struct SourceStatus {
+  std::string description;
+  bool in_sync = false;
+  std::string trouble;  // empty: none
+  friend bool operator==(const SourceStatus&, const SourceStatus&) = default;
+};
+
+struct LeaseCount {
+  std::string state;
+  std::string sentence;
+  std::uint64_t count = 0;
+  friend bool operator==(const LeaseCount&, const LeaseCount&) = default;
+};
+
+struct SinkStatus {
+  std::string name;
+  std::uint64_t desired = 0;
+  std::uint64_t applied = 0;
+  std::vector<std::string> pending;
+  friend bool operator==(const SinkStatus&, const SinkStatus&) = default;
+};
+
+// Packets that had one verdict; "forward" is the one that is no drop.
+struct VerdictCount {
+  std::string name;
+  std::string sentence;
+  std::uint64_t packets = 0;
+  friend bool operator==(const VerdictCount&, const VerdictCount&) = default;
+};
+
+struct DirectionStatus {
+  std::uint64_t octets = 0;
+  std::vector<VerdictCount> packets;
+  friend bool operator==(const DirectionStatus&, const DirectionStatus&) = default;
+};
+
+struct KernelCount {
+  std::string name;
+  std::uint64_t value = 0;
+  friend bool operator==(const KernelCount&, const KernelCount&) = default;
+};
+
+struct TunnelStatus {
+  std::string device;
+  std::string family;  // "ipv4" or "ipv6"
+  std::uint32_t vni = 0;
+  std::uint16_t port = 0;
+  std::uint32_t mtu = 0;
+  DirectionStatus to_wire;
+  DirectionStatus to_pods;
+  std::uint64_t icmp_errors = 0;
+  std::vector<KernelCount> kernel;
+  friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;
+};
+
+struct PeerStatus {
+  std::string node;
+  std::string device;
+  std::uint64_t sent_packets = 0;
+  std::uint64_t sent_octets = 0;
+  std::uint64_t received_packets = 0;
+  std::uint64_t received_octets = 0;
+  std::optional<std::uint32_t> path_mtu;
+  friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
+};
+
+struct Status {
+  std::string version;
+  std::string node;
+  std::uint64_t pid = 0;
+  std::int64_t started = 0;  // Unix seconds
+  std::string backend;
+  std::string dataplane;
+  bool ready = false;
+  std::vector<Check> checks;
+  std::string interface_name;
+  std::uint32_t mtu = 0;
+  std::optional<OwnFacts> v4;
+  std::optional<OwnFacts> v6;
+  SourceStatus source;
+  std::vector<LeaseCount> leases;
+  std::uint64_t refused_nodes = 0;
+  std::vector<SinkStatus> sinks;
+  std::vector<TunnelStatus> tunnels;
+  std::vector<PeerStatus> peers;
+  friend bool operator==(const Status&, const Status&) = default;
+};
+
+// Fields stand in the order of the tables above.
+nlohmann::ordered_json ToJson(const LeaseList& list);
+nlohmann::ordered_json ToJson(const LeaseRow& row);
+nlohmann::ordered_json ToJson(const Status& status);
+
+// Text that is not JSON, another apiVersion or kind, and a missing or wrong field are InvalidArgument naming it.
+absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json);
+absl::StatusOr<Status> ParseStatus(std::string_view json);
+
+}  // namespace weft::admin

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the admin endpoint asks of the program behind it. Implemented by the daemon's composition root.
+#pragma once
+
+#include <cstdint>
+
+#include "control/admin/schema.h"
+
+namespace weft::admin {
+
+// All calls come on the control thread and must not block: they read what is in memory.
+class StateProvider {
+ public:
+  virtual ~StateProvider() = default;
+  virtual Status ReadStatus() = 0;
+  virtual LeaseList ReadLeases() = 0;
+  // Of the lease list: differs whenever ReadLeases().leases or .refused would. The first snapshot makes it 1 or more. After it
+  // grew, the implementer calls AdminServer::LeasesChanged.
+  virtual std::uint64_t generation() const = 0;
+};
+
+}  // namespace weft::admin
