@@ -34,7 +34,10 @@ run() {
   local what=$1
   shift
   say "$what"
-  { echo "== $what"; "$@"; } >>"$log" 2>&1 </dev/null 9>&- && return  # no child keeps the lock
+  # In the background, since `set -e` does not hold inside a tested command; without the lock's
+  # descriptor, which a lingering wineserver would keep.
+  { echo "== $what"; "$@"; } >>"$log" 2>&1 </dev/null 9>&- &
+  wait $! && return
   echo "bootstrap: failed: $what. The end of $log:" >&2
   tail -n 25 "$log" >&2
   exit 1
@@ -175,7 +178,7 @@ recipe_wine() {
   export WINEPREFIX=$2 WINEDEBUG=-all WINEDLLOVERRIDES="mscoree=;mshtml=;winemenubuilder.exe="
   /usr/lib/wine/wine64 wineboot -i
   /usr/lib/wine/wine64 winecfg /v win10
-  wineserver -w
+  /usr/lib/wine/wineserver -w
 }
 
 # ---- The store: NAME-FLAVOUR-KEY folders, complete or absent; a flavour is a folder of links to them
@@ -199,7 +202,11 @@ build() {
   rm -rf "$work"
 }
 
-in_folder() ( set -e; cd "$1"; shift; "$@" )
+in_folder() {
+  cd "$1"
+  shift
+  "$@"
+}
 
 # assemble FLAVOUR STORED...: makes $cache/FLAVOUR one prefix of hard links, in one step.
 assemble() {

@@ -22,7 +22,5 @@ add_compile_definitions(_WIN32_WINNT=0x0A00 WINVER=0x0A00 NTDDI_VERSION=0x0A0000
 set(CMAKE_CXX_FLAGS_INIT "-Wa,-mbig-obj")  # Asio and Beast objects exceed 65,535 COFF sections
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static -static-libgcc -static-libstdc++")
 
-find_program(WEFT_WINE NAMES wine64 PATHS /usr/lib/wine NO_CMAKE_FIND_ROOT_PATH)
-if(WEFT_WINE)
-  set(CMAKE_CROSSCOMPILING_EMULATOR ${WEFT_WINE})
-endif()
+get_filename_component(_tests ${CMAKE_CURRENT_LIST_DIR}/../tests ABSOLUTE)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${_tests}/wine/run.sh)
