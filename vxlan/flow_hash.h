@@ -19,7 +19,7 @@ struct FlowHash {
 // From addresses and protocol, and from the ports of TCP, UDP and SCTP. Any fragment, the first too,
 // hashes without ports, so that fragments of one datagram stay together. The IPv6 flow label does
 // not count: senders may change it within a connection.
-[[nodiscard]] FlowHash HashInnerFlow(const InnerPacket& packet);
+[[nodiscard]] inline FlowHash HashInnerFlow(const InnerPacket& packet);
 // The same from octets at the IP header; a malformed packet has hash 0.
 [[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);
 
@@ -27,6 +27,33 @@ struct FlowHash {
 // bits, so the low ones remain independent for choosing a queue.
 constexpr std::uint16_t OuterSourcePort(FlowHash hash) {
   return static_cast<std::uint16_t>(0xc000 | hash.value >> 18);
+}
+
+namespace detail {
+
+// Odd multipliers with evenly spread bits: the golden ratio's fraction and the square root of 3's.
+inline constexpr std::uint64_t kMultiplierA = 0x9e37'79b9'7f4a'7c15;
+inline constexpr std::uint64_t kMultiplierB = 0xbb67'ae85'84ca'a73b;
+
+// `addresses`: both, already mixed if they are wide.
+inline FlowHash FinishFlowHash(std::uint64_t addresses, const InnerPacket& packet) {
+  std::uint64_t rest = static_cast<std::uint64_t>(packet.protocol);
+  if (packet.fragment == FragmentKind::kWhole && HasPorts(packet.protocol) &&
+      packet.total_length - packet.header_length >= 4) {
+    rest |= std::uint64_t{LoadBe32(packet.data + packet.header_length)} << 8;
+  }
+  std::uint64_t mixed = (addresses ^ rest * kMultiplierA) * kMultiplierB;
+  mixed = (mixed ^ mixed >> 32) * kMultiplierA;
+  return FlowHash{static_cast<std::uint32_t>(mixed >> 32)};
+}
+
+FlowHash HashInnerIpv6Flow(const InnerPacket& packet);
+
+}  // namespace detail
+
+inline FlowHash HashInnerFlow(const InnerPacket& packet) {
+  if (!packet.is_v4()) return detail::HashInnerIpv6Flow(packet);
+  return detail::FinishFlowHash(LoadBe64(packet.data + 12), packet);
 }
 
 }  // namespace weft

@@ -6,9 +6,12 @@
 #include <cstdint>
 
 #include "vxlan/bytes.h"
+#include "vxlan/checksum.h"
 #include "vxlan/ecn.h"
 #include "vxlan/ip_address.h"
+#include "vxlan/ip_protocol.h"
 #include "vxlan/malformed.h"
+#include "vxlan/mtu.h"
 
 namespace weft {
 
@@ -47,6 +50,40 @@ enum class OuterChecksums : std::uint8_t { kVerify, kTrust };
 // checksum that is present and wrong. Checksum zero is taken over IPv4 (RFC 7348 section 5) and over
 // IPv6, where RFC 6935 section 5 and RFC 6936 section 4 allow it for a tunnel's port. Neither the
 // destination port nor the VXLAN header is looked at.
-Parsed<OuterPacket> ParseOuterPacket(Bytes in, OuterChecksums checksums = OuterChecksums::kVerify);
+inline Parsed<OuterPacket> ParseOuterPacket(Bytes in,
+                                            OuterChecksums checksums = OuterChecksums::kVerify);
+
+namespace detail {
+// The same for every packet, and with the reason for those it refuses.
+Parsed<OuterPacket> ParseAnyOuterPacket(Bytes in, OuterChecksums checksums);
+}  // namespace detail
+
+// What almost all packets are is taken here: IPv4 without options, whole, valid, UDP checksum zero.
+inline Parsed<OuterPacket> ParseOuterPacket(Bytes in, OuterChecksums checksums) {
+  constexpr std::uint32_t kHeaders = kIpv4HeaderSize + kUdpHeaderSize;
+  if (in.size() < kHeaders) return detail::ParseAnyOuterPacket(in, checksums);
+  const std::byte* const ip = in.data();
+  const std::uint64_t first = LoadBe64(ip);  // version, IHL, TOS, total length, id, fragment
+  const auto total_length = static_cast<std::uint32_t>(first >> 32 & 0xffff);
+  const std::uint32_t udp_length = LoadBe16(ip + 24);
+  const bool verify = checksums == OuterChecksums::kVerify;
+  const bool usual = first >> 56 == 0x45 && (first & 0x3fff) == 0 && total_length <= in.size() &&
+                     static_cast<IpProtocol>(Load8(ip + 9)) == IpProtocol::kUdp &&
+                     udp_length >= kUdpHeaderSize && udp_length + kIpv4HeaderSize <= total_length;
+  if (!usual || (verify && (LoadBe16(ip + 26) != 0 || !SumIpv4Header(ip).IsRight()))) {
+    return detail::ParseAnyOuterPacket(in, checksums);
+  }
+  OuterPacket packet;
+  packet.data = ip;
+  packet.total_length = total_length;
+  packet.payload_offset = kHeaders;
+  packet.payload_length = udp_length - kUdpHeaderSize;
+  packet.source_port = LoadBe16(ip + 20);
+  packet.destination_port = LoadBe16(ip + 22);
+  packet.family = IpFamily::kV4;
+  packet.ecn = EcnOf(static_cast<std::uint8_t>(first >> 48));
+  packet.ttl = Load8(ip + 8);
+  return packet;
+}
 
 }  // namespace weft

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/checksum.h"
+
+#include "vxlan/checksum_kernel.h"
+
+namespace weft {
+namespace {
+
+// The kernels add words in the CPU's order. RFC 1071 section 2 B: swapping the octets of the folded
+// sum gives the sum of swapped words.
+PartialSum FromNative(std::uint64_t native) {
+  const std::uint16_t folded = PartialSum(native).Fold();
+  return PartialSum(std::endian::native == std::endian::little ? __builtin_bswap16(folded)
+                                                               : folded);
+}
+
+const detail::ChecksumKernel& Kernel() {
+  static const detail::ChecksumKernel& kernel = detail::SelectChecksumKernel();
+  return kernel;
+}
+
+// Adds with end-around carry. The carries are counted apart, so that consecutive additions do not
+// wait for each other's carry; two chains keep both adders busy.
+class WordSum {
+ public:
+  void Add(std::uint64_t even, std::uint64_t odd) {
+    even_ += even;
+    even_carries_ += even_ < even;
+    odd_ += odd;
+    odd_carries_ += odd_ < odd;
+  }
+  // 2^64 is 1 modulo 2^16 - 1: a carry counts one.
+  std::uint64_t Total() const {
+    return (even_ & 0xffff'ffff) + (even_ >> 32) + even_carries_ + (odd_ & 0xffff'ffff) +
+           (odd_ >> 32) + odd_carries_;
+  }
+
+ private:
+  std::uint64_t even_ = 0;
+  std::uint64_t even_carries_ = 0;
+  std::uint64_t odd_ = 0;
+  std::uint64_t odd_carries_ = 0;
+};
+
+// The first `size` octets (at most 8) and zeros.
+std::uint64_t LoadNative(const std::byte* from, std::size_t size = 8) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, size);
+  return word;
+}
+
+std::uint64_t SumPortable(const std::byte* from, std::size_t size) {
+  WordSum sum;
+  for (; size >= 32; from += 32, size -= 32) {
+    sum.Add(LoadNative(from), LoadNative(from + 8));
+    sum.Add(LoadNative(from + 16), LoadNative(from + 24));
+  }
+  for (; size >= 8; from += 8, size -= 8) sum.Add(LoadNative(from), 0);
+  sum.Add(LoadNative(from, size), 0);
+  return sum.Total();
+}
+
+std::uint64_t CopyAndSumPortable(std::byte* to, const std::byte* from, std::size_t size) {
+  WordSum sum;
+  for (; size >= 16; to += 16, from += 16, size -= 16) {
+    const std::uint64_t even = LoadNative(from);
+    const std::uint64_t odd = LoadNative(from + 8);
+    std::memcpy(to, &even, 8);
+    std::memcpy(to + 8, &odd, 8);
+    sum.Add(even, odd);
+  }
+  std::memcpy(to, from, size);
+  const std::size_t first = size < 8 ? size : 8;
+  sum.Add(LoadNative(from, first), LoadNative(from + first, size - first));
+  return sum.Total();
+}
+
+}  // namespace
+
+namespace detail {
+const ChecksumKernel kPortableKernel = {SumPortable, CopyAndSumPortable};
+}  // namespace detail
+
+PartialSum Sum(Bytes octets) {
+  return FromNative(Kernel().sum(octets.data(), octets.size()));
+}
+
+PartialSum CopyAndSum(MutableBytes destination, Bytes source) {
+  return FromNative(Kernel().copy_and_sum(destination.data(), source.data(), source.size()));
+}
+
+PartialSum PseudoHeaderV6(std::span<const std::byte, 16> source,
+                          std::span<const std::byte, 16> destination, IpProtocol protocol,
+                          std::uint32_t length) {
+  PartialSum sum;
+  for (std::size_t i = 0; i < 16; i += 4) {
+    sum.Add(LoadBe32(source.data() + i)).Add(LoadBe32(destination.data() + i));
+  }
+  return sum.Add(length).Add(static_cast<std::uint8_t>(protocol));
+}
+
+PartialSum PseudoHeader(const IpAddress& source, const IpAddress& destination, IpProtocol protocol,
+                        std::uint32_t length) {
+  if (source.is_v4()) return PseudoHeaderV4(source.v4(), destination.v4(), protocol, length);
+  return PseudoHeaderV6(source.octets().first<16>(), destination.octets().first<16>(), protocol,
+                        length);
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checksum loops over 512-bit registers; masked loads make the tail one more round. See
+// checksum_avx2.cc for the attribute.
+#include <immintrin.h>
+
+#include "vxlan/checksum_kernel.h"
+
+#define WEFT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+
+namespace weft::detail {
+namespace {
+
+// Adds the sixteen 32-bit words of `octets` to eight 64-bit lanes.
+WEFT_AVX512 inline __m512i AddWords(__m512i lanes, __m512i octets) {
+  const __m512i low = _mm512_and_si512(octets, _mm512_set1_epi64(0xffff'ffff));
+  const __m512i high = _mm512_srli_epi64(octets, 32);
+  return _mm512_add_epi64(lanes, _mm512_add_epi64(low, high));
+}
+
+// Selects the first `size` octets of a register; `size` is below 64.
+inline __mmask64 FirstOctets(std::size_t size) { return (__mmask64{1} << size) - 1; }
+
+WEFT_AVX512 std::uint64_t SumAvx512(const std::byte* from, std::size_t size) {
+  __m512i a = _mm512_setzero_si512();
+  __m512i b = _mm512_setzero_si512();
+  __m512i c = _mm512_setzero_si512();
+  __m512i d = _mm512_setzero_si512();
+  for (; size >= 256; from += 256, size -= 256) {
+    a = AddWords(a, _mm512_loadu_si512(from));
+    b = AddWords(b, _mm512_loadu_si512(from + 64));
+    c = AddWords(c, _mm512_loadu_si512(from + 128));
+    d = AddWords(d, _mm512_loadu_si512(from + 192));
+  }
+  for (; size >= 64; from += 64, size -= 64) a = AddWords(a, _mm512_loadu_si512(from));
+  b = AddWords(b, _mm512_maskz_loadu_epi8(FirstOctets(size), from));
+  const __m512i sum = _mm512_add_epi64(_mm512_add_epi64(a, b), _mm512_add_epi64(c, d));
+  return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
+}
+
+WEFT_AVX512 std::uint64_t CopyAndSumAvx512(std::byte* to, const std::byte* from,
+                                           std::size_t size) {
+  __m512i a = _mm512_setzero_si512();
+  __m512i b = _mm512_setzero_si512();
+  for (; size >= 128; to += 128, from += 128, size -= 128) {
+    const __m512i first = _mm512_loadu_si512(from);
+    const __m512i second = _mm512_loadu_si512(from + 64);
+    _mm512_storeu_si512(to, first);
+    _mm512_storeu_si512(to + 64, second);
+    a = AddWords(a, first);
+    b = AddWords(b, second);
+  }
+  if (size >= 64) {
+    const __m512i octets = _mm512_loadu_si512(from);
+    _mm512_storeu_si512(to, octets);
+    a = AddWords(a, octets);
+    to += 64;
+    from += 64;
+    size -= 64;
+  }
+  const __m512i tail = _mm512_maskz_loadu_epi8(FirstOctets(size), from);
+  _mm512_mask_storeu_epi8(to, FirstOctets(size), tail);
+  return static_cast<std::uint64_t>(
+      _mm512_reduce_add_epi64(_mm512_add_epi64(AddWords(a, tail), b)));
+}
+
+}  // namespace
+
+const ChecksumKernel kAvx512Kernel = {SumAvx512, CopyAndSumAvx512};
+
+}  // namespace weft::detail

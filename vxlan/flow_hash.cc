@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/flow_hash.h"
+
+namespace weft {
+namespace {
+
+// 16 octets to 64 bits.
+std::uint64_t MixAddress(const std::byte* at) {
+  const std::uint64_t mixed =
+      (LoadBe64(at) * detail::kMultiplierA ^ LoadBe64(at + 8)) * detail::kMultiplierB;
+  return mixed ^ mixed >> 29;
+}
+
+}  // namespace
+
+FlowHash detail::HashInnerIpv6Flow(const InnerPacket& packet) {
+  // The rotation keeps source and destination from cancelling when they are equal.
+  const std::uint64_t addresses = std::rotl(MixAddress(packet.source_octets()), 31) ^
+                                  MixAddress(packet.destination_octets());
+  return FinishFlowHash(addresses, packet);
+}
+
+FlowHash HashInnerFlow(Bytes inner_ip_packet) {
+  const Parsed<InnerPacket> packet = ParseInnerIp(inner_ip_packet);
+  return packet ? HashInnerFlow(*packet) : FlowHash{};
+}
+
+}  // namespace weft

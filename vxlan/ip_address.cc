@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/ip_address.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace weft {
+namespace {
+
+using Groups = std::array<std::uint16_t, 8>;
+
+// Four decimal numbers 0..255 without leading zeros, as Go's netip and inet_pton take them.
+std::optional<std::uint32_t> ParseDottedQuad(std::string_view text) {
+  std::uint32_t address = 0;
+  for (int part = 0; part < 4; ++part) {
+    if (part != 0) {
+      if (!text.starts_with('.')) return std::nullopt;
+      text.remove_prefix(1);
+    }
+    std::uint32_t value = 0;
+    std::size_t digits = 0;
+    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
+      value = value * 10 + static_cast<std::uint32_t>(text[digits] - '0');
+      if (++digits > 3 || value > 255) return std::nullopt;
+    }
+    if (digits == 0 || (digits > 1 && text[0] == '0')) return std::nullopt;
+    text.remove_prefix(digits);
+    address = address << 8 | value;
+  }
+  if (!text.empty()) return std::nullopt;
+  return address;
+}
+
+// RFC 4291 section 2.2: groups, one "::", and a dotted quad in place of the last two groups.
+std::optional<Groups> ParseGroups(std::string_view text) {
+  Groups groups{};
+  std::size_t count = 0;
+  std::optional<std::size_t> gap;  // group index where "::" stands
+  if (text.starts_with("::")) {
+    gap = 0;
+    text.remove_prefix(2);
+  }
+  while (!text.empty()) {
+    if (count == groups.size()) return std::nullopt;
+    const std::size_t end = std::min(text.find(':'), text.size());
+    if (end == text.size() && text.find('.') != std::string_view::npos) {
+      const auto quad = ParseDottedQuad(text);
+      if (!quad || count > groups.size() - 2) return std::nullopt;
+      groups[count++] = static_cast<std::uint16_t>(*quad >> 16);
+      groups[count++] = static_cast<std::uint16_t>(*quad);
+      break;
+    }
+    if (end == 0 || end > 4) return std::nullopt;
+    const auto [rest, error] =
+        std::from_chars(text.data(), text.data() + end, groups[count], 16);
+    if (error != std::errc() || rest != text.data() + end) return std::nullopt;
+    ++count;
+    text.remove_prefix(end);
+    if (text.empty()) break;
+    text.remove_prefix(1);  // ':'
+    if (text.starts_with(':')) {
+      if (gap) return std::nullopt;
+      gap = count;
+      text.remove_prefix(1);
+    } else if (text.empty()) {
+      return std::nullopt;  // a single trailing colon
+    }
+  }
+  if (!gap) return count == groups.size() ? std::optional(groups) : std::nullopt;
+  if (count == groups.size()) return std::nullopt;  // "::" stands for at least one group
+  // Groups after the gap move to the end; zeros fill the room.
+  Groups spread{};
+  std::copy_n(groups.begin(), *gap, spread.begin());
+  std::copy_backward(groups.begin() + static_cast<std::ptrdiff_t>(*gap),
+                     groups.begin() + static_cast<std::ptrdiff_t>(count), spread.end());
+  return spread;
+}
+
+void AppendHex(std::string& text, std::uint16_t value) {
+  std::array<char, 4> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
+  text.append(digits.data(), end);
+}
+
+void AppendQuad(std::string& text, const std::byte* octets) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (i != 0) text += '.';
+    text += std::to_string(Load8(octets + i));
+  }
+}
+
+// RFC 5952 section 4: lower case, no leading zeros, the longest run of two or more zero groups
+// shortened, the first of equals. Section 5: IPv4-mapped addresses with a dotted quad.
+std::string V6Text(const std::byte* octets) {
+  std::string text;
+  const bool mapped =
+      LoadBe64(octets) == 0 && LoadBe32(octets + 8) == 0xffff;
+  if (mapped) {
+    text = "::ffff:";
+    AppendQuad(text, octets + 12);
+    return text;
+  }
+  Groups groups;
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = LoadBe16(octets + 2 * i);
+  std::size_t best_start = groups.size();
+  std::size_t best_length = 1;
+  for (std::size_t start = 0; start < groups.size(); ++start) {
+    std::size_t end = start;
+    while (end < groups.size() && groups[end] == 0) ++end;
+    if (end - start > best_length) {
+      best_start = start;
+      best_length = end - start;
+    }
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i == best_start) {
+      text += "::";
+      i += best_length - 1;
+      continue;
+    }
+    if (!text.empty() && text.back() != ':') text += ':';
+    AppendHex(text, groups[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+IpAddress IpAddress::V6(std::span<const std::byte, 16> octets) {
+  return FromOctets(IpFamily::kV6, octets.data());
+}
+
+IpAddress IpAddress::FromOctets(IpFamily family, const std::byte* octets) {
+  IpAddress address;
+  address.family_ = family;
+  std::memcpy(address.octets_.data(), octets, address.octets().size());
+  return address;
+}
+
+std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
+  if (text.find(':') == std::string_view::npos) {
+    const auto quad = ParseDottedQuad(text);
+    return quad ? std::optional(V4(*quad)) : std::nullopt;
+  }
+  const auto groups = ParseGroups(text);
+  if (!groups) return std::nullopt;
+  IpAddress address;
+  address.family_ = IpFamily::kV6;
+  for (std::size_t i = 0; i < groups->size(); ++i) {
+    StoreBe16(address.octets_.data() + 2 * i, (*groups)[i]);
+  }
+  return address;
+}
+
+std::string IpAddress::ToString() const {
+  if (!is_v4()) return V6Text(octets_.data());
+  std::string text;
+  AppendQuad(text, octets_.data());
+  return text;
+}
+
+bool IpAddress::IsUnspecified() const {
+  return std::ranges::all_of(octets_, [](std::byte octet) { return octet == std::byte{0}; });
+}
+
+bool IpAddress::IsLoopback() const {
+  if (is_v4()) return octets_[0] == std::byte{127};
+  return LoadBe64(octets_.data()) == 0 && LoadBe64(octets_.data() + 8) == 1;
+}
+
+bool IpAddress::IsMulticast() const {
+  if (is_v4()) return (octets_[0] & std::byte{0xf0}) == std::byte{0xe0};
+  return octets_[0] == std::byte{0xff};
+}
+
+bool IpAddress::IsBroadcast() const { return is_v4() && v4() == 0xffff'ffff; }
+
+bool IpAddress::IsLinkLocal() const {
+  const std::uint16_t first = LoadBe16(octets_.data());
+  return is_v4() ? first == 0xa9fe : (first & 0xffc0) == 0xfe80;
+}
+
+IpAddress IpAddress::Next() const {
+  IpAddress next = *this;
+  for (std::size_t i = octets().size(); i-- > 0;) {
+    next.octets_[i] = static_cast<std::byte>(Load8(&next.octets_[i]) + 1);
+    if (next.octets_[i] != std::byte{0}) break;
+  }
+  return next;
+}
+
+}  // namespace weft
