@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Builds and proves everything; ends with one line: N passed, N failed.
+set -uo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
+
+  (nothing)     bootstrap, dev build, ctest, tests/netns      (< 3 min when built, < 20 min on a bare machine)
+  --all         and: header self-sufficiency, asan, tsan, Windows under Wine, short fuzzing, end to end, bench smoke
+  --tidy        clang-tidy over what compiles on Linux
+  --soak        lists the soak tests; with a name runs one, with `all` each of them
+
+Needs Debian 12 and root. Logs: build/logs. WEFT_FUZZ_SECONDS (20) is the time for each fuzz target.
+A stage that cannot run has failed. Exit status 0: nothing failed.
+TEXT
+}
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+export WEFT_DEPS=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
+logs=$PWD/build/logs
+began=$SECONDS
+passed=0 failed=0
+declare -a failures=()
+
+say() { printf '[%4ds] %s\n' $((SECONDS - began)) "$*"; }
+
+# count PASSED FAILED NAME: one stage's verdict.
+count() {
+  passed=$((passed + $1)) failed=$((failed + $2))
+  [ "$2" = 0 ] || failures+=("$3 ($2)")
+}
+
+# logged NAME COMMAND...: runs a stage, output in build/logs/NAME.log.
+logged() {
+  local name=$1
+  shift
+  say "$name ..."
+  "$@" >"$logs/$name.log" 2>&1 </dev/null
+}
+
+show_tail() {
+  echo "---- end of $logs/$1.log"
+  tail -n 30 "$logs/$1.log"
+  echo "----"
+}
+
+# must NAME COMMAND...: a stage without counts of its own: silent when it passes, one failure when not.
+must() {
+  logged "$@" && return
+  say "$1: FAILED"
+  show_tail "$1"
+  count 0 1 "$1"
+  return 1
+}
+
+# counted NAME COMMAND...: a suite that ends with the line "N passed, N failed".
+counted() {
+  local name=$1 status line
+  logged "$@"
+  status=$?
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$logs/$name.log" | tail -n 1)
+  tally "$name" $status "${line%% *}" "$(sed -E 's/.*, ([0-9]+) failed/\1/' <<<"$line")"
+}
+
+# ctest_suite NAME PRESET [ARGUMENT...]
+ctest_suite() {
+  local name=$1 preset=$2 status total bad skipped
+  shift 2
+  logged "$name" ctest --preset "$preset" "$@"
+  status=$?
+  read -r bad total < <(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' "$logs/$name.log")
+  skipped=$(grep -c '(Skipped)$' "$logs/$name.log")
+  [ "$skipped" = 0 ] || say "$name: $skipped skipped themselves, counted neither way"
+  tally "$name" $status "${total:+$((total - bad - skipped))}" "${bad:-}"
+}
+
+# tally NAME STATUS PASSED FAILED: a suite that died before it could count is one failure.
+tally() {
+  local name=$1 status=$2 good=${3:-0} bad=${4:-0}
+  [ "$status" = 0 ] && [ "$good" -gt 0 ] || [ "$bad" -gt 0 ] || bad=1
+  say "$name: $good passed, $bad failed"
+  [ "$bad" = 0 ] || show_tail "$name"
+  count "$good" "$bad" "$name"
+}
+
+compile() {
+  cmake --preset "$1" && cmake --build --preset "$1" || return
+  [ "$1" != dev ] || cmake --build --preset dev --target all_verify_interface_header_sets
+}
+
+bootstrap() {
+  say "bootstrap $* ..."
+  cmake/bootstrap.sh "$@" && return
+  count 0 1 "bootstrap $*"
+  return 1
+}
+
+# script NAME PATH ARGUMENT...: a suite in a script of its own; it must exist.
+script() {
+  local name=$1 path=$2
+  shift 2
+  counted "$name" "$path" "$@"
+}
+
+fuzz() {
+  local name corpus seconds=${WEFT_FUZZ_SECONDS:-20}
+  bootstrap fuzz && must build-fuzz compile fuzz || return
+  [ -s build/fuzz/fuzz-targets.txt ] || { say "fuzz: no targets"; count 0 1 fuzz; return; }
+  while read -r name corpus; do
+    mkdir -p "build/fuzz/found/$name"
+    # New inputs go to the build folder; a crash leaves its input there too.
+    if must "fuzz-$name" "build/fuzz/bin/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+        -artifact_prefix="build/fuzz/found/$name-" "build/fuzz/found/$name" "$corpus"; then
+      count 1 0 "fuzz-$name"
+    fi
+  done <build/fuzz/fuzz-targets.txt
+}
+
+tidy() {
+  local log=tidy
+  bootstrap build test tidy && must build-dev compile dev || return
+  # shellcheck disable=SC2046
+  if must $log nice run-clang-tidy-14 -quiet -p build/dev -j "$(nproc)" '/(vxlan|dataplane|hns|control)/.*\.cc$'; then
+    count 1 0 tidy
+  fi
+}
+
+soak() {
+  local name
+  case ${1:-} in
+    "") for name in tests/soak/*.sh; do printf '%-24s %s\n' "$(basename "$name" .sh)" "$(sed -n '2s/^# *//p' "$name")"; done
+      exit 0 ;;
+    all) for name in tests/soak/*.sh; do script "soak-$(basename "$name" .sh)" "$name"; done ;;
+    *) script "soak-$1" "tests/soak/$1.sh" ;;
+  esac
+}
+
+everyday() {
+  bootstrap build test netns && must build-dev compile dev || return
+  ctest_suite ctest-dev dev
+  script netns tests/netns/run.sh
+}
+
+everything() {
+  everyday
+  bootstrap windows && must build-windows compile windows && ctest_suite ctest-windows windows
+  must build-asan compile asan && ctest_suite ctest-asan asan -LE repo
+  bootstrap tsan && must build-tsan compile tsan && ctest_suite ctest-tsan tsan -LE repo
+  fuzz
+  script e2e tests/e2e/run.sh
+  bootstrap bench && must build-bench compile bench && script bench bench/smoke.sh
+}
+
+finish() {
+  local line
+  for line in "${failures[@]+"${failures[@]}"}"; do echo "failed: $line"; done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  exit
+}
+
+mkdir -p "$logs"
+case ${1:-} in
+  "") everyday ;;
+  --all) everything ;;
+  --tidy) tidy ;;
+  --soak) soak "${2:-}" ;;
+  -h | --help) usage; exit 0 ;;
+  *) usage >&2; exit 2 ;;
+esac
+finish
