@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of flannel's Node annotations under a configurable prefix (flannel-behaviour.md 3.1 and 3.2).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace weft::kube {
+
+inline constexpr std::string_view kDefaultAnnotationPrefix = "flannel.alpha.coreos.com";
+
+// Whole keys: "flannel.alpha.coreos.com/backend-data".
+struct AnnotationKeys {
+  // `prefix` as the --kube-annotation-prefix flag gives it: a DNS name of at least two labels, optionally with one "/" and a word,
+  // lower case. Refuses what upstream refuses.
+  static absl::StatusOr<AnnotationKeys> Of(std::string_view prefix);
+  // Those of kDefaultAnnotationPrefix.
+  AnnotationKeys();
+
+  std::string subnet_manager;  // kube-subnet-manager
+  std::string backend_type;
+  std::string backend_data;
+  std::string backend_v6_data;
+  std::string public_ip;
+  std::string public_ipv6;
+  std::string node_public_ip;
+  std::string node_public_ipv6;
+  std::string public_ip_overwrite;
+  std::string public_ipv6_overwrite;
+
+ private:
+  // `full` ends in "/" or "-".
+  explicit AnnotationKeys(const std::string& full);
+};
+
+}  // namespace weft::kube

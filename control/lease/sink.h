@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where usable leases go: the data plane, host routes, HNS. Sinks take the wish, not the event.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "vxlan/ip_prefix.h"
+#include "vxlan/mac_address.h"
+
+namespace weft::lease {
+
+// One usable family-half of a peer's lease.
+struct Peer {
+  std::string node;
+  IpPrefix subnet;
+  IpAddress public_ip;
+  MacAddress vtep_mac;
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+// What differs since the last call: keyed by subnet. A subnet stands in one of the two only.
+struct PeerChanges {
+  std::vector<Peer> upserts;
+  std::vector<IpPrefix> removals;
+  bool empty() const { return upserts.empty() && removals.empty(); }
+};
+
+// What is true now.
+struct SinkReport {
+  std::size_t desired = 0;
+  std::size_t applied = 0;        // of those, verified in place
+  std::vector<std::string> pending;  // each names the object and the cause; retried by Retry
+};
+
+// One thread (control). Idempotent: both calls compare with what is there and touch only what is wrong. A failed item stays
+// pending and stops no other.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual std::string name() const = 0;
+  // The first complete truth, and whenever trust is lost: reads what is there, removes what is ours and unwanted.
+  virtual SinkReport Resync(std::span<const Peer> all) = 0;
+  virtual SinkReport Update(const PeerChanges& changes) = 0;
+  // Tries pending items again. Called on a back-off schedule while there are any.
+  virtual SinkReport Retry() = 0;
+};
+
+}  // namespace weft::lease

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// net-conf.json: the cluster-wide configuration that all flannel nodes share (flannel-behaviour.md section 2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "vxlan/ip_prefix.h"
+#include "vxlan/mtu.h"
+#include "vxlan/vni.h"
+
+namespace weft::control {
+
+enum class BackendType : std::uint8_t {
+  kVxlan,
+  kAlloc,  // lease and subnet.env only: no peers, no device
+};
+// As net-conf and the backend-type annotation write it: "vxlan".
+std::string_view Name(BackendType type);
+
+struct NetConf {
+  bool enable_ipv4 = true;
+  bool enable_ipv6 = false;
+  std::optional<IpPrefix> network;       // present when IPv4 is enabled
+  std::optional<IpPrefix> ipv6_network;  // present when IPv6 is enabled
+  BackendType type = BackendType::kVxlan;
+  Vni vni = kFlannelWindowsVni;
+  std::uint16_t port = kVxlanPort;      // UDP
+  std::optional<OuterMtu> mtu;          // `MTU`: taken for the underlay's, from which upstream subtracts 50 (section 5.1)
+  std::string name;                     // of the HNS network; "flannel.<VNI>" unless given
+  std::vector<std::string> notes;       // for the log: what was assumed or ignored, and why
+
+  bool enabled(IpFamily family) const { return family == IpFamily::kV4 ? enable_ipv4 : enable_ipv6; }
+  // Of the family when it is enabled.
+  const std::optional<IpPrefix>& network_of(IpFamily family) const {
+    return family == IpFamily::kV4 ? network : ipv6_network;
+  }
+};
+
+// Keys match without case, unknown ones are ignored, of duplicates the last wins; a BOM is dropped; types are strict; host bits of
+// networks are cleared. `file` is for messages, which name file, key, value, rule and what to do.
+absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file);
+// The same for the file at `path` (UTF-8).
+absl::StatusOr<NetConf> LoadNetConf(const std::string& path);
+
+// Whether `pod_cidr` lies inside `network`, as upstream asks before it takes a lease.
+absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& network);
+// What HNS can do beyond what net-conf allows: VNI 4096..65535.
+absl::Status CheckForHns(const NetConf& conf);
+
+}  // namespace weft::control

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// From source to sinks: keeps the lease table, hands each sink what changed, tries again what failed, tells how it stands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/clock.h"
+#include "control/lease/lease_table.h"
+#include "control/lease/sink.h"
+#include "control/lease/source.h"
+#include "control/retry.h"
+
+namespace weft::control {
+
+// Which families a sink takes.
+enum class Families : std::uint8_t { kV4 = 1, kV6 = 2, kBoth = 3 };
+
+enum class NoticeLevel : std::uint8_t { kInfo, kWarning, kError };
+
+struct ReconcilerOptions {
+  RetryPolicy retry;
+  // Every sink reads back what is there this often, so that what others broke is mended.
+  Duration resync_period = std::chrono::minutes(5);
+  // Events are gathered for this long before sinks see them; zero: at once.
+  Duration batch_window = Duration::zero();
+};
+
+// All called on the control thread, from within a call of the reconciler. They may read its report; they may not change it, except
+// that on_own_node may call SetOwn and AddSink.
+struct ReconcilerHooks {
+  std::function<void()> on_change;                                         // something that report() shows may differ
+  std::function<void(const std::optional<lease::OwnNode>&)> on_own_node;   // our Node changed, or went (empty)
+  std::function<void(NoticeLevel, const std::string&)> on_notice;          // for the log: one line, already escaped
+};
+
+struct SinkStatus {
+  std::string name;
+  Families families = Families::kBoth;
+  bool resynced = false;  // has been given the first complete truth
+  lease::SinkReport report;
+};
+
+struct ReconcilerReport {
+  bool source_synced = false;  // the first snapshot has come
+  // The source is synced, we know who we are, and every sink holds what it should: ready.
+  bool in_sync = false;
+  std::uint64_t generation = 0;  // moves with every change of the leases
+  std::size_t leases = 0;
+  lease::StateCounts v4{};  // by PeerState
+  lease::StateCounts v6{};
+  std::vector<lease::RefusedNode> refused;
+  std::uint64_t refused_total = 0;
+  std::optional<std::string> trouble;  // why the source cannot be read now
+  std::uint64_t troubles_total = 0;    // how often that began or changed
+  std::vector<SinkStatus> sinks;
+};
+
+// One thread (control). Without timers of its own: the daemon calls Tick at or after NextDeadline, which may move with every call.
+// Sinks are given nothing before both the first snapshot has come and SetOwn was called: until then nothing is known to be
+// unwanted, and a lease cannot be told from our own.
+class Reconciler final : public lease::SourceListener {
+ public:
+  // `clock` outlives the reconciler.
+  Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks, ReconcilerOptions options = {});
+  ~Reconciler() override;
+
+  // Who we are; may change later (a new PodCIDR).
+  void SetOwn(lease::OwnIdentity own);
+  // `sink` outlives the reconciler or is taken out by RemoveSink. It is resynced at once if the truth is known.
+  void AddSink(lease::Sink& sink, Families families = Families::kBoth);
+  void RemoveSink(const lease::Sink& sink);
+  // Trust was lost (an adapter came back, HNS restarted): every sink reads back what is there.
+  void ResyncAll();
+
+  // When Tick has something to do; empty: nothing planned.
+  std::optional<TimePoint> NextDeadline() const;
+  void Tick();
+
+  const lease::LeaseTable& table() const;
+  const std::optional<lease::OwnNode>& own_node() const;
+  ReconcilerReport report() const;
+
+  void OnSnapshot(std::vector<lease::Lease> leases, std::vector<lease::RefusedNode> refused) override;
+  void OnUpsert(lease::Lease lease) override;
+  void OnDelete(const lease::NodeKey& node) override;
+  void OnRefused(lease::RefusedNode node) override;
+  void OnTrouble(const absl::Status& status) override;
+  void OnOwnNode(const std::optional<lease::OwnNode>& node) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::control

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases into the userspace data plane's remote table.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "control/lease/sink.h"
+#include "dataplane/remote_table.h"
+
+namespace weft::control {
+
+// `table` outlives the sink and is written by nobody else, so what is ours needs no telling. The table compares by value itself and
+// cannot fail; a peer whose public IP is not of the table's outer family has no way through it and stays pending.
+class DataplaneSink final : public lease::Sink {
+ public:
+  // `outer`: the one family that the wire carries; empty: both. `name` as status shows it: "dataplane".
+  explicit DataplaneSink(dataplane::RemoteTable& table, std::optional<IpFamily> outer = std::nullopt, std::string name = "dataplane");
+
+  std::string name() const override { return name_; }
+  lease::SinkReport Resync(std::span<const lease::Peer> all) override;
+  lease::SinkReport Update(const lease::PeerChanges& changes) override;
+  lease::SinkReport Retry() override { return Report(); }
+
+ private:
+  lease::SinkReport Report() const;
+
+  dataplane::RemoteTable& table_;
+  std::optional<IpFamily> outer_;
+  std::string name_;
+  absl::flat_hash_set<IpPrefix> wanted_;
+  absl::flat_hash_set<IpPrefix> unreachable_;  // of those, without an outer address of our family
+};
+
+}  // namespace weft::control

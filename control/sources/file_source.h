@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases from a file (--lease-source=file:PATH) that holds what `kubectl get nodes -o json` prints. Watched by polling.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/kube/node_codec_json.h"
+#include "control/lease/source.h"
+#include "control/sources/file_stamp.h"
+
+namespace weft::control {
+
+// One thread (control); no timers of its own: call Poll every 250 ms or so. A poll of an unchanged file costs one look at its
+// metadata. Atomic renames and ConfigMap symlink swaps are followed. While the file is gone, empty or unreadable the leases stay
+// and OnTrouble names file, position, cause and next step, once for each new cause; the next good content is a snapshot.
+class FileSource final : public lease::Source {
+ public:
+  // Larger files are refused: nobody has such a cluster, and the text stands in memory.
+  static constexpr std::uintmax_t kMaxSize = std::uintmax_t{2} << 30;  // octets
+
+  FileSource(std::filesystem::path path, kube::NodeJsonCodec codec);
+
+  // Polls once: when it returns, `listener` has the first snapshot or the first trouble.
+  void Start(lease::SourceListener& listener) override;
+  std::string Describe() const override;
+  void Poll();
+
+  // Of the last attempt to read.
+  const absl::Status& status() const { return status_; }
+  // Nodes without kube-subnet-manager "true" in the last good content.
+  std::size_t not_managed() const { return not_managed_; }
+
+ private:
+  absl::StatusOr<std::string> Read() const;
+  void Report(const absl::Status& status);
+
+  std::filesystem::path path_;
+  kube::NodeJsonCodec codec_;
+  lease::SourceListener* listener_ = nullptr;
+  std::optional<FileStamp> stamp_;  // of what was last read
+  bool settled_ = false;            // read twice under one stamp: a writer inside the clock's grain was not missed
+  std::size_t text_hash_ = 0;       // of what was last reported as a snapshot
+  bool reported_ = false;
+  absl::Status status_;
+  std::size_t not_managed_ = 0;
+};
+
+}  // namespace weft::control

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells whether the file at a path is still the one that was read, without reading it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+
+namespace weft::control {
+
+struct FileStamp {
+  std::uint64_t size = 0;      // octets
+  std::int64_t modified = 0;   // nanoseconds (Linux) or 100 ns (Windows); to be compared only
+  std::uint64_t volume = 0;    // device or volume serial number
+  std::uint64_t identity = 0;  // inode or file index: a renamed-in file has another
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+// Follows symlinks. Errors carry the system's text only: the caller names the file.
+absl::StatusOr<FileStamp> StampOf(const std::filesystem::path& path);
+
+}  // namespace weft::control
