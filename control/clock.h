@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a parameter: the system's clock in the daemon, a clock that tests turn by hand (tests/support/manual_clock.h).
+// Time as a parameter: the system's clock in the daemon, a clock that tests turn by hand
+// (tests/support/manual_clock.h).
 #pragma once
 
 #include <chrono>

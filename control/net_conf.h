@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// net-conf.json: the cluster-wide configuration that all flannel nodes share (flannel-behaviour.md section 2).
+// net-conf.json: the cluster-wide configuration that all flannel nodes share (flannel-behaviour.md
+// section 2).
 #pragma once
 
 #include <cstdint>
@@ -30,20 +31,24 @@ struct NetConf {
   std::optional<IpPrefix> ipv6_network;  // present when IPv6 is enabled
   BackendType type = BackendType::kVxlan;
   Vni vni = kFlannelWindowsVni;
-  std::uint16_t port = kVxlanPort;      // UDP
-  std::optional<OuterMtu> mtu;          // `MTU`: taken for the underlay's, from which upstream subtracts 50 (section 5.1)
-  std::string name;                     // of the HNS network; "flannel.<VNI>" unless given
-  std::vector<std::string> notes;       // for the log: what was assumed or ignored, and why
+  std::uint16_t port = kVxlanPort;  // UDP
+  std::optional<OuterMtu>
+      mtu;  // `MTU`: taken for the underlay's, from which upstream subtracts 50 (section 5.1)
+  std::string name;                // of the HNS network; "flannel.<VNI>" unless given
+  std::vector<std::string> notes;  // for the log: what was assumed or ignored, and why
 
-  bool enabled(IpFamily family) const { return family == IpFamily::kV4 ? enable_ipv4 : enable_ipv6; }
+  bool enabled(IpFamily family) const {
+    return family == IpFamily::kV4 ? enable_ipv4 : enable_ipv6;
+  }
   // Of the family when it is enabled.
   const std::optional<IpPrefix>& network_of(IpFamily family) const {
     return family == IpFamily::kV4 ? network : ipv6_network;
   }
 };
 
-// Keys match without case, unknown ones are ignored, of duplicates the last wins; a BOM is dropped; types are strict; host bits of
-// networks are cleared. `file` is for messages, which name file, key, value, rule and what to do.
+// Keys match without case, unknown ones are ignored, of duplicates the last wins; a BOM is dropped;
+// types are strict; host bits of networks are cleared. `file` is for messages, which name file,
+// key, value, rule and what to do.
 absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file);
 // The same for the file at `path` (UTF-8).
 absl::StatusOr<NetConf> LoadNetConf(const std::string& path);

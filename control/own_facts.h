@@ -24,7 +24,9 @@ struct OwnFacts {
   lease::NodeKey node;
   std::optional<OwnFamilyFacts> v4;
   std::optional<OwnFamilyFacts> v6;
-  const std::optional<OwnFamilyFacts>& of(IpFamily family) const { return family == IpFamily::kV4 ? v4 : v6; }
+  const std::optional<OwnFamilyFacts>& of(IpFamily family) const {
+    return family == IpFamily::kV4 ? v4 : v6;
+  }
   friend bool operator==(const OwnFacts&, const OwnFacts&) = default;
 };
 
@@ -32,14 +34,16 @@ struct OwnFacts {
 //   kNotFound            our Node is not there
 //   kFailedPrecondition  an enabled family has no podCIDR yet, or it could not be read
 //   kOutOfRange          a podCIDR lies outside net-conf's Network
-absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name, const std::optional<lease::OwnNode>& node,
+absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
+                                        const std::optional<lease::OwnNode>& node,
                                         const NetConf& conf);
 
 // What peers are judged by, once the facts are known.
 lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf);
 
-// The VTEP MAC of a node that has published none: 02 and 40 bits of FNV-1a over the node name. Locally administered, unicast, the
-// same after every restart and for both families. Stable for ever: peers hold it in their neighbour tables.
+// The VTEP MAC of a node that has published none: 02 and 40 bits of FNV-1a over the node name.
+// Locally administered, unicast, the same after every restart and for both families. Stable for
+// ever: peers hold it in their neighbour tables.
 MacAddress DeriveVtepMac(std::string_view node_name);
 
 }  // namespace weft::control

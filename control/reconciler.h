@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From source to sinks: keeps the lease table, hands each sink what changed, tries again what failed, tells how it stands.
+// From source to sinks: keeps the lease table, hands each sink what changed, tries again what
+// failed, tells how it stands.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,14 @@ struct ReconcilerOptions {
   Duration batch_window = Duration::zero();
 };
 
-// All called on the control thread, from within a call of the reconciler. They may read its report; they may not change it, except
-// that on_own_node may call SetOwn and AddSink.
+// All called on the control thread, from within a call of the reconciler. They may read its report;
+// they may not change it, except that on_own_node may call SetOwn and AddSink.
 struct ReconcilerHooks {
-  std::function<void()> on_change;                                         // something that report() shows may differ
-  std::function<void(const std::optional<lease::OwnNode>&)> on_own_node;   // our Node changed, or went (empty)
-  std::function<void(NoticeLevel, const std::string&)> on_notice;          // for the log: one line, already escaped
+  std::function<void()> on_change;  // something that report() shows may differ
+  std::function<void(const std::optional<lease::OwnNode>&)>
+      on_own_node;  // our Node changed, or went (empty)
+  std::function<void(NoticeLevel, const std::string&)>
+      on_notice;  // for the log: one line, already escaped
 };
 
 struct SinkStatus {
@@ -60,18 +63,21 @@ struct ReconcilerReport {
   std::vector<SinkStatus> sinks;
 };
 
-// One thread (control). Without timers of its own: the daemon calls Tick at or after NextDeadline, which may move with every call.
-// Sinks are given nothing before both the first snapshot has come and SetOwn was called: until then nothing is known to be
-// unwanted, and a lease cannot be told from our own.
+// One thread (control). Without timers of its own: the daemon calls Tick at or after NextDeadline,
+// which may move with every call. Sinks are given nothing before both the first snapshot has come
+// and SetOwn was called: until then nothing is known to be unwanted, and a lease cannot be told
+// from our own.
 class Reconciler final : public lease::SourceListener {
  public:
   // `clock` outlives the reconciler.
-  Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks, ReconcilerOptions options = {});
+  Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
+             ReconcilerOptions options = {});
   ~Reconciler() override;
 
   // Who we are; may change later (a new PodCIDR).
   void SetOwn(lease::OwnIdentity own);
-  // `sink` outlives the reconciler or is taken out by RemoveSink. It is resynced at once if the truth is known.
+  // `sink` outlives the reconciler or is taken out by RemoveSink. It is resynced at once if the
+  // truth is known.
   void AddSink(lease::Sink& sink, Families families = Families::kBoth);
   void RemoveSink(const lease::Sink& sink);
   // Trust was lost (an adapter came back, HNS restarted): every sink reads back what is there.
@@ -85,7 +91,8 @@ class Reconciler final : public lease::SourceListener {
   const std::optional<lease::OwnNode>& own_node() const;
   ReconcilerReport report() const;
 
-  void OnSnapshot(std::vector<lease::Lease> leases, std::vector<lease::RefusedNode> refused) override;
+  void OnSnapshot(std::vector<lease::Lease> leases,
+                  std::vector<lease::RefusedNode> refused) override;
   void OnUpsert(lease::Lease lease) override;
   void OnDelete(const lease::NodeKey& node) override;
   void OnRefused(lease::RefusedNode node) override;

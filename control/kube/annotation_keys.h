@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of flannel's Node annotations under a configurable prefix (flannel-behaviour.md 3.1 and 3.2).
+// Names of flannel's Node annotations under a configurable prefix (flannel-behaviour.md 3.1
+// and 3.2).
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@ inline constexpr std::string_view kDefaultAnnotationPrefix = "flannel.alpha.core
 
 // Whole keys: "flannel.alpha.coreos.com/backend-data".
 struct AnnotationKeys {
-  // `prefix` as the --kube-annotation-prefix flag gives it: a DNS name of at least two labels, optionally with one "/" and a word,
-  // lower case. Refuses what upstream refuses.
+  // `prefix` as the --kube-annotation-prefix flag gives it: a DNS name of at least two labels,
+  // optionally with one "/" and a word, lower case. Refuses what upstream refuses.
   static absl::StatusOr<AnnotationKeys> Of(std::string_view prefix);
   // Those of kDefaultAnnotationPrefix.
   AnnotationKeys();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases out of Kubernetes Nodes in JSON (flannel-behaviour.md 3.2 and 3.5). No text, however broken, does more than be refused.
+// Leases out of Kubernetes Nodes in JSON (flannel-behaviour.md 3.2 and 3.5). No text, however
+// broken, does more than be refused.
 #pragma once
 
 #include <cstddef>
@@ -40,12 +41,14 @@ class NodeJsonCodec {
   // `own_node_name` empty: no Node is ours.
   explicit NodeJsonCodec(AnnotationKeys keys = {}, std::string own_node_name = {});
 
-  // What `kubectl get nodes -o json` prints: an object with "items"; also a bare array of Nodes, or one Node. An error (with the
-  // position where it can be told) when it is none of these or not JSON; a Node that cannot be read is refused by name and the
-  // others live. Of two Nodes with one name the last wins, and the name is refused beside it. At most 4 GiB.
+  // What `kubectl get nodes -o json` prints: an object with "items"; also a bare array of Nodes, or
+  // one Node. An error (with the position where it can be told) when it is none of these or not
+  // JSON; a Node that cannot be read is refused by name and the others live. Of two Nodes with one
+  // name the last wins, and the name is refused beside it. At most 4 GiB.
   absl::StatusOr<DecodedNodes> DecodeNodeList(std::string_view text) const;
 
-  // One Node object, cut from a list or watch stream. Never fails: text that is no Node comes back refused.
+  // One Node object, cut from a list or watch stream. Never fails: text that is no Node comes back
+  // refused.
   DecodedNode DecodeNode(std::string_view text) const;
 
  private:

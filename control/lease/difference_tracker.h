@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wanted against what is there: the difference is what remains to be done. After Felix's deltatracker.
+// What is wanted against what is there: the difference is what remains to be done. After Felix's
+// deltatracker.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@
 
 namespace weft::lease {
 
-// Ordered maps, so that operations come in the same order every time. `Same(desired, actual)` says whether what is there will do.
-// A key is pending until the owner has reported, through SetActual or EraseActual, what it did; so a failed operation stays
-// pending by itself. One thread.
+// Ordered maps, so that operations come in the same order every time. `Same(desired, actual)` says
+// whether what is there will do. A key is pending until the owner has reported, through SetActual
+// or EraseActual, what it did; so a failed operation stays pending by itself. One thread.
 template <typename Key, typename Value, typename Same = std::equal_to<Value>>
 class DifferenceTracker {
  public:

@@ -12,7 +12,8 @@
 
 namespace weft::lease {
 
-// Nodes are told apart by name and UID: a node that was deleted and created again under its name is another node.
+// Nodes are told apart by name and UID: a node that was deleted and created again under its name is
+// another node.
 struct NodeKey {
   std::string name;
   std::string uid;  // empty where the source has none (a hand-written file)
@@ -26,20 +27,25 @@ struct NodeKey {
 
 // One address family's half of a lease. Absent members were absent (or empty) in the Node.
 struct FamilyLease {
-  IpPrefix subnet;                        // spec.podCIDR(s)
-  std::optional<IpAddress> public_ip;     // public-ip / public-ipv6: where peers send the outer packets
-  std::optional<std::uint32_t> vni;       // backend-data / backend-v6-data; not range-checked here
-  std::optional<MacAddress> vtep_mac;     // empty text counts as absent
+  IpPrefix subnet;  // spec.podCIDR(s)
+  std::optional<IpAddress>
+      public_ip;                     // public-ip / public-ipv6: where peers send the outer packets
+  std::optional<std::uint32_t> vni;  // backend-data / backend-v6-data; not range-checked here
+  std::optional<MacAddress> vtep_mac;  // empty text counts as absent
   friend bool operator==(const FamilyLease&, const FamilyLease&) = default;
 };
 
 // A Node that has a lease or should have one. Compared by value.
 struct Lease {
   NodeKey node;
-  std::int64_t created = 0;               // metadata.creationTimestamp, Unix seconds; zero if absent. The newer of two wins
-  std::string backend_type;               // as written: "vxlan", "host-gw", "alloc", ...
+  std::int64_t created =
+      0;  // metadata.creationTimestamp, Unix seconds; zero if absent. The newer of two wins
+  std::string backend_type;  // as written: "vxlan", "host-gw", "alloc", ...
   std::optional<FamilyLease> v4;
   std::optional<FamilyLease> v6;
+  const std::optional<FamilyLease>& of(IpFamily family) const {
+    return family == IpFamily::kV4 ? v4 : v6;
+  }
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 

@@ -4,15 +4,12 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "control/lease/lease.h"
 #include "control/lease/own_identity.h"
 #include "control/lease/peer_state.h"
@@ -37,10 +34,11 @@ using StateCounts = std::array<std::size_t, kPeerStates>;
 
 // One thread (control). A change costs O(log n), a snapshot O(n log n); 100,000 leases are meant.
 //
-// A lease is *complete* when it is not ours, its backend is ours, it has a public IP, under vxlan our VNI and a MAC, and its subnet
-// does not overlap our own. Of several complete leases for one subnet the newest holds it: creation time, then the lesser name,
-// then the lesser UID. So a subnet that moved to a new node outlives the old node's deletion, and comes back when the new node
-// goes; a new node that has published only half takes nothing away from the old one.
+// A lease is *complete* when it is not ours, its backend is ours, it has a public IP, under vxlan
+// our VNI and a MAC, and its subnet does not overlap our own. Of several complete leases for one
+// subnet the newest holds it: creation time, then the lesser name, then the lesser UID. So a subnet
+// that moved to a new node outlives the old node's deletion, and comes back when the new node goes;
+// a new node that has published only half takes nothing away from the old one.
 class LeaseTable {
  public:
   explicit LeaseTable(OwnIdentity own = {});
@@ -49,14 +47,15 @@ class LeaseTable {
   void SetOwn(OwnIdentity own);
   const OwnIdentity& own() const { return own_; }
 
-  // Makes the table hold exactly `leases` (of two with one key the later), except that a node among `refused` keeps the lease it
-  // had: it is still there, only not readable now.
+  // Makes the table hold exactly `leases` (of two with one key the later), except that a node among
+  // `refused` keeps the lease it had: it is still there, only not readable now.
   void ApplySnapshot(std::vector<Lease> leases, std::vector<RefusedNode> refused);
   // Adds or replaces by key. True when something differs by value.
   bool Upsert(Lease lease);
   // True when it was there.
   bool Remove(const NodeKey& node);
-  // Keeps the node's lease if there is one. A later Upsert or Remove of that name, or a snapshot, ends it.
+  // Keeps the node's lease if there is one. A later Upsert or Remove of that name, or a snapshot,
+  // ends it.
   void Refuse(RefusedNode node);
 
   // What became true for the sinks since the last call for this family.
@@ -75,7 +74,7 @@ class LeaseTable {
   const StateCounts& Counts(IpFamily family) const;
   // Ordered by name.
   std::vector<RefusedNode> Refused() const;
-  // Refusals ever seen, repetitions of the same one in one name's row not counted.
+  // Refusals ever seen; the same one again is not counted.
   std::uint64_t refused_total() const { return refused_total_; }
 
  private:
@@ -83,26 +82,31 @@ class LeaseTable {
   struct Family {
     SubnetIndex subnets;  // complete leases
     absl::flat_hash_map<IpAddress, std::size_t> public_ip_uses;
-    absl::flat_hash_set<IpPrefix> changed;  // subnets whose holder's Peer changed since TakeChanges
+    // Subnets that another or nobody may hold since TakeChanges, and what was told of them then
+    // (empty: nobody).
+    absl::flat_hash_map<IpPrefix, std::optional<Peer>> told;
     StateCounts counts{};
     std::uint64_t counted_at = 0;  // generation of `counts`; zero: never
   };
-  using Leases = std::map<NodeKey, Lease, std::less<>>;
+  using Leases = std::map<NodeKey, Lease>;
 
-  void Insert(const Lease& lease);
-  void Erase(const Lease& lease);
-  void ReplaceWith(Leases::iterator at, Lease lease);
-  bool EraseRefusal(std::string_view name);
-  bool AddRefusal(RefusedNode node);
-  PeerState StateOf(const Lease& lease, IpFamily family) const;
-  LeaseRow RowOf(const Lease& lease, IpFamily family) const;
+  // Into and out of the indices, under the present identity.
+  void Index(const Lease& lease);
+  void Unindex(const Lease& lease);
+  void Note(Family& family, IpFamily which, const IpPrefix& subnet,
+            const SubnetIndex::Change& change);
+  bool Put(Lease lease);
+  // Without the contest for the subnet and the states that do no harm: kUsable means complete.
+  PeerState JudgeAlone(const Lease& lease, const FamilyLease& half) const;
+  PeerState Judge(const Lease& lease, const FamilyLease& half) const;
+  std::string Explain(const Lease& lease, const FamilyLease& half, PeerState state) const;
   Family& of(IpFamily family) { return families_[static_cast<std::size_t>(family)]; }
   const Family& of(IpFamily family) const { return families_[static_cast<std::size_t>(family)]; }
 
   OwnIdentity own_;
   Leases leases_;  // addresses of its values are stable: the indices point there
   mutable std::array<Family, 2> families_;
-  std::map<std::string, std::string, std::less<>> refused_;  // name → reason
+  std::map<std::string, std::string> refused_;  // name → reason
   std::uint64_t refused_total_ = 0;
   std::uint64_t generation_ = 1;
 };

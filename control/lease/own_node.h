@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own Node as the source shows it: what our lease is made of before (and whether or not) we have published one.
+// Our own Node as the source shows it: what our lease is made of before (and whether or not) we
+// have published one.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,18 @@
 
 namespace weft::lease {
 
-// One family's half of our own Node. `published_*` is what our annotations say now, absent where unreadable: nothing in them is
-// trusted to be right, they may be another program's.
+// One family's half of our own Node. `published_*` is what our annotations say now, absent where
+// unreadable: nothing in them is trusted to be right, they may be another program's.
 struct OwnNodeFamily {
   std::optional<IpPrefix> subnet;  // spec.podCIDR(s); absent until the cluster's IPAM has given one
   std::optional<IpAddress> published_public_ip;
   std::optional<std::uint32_t> published_vni;
   std::optional<MacAddress> published_vtep_mac;  // unicast, not zero
-  // As written, not parsed; empty where absent. Precedence: annotation over flag (flannel-behaviour.md 3.2).
-  std::string node_public_ip;       // node-public-ip(v6): changes the address we detect
-  std::string public_ip_overwrite;  // public-ip(v6)-overwrite: published instead of the detected one
+  // As written, not parsed; empty where absent. Precedence: annotation over flag
+  // (flannel-behaviour.md 3.2).
+  std::string node_public_ip;  // node-public-ip(v6): changes the address we detect
+  std::string
+      public_ip_overwrite;  // public-ip(v6)-overwrite: published instead of the detected one
   friend bool operator==(const OwnNodeFamily&, const OwnNodeFamily&) = default;
 };
 
@@ -30,7 +33,8 @@ struct OwnNode {
   std::string backend_type;  // as written; empty where absent
   OwnNodeFamily v4;
   OwnNodeFamily v6;
-  std::vector<std::string> problems;  // each names a field that could not be read; that field is absent above
+  std::vector<std::string>
+      problems;  // each names a field that could not be read; that field is absent above
   friend bool operator==(const OwnNode&, const OwnNode&) = default;
 };
 

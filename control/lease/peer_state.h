@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a lease can be used, and if not, why: one named state for each address family of each peer.
+// Whether a lease can be used, and if not, why: one named state for each address family of each
+// peer.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,17 @@ enum class PeerState : std::uint8_t {
   kUsable,             // "usable"
   kSelf,               // "self": our own lease
   kDuplicatePublicIp,  // "duplicate-public-ip": usable, but another lease names the same address
-  kNestedSubnet,       // "nested-subnet": usable by longest prefix, but inside (or around) another lease's subnet
-  kOverlap,            // "overlap": another, newer lease holds this very subnet, or it overlaps our own: not used
-  kVniMismatch,        // "vni-mismatch": the peer encapsulates under another VNI: not used
-  kMissingMac,         // "missing-mac": no VTEP MAC yet (upstream on Windows publishes an empty one first): not used
-  kMissingPublicIp,    // "missing-public-ip": not used
-  kForeignBackend,     // "foreign-backend": backend-type is not ours: not used
-  kOutsideNetwork,     // "outside-network": the subnet lies outside net-conf's Network: usable, upstream routes it too
+  kNestedSubnet,       // "nested-subnet": usable by longest prefix, but inside (or around) another
+                       // lease's subnet
+  kOverlap,  // "overlap": another, newer lease holds this very subnet, or it overlaps our own: not
+             // used
+  kVniMismatch,      // "vni-mismatch": the peer encapsulates under another VNI: not used
+  kMissingMac,       // "missing-mac": no VTEP MAC yet (upstream on Windows publishes an empty one
+                     // first): not used
+  kMissingPublicIp,  // "missing-public-ip": not used
+  kForeignBackend,   // "foreign-backend": backend-type is not ours: not used
+  kOutsideNetwork,   // "outside-network": the subnet lies outside net-conf's Network: usable,
+                     // upstream routes it too
 };
 inline constexpr std::size_t kPeerStates = 10;
 

@@ -32,17 +32,18 @@ struct PeerChanges {
 // What is true now.
 struct SinkReport {
   std::size_t desired = 0;
-  std::size_t applied = 0;        // of those, verified in place
+  std::size_t applied = 0;           // of those, verified in place
   std::vector<std::string> pending;  // each names the object and the cause; retried by Retry
 };
 
-// One thread (control). Idempotent: both calls compare with what is there and touch only what is wrong. A failed item stays
-// pending and stops no other.
+// One thread (control). Idempotent: both calls compare with what is there and touch only what is
+// wrong. A failed item stays pending and stops no other.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual std::string name() const = 0;
-  // The first complete truth, and whenever trust is lost: reads what is there, removes what is ours and unwanted.
+  // The first complete truth, and whenever trust is lost: reads what is there, removes what is ours
+  // and unwanted.
   virtual SinkReport Resync(std::span<const Peer> all) = 0;
   virtual SinkReport Update(const PeerChanges& changes) = 0;
   // Tries pending items again. Called on a back-off schedule while there are any.

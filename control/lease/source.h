@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where leases come from. A source tells its sink snapshots and changes; the caller owns both and runs them on one thread.
+// Where leases come from. A source tells its sink snapshots and changes; the caller owns both and
+// runs them on one thread.
 #pragma once
 
 #include <optional>
@@ -23,16 +24,18 @@ struct RefusedNode {
 class SourceListener {
  public:
   virtual ~SourceListener() = default;
-  // The whole truth at one moment. The first one means "in sync": only from then on may anything be deleted.
+  // The whole truth at one moment. The first one means "in sync": only from then on may anything be
+  // deleted.
   virtual void OnSnapshot(std::vector<Lease> leases, std::vector<RefusedNode> refused) = 0;
   // One node appeared or changed, or is gone. Only after a snapshot.
   virtual void OnUpsert(Lease lease) = 0;
   virtual void OnDelete(const NodeKey& node) = 0;
   virtual void OnRefused(RefusedNode node) = 0;
-  // The source cannot be read at the moment (the file vanished, does not parse; the API server is away). What was known stays.
-  // OkStatus ends the trouble.
+  // The source cannot be read at the moment (the file vanished, does not parse; the API server is
+  // away). What was known stays. OkStatus ends the trouble.
   virtual void OnTrouble(const absl::Status& status) = 0;
-  // Our own Node changed, or is not there (empty). Before the snapshot or event it came with, so that peers are judged by it.
+  // Our own Node changed, or is not there (empty). Before the snapshot or event it came with, so
+  // that peers are judged by it.
   virtual void OnOwnNode(const std::optional<OwnNode>& /*node*/) {}
 };
 

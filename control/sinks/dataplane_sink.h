@@ -11,12 +11,16 @@
 
 namespace weft::control {
 
-// `table` outlives the sink and is written by nobody else, so what is ours needs no telling. The table compares by value itself and
-// cannot fail; a peer whose public IP is not of the table's outer family has no way through it and stays pending.
+// `table` outlives the sink and is written by nobody else, so what is ours needs no telling. The
+// table compares by value itself and cannot fail; a peer whose public IP is not of the table's
+// outer family has no way through it and stays pending.
 class DataplaneSink final : public lease::Sink {
  public:
-  // `outer`: the one family that the wire carries; empty: both. `name` as status shows it: "dataplane".
-  explicit DataplaneSink(dataplane::RemoteTable& table, std::optional<IpFamily> outer = std::nullopt, std::string name = "dataplane");
+  // `outer`: the one family that the wire carries; empty: both. `name` as status shows it:
+  // "dataplane".
+  explicit DataplaneSink(dataplane::RemoteTable& table,
+                         std::optional<IpFamily> outer = std::nullopt,
+                         std::string name = "dataplane");
 
   std::string name() const override { return name_; }
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One host route for each peer, into our own tunnel device: `S/n via S.0 dev flannel.N onlink`, as upstream's Linux device has
-// (flannel-behaviour.md 5.1).
+// One host route for each peer, into our own tunnel device: `S/n via S.0 dev flannel.N onlink`, as
+// upstream's Linux device has (flannel-behaviour.md 5.1).
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,15 @@
 
 namespace weft::control {
 
-// `host` outlives the sink. The device is ours, so every route on it of the above shape is ours; routes of another shape (the
-// kernel's own, an administrator's) are left alone. Peers of the other family are ignored. After an Update each route's own
-// status from the system is believed; a Resync reads back.
+// `host` outlives the sink. The device is ours, so every route on it of the above shape is ours;
+// routes of another shape (the kernel's own, an administrator's) are left alone. Peers of the other
+// family are ignored. After an Update each route's own status from the system is believed; a Resync
+// reads back.
 class DeviceRouteSink final : public lease::Sink {
  public:
   // `device` as messages name it: "flannel.4096".
-  DeviceRouteSink(host::Host& host, std::uint32_t adapter_index, std::string device, IpFamily family);
+  DeviceRouteSink(host::Host& host, std::uint32_t adapter_index, std::string device,
+                  IpFamily family);
 
   std::string name() const override;
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;
@@ -42,7 +44,8 @@ class DeviceRouteSink final : public lease::Sink {
   std::string device_;
   IpFamily family_;
   lease::DifferenceTracker<IpPrefix, host::Route, SameRoute> routes_;
-  std::string unread_;  // why the device's routes could not be read; while not empty nothing is known to be in place
+  std::string unread_;  // why the device's routes could not be read; while not empty nothing is
+                        // known to be in place
   std::vector<std::string> failures_;  // of the last attempt
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases from a file (--lease-source=file:PATH) that holds what `kubectl get nodes -o json` prints. Watched by polling.
+// Leases from a file (--lease-source=file:PATH) that holds what `kubectl get nodes -o json` prints.
+// Watched by polling.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,10 @@
 
 namespace weft::control {
 
-// One thread (control); no timers of its own: call Poll every 250 ms or so. A poll of an unchanged file costs one look at its
-// metadata. Atomic renames and ConfigMap symlink swaps are followed. While the file is gone, empty or unreadable the leases stay
-// and OnTrouble names file, position, cause and next step, once for each new cause; the next good content is a snapshot.
+// One thread (control); no timers of its own: call Poll every 250 ms or so. A poll of an unchanged
+// file costs one look at its metadata. Atomic renames and ConfigMap symlink swaps are followed.
+// While the file is gone, empty or unreadable the leases stay and OnTrouble names file, position,
+// cause and next step, once for each new cause; the next good content is a snapshot.
 class FileSource final : public lease::Source {
  public:
   // Larger files are refused: nobody has such a cluster, and the text stands in memory.
@@ -43,8 +45,9 @@ class FileSource final : public lease::Source {
   kube::NodeJsonCodec codec_;
   lease::SourceListener* listener_ = nullptr;
   std::optional<FileStamp> stamp_;  // of what was last read
-  bool settled_ = false;            // read twice under one stamp: a writer inside the clock's grain was not missed
-  std::size_t text_hash_ = 0;       // of what was last reported as a snapshot
+  bool settled_ =
+      false;  // read twice under one stamp: a writer inside the clock's grain was not missed
+  std::size_t text_hash_ = 0;  // of what was last reported as a snapshot
   bool reported_ = false;
   absl::Status status_;
   std::size_t not_managed_ = 0;
