@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Small rules of the tree in the first argument, one function each; prints file:line: reason."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+# Written in parts, so that this file keeps the rule itself.
+REGISTRIES = [".".join(parts) for parts in (
+    ("deb", "debian", "org"), ("security", "debian", "org"), ("archive", "ubuntu", "com"),
+    ("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs"), ("crates", "io"),
+    ("proxy", "golang", "org"), ("repo1", "maven"), ("repo", "maven"))]
+FORBIDDEN_FOLDERS = {"src", "lib", "utils", "common", "third_party", "vendor", "docs", "scripts"}
+TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
+TEXT = {".cc", ".h", ".def", ".py", ".sh", ".cmake", ".txt", ".md", ".json", ".yaml", ".yml", ""}
+
+
+def files(root):
+    """What git tracks or would add; without git, what is there."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+                            capture_output=True, text=True)
+    if listed.returncode == 0:
+        names = listed.stdout.splitlines()
+    else:
+        names = [p.relative_to(root).as_posix() for p in root.rglob("*")
+                 if p.relative_to(root).parts[0] not in ("build", ".git")]
+    return [name for name in sorted(names) if (root / name).is_file()]
+
+
+def lines(root, name):
+    if pathlib.Path(name).suffix not in TEXT or "/corpus/" in name:
+        return []
+    return (root / name).read_text(errors="replace").splitlines()
+
+
+def no_registry_hosts(root, names):
+    for name in names:
+        for number, line in enumerate(lines(root, name), 1):
+            for host in REGISTRIES:
+                if host in line and not name.endswith("go.sum"):
+                    yield f"{name}:{number}: names the registry {host}; a machine has its own"
+
+
+def no_anonymous_todo(root, names):
+    for name in names:
+        if name == "tests/repo/hygiene.py":
+            continue
+        for number, line in enumerate(lines(root, name), 1):
+            if TODO.search(line):
+                yield f"{name}:{number}: write it as TODO" + "(#123): what the issue is"
+
+
+def no_forbidden_folder(root, names):
+    for folder in sorted({name.split("/")[0] for name in names if "/" in name} & FORBIDDEN_FOLDERS):
+        yield f"{folder}/: not a top-level folder of this layout; see ARCHITECTURE.md"
+
+
+def scripts_are_executable(root, names):
+    for name in names:
+        with open(root / name, "rb") as file:
+            script = file.read(2) == b"#!"
+        if script != os.access(root / name, os.X_OK):
+            yield f"{name}: " + ("has #! but is not executable" if script else "executable, but without #!")
+
+
+def ends_in_newline(root, names):
+    for name in names:
+        if pathlib.Path(name).suffix in TEXT and "/corpus/" not in name:
+            data = (root / name).read_bytes()
+            if data and not data.endswith(b"\n"):
+                yield f"{name}: does not end in a newline"
+            if b"\r\n" in data:
+                yield f"{name}: has CRLF line ends"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    names = files(root)
+    rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline)
+    found = [reason for rule in rules for reason in rule(root, names)]
+    print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
+    return 1 if found or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
