@@ -58,4 +58,6 @@ std::string Dump(Bytes octets) {
   return text + '\n';
 }
 
+std::string Show(Bytes frame, FrameStart start) { return Describe(frame, start) + Dump(frame); }
+
 }  // namespace weft

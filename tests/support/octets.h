@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vxlan/bytes.h"
+#include "vxlan/describe.h"
 
 namespace weft {
 
@@ -21,5 +22,9 @@ Octets Concatenate(const Octets& a, const Octets& b);
 
 // 16 octets a line with offset, as `xxd`.
 std::string Dump(Bytes octets);
+
+// Description and dump. EXPECT_EQ(Show(want, start), Show(got, start)) compares frames and, when they
+// differ, prints both decoded.
+std::string Show(Bytes frame, FrameStart start);
 
 }  // namespace weft

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/checksum.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "tests/support/octets.h"
+#include "tests/support/packet_builder.h"
+#include "vxlan/checksum_kernel.h"
+
+namespace weft {
+namespace {
+
+constexpr unsigned kSeed = 1071;
+
+// RFC 1071 section 1, as it reads: 16-bit words, carries added at once, an odd octet padded behind.
+std::uint16_t ObviousSum(Bytes octets) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < octets.size(); i += 2) {
+    const std::uint32_t high = Load8(octets.data() + i);
+    const std::uint32_t low = i + 1 < octets.size() ? Load8(octets.data() + i + 1) : 0;
+    sum += high << 8 | low;
+    if (sum > 0xffff) sum -= 0xffff;
+  }
+  return static_cast<std::uint16_t>(sum);
+}
+
+Octets RandomOctets(std::mt19937& random, std::size_t size) {
+  Octets octets(size);
+  for (std::byte& octet : octets) octet = static_cast<std::byte>(random() & 0xff);
+  return octets;
+}
+
+std::vector<std::size_t> Lengths() {
+  std::vector<std::size_t> lengths;
+  for (std::size_t size = 0; size <= 200; ++size) lengths.push_back(size);
+  for (const std::size_t size : {255, 256, 257, 511, 513, 1450, 1500, 8999, 65535}) {
+    lengths.push_back(size);
+  }
+  return lengths;
+}
+
+TEST(Checksum, TheExampleOfRfc1071) {
+  EXPECT_EQ(Sum(Hex("00 01 f2 03 f4 f5 f6 f7")).Fold(), 0xddf2);
+  EXPECT_EQ(Sum(Hex("00 01 f2 03 f4 f5 f6 f7")).Checksum(), 0x220d);
+}
+
+TEST(Checksum, SumAgreesWithTheObviousOneAtEveryLengthAndAlignment) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  for (const std::size_t size : Lengths()) {
+    for (const std::size_t start : {0u, 1u, 2u, 3u, 7u}) {
+      const Octets octets = RandomOctets(random, start + size);
+      const Bytes in = Bytes(octets).subspan(start);
+      ASSERT_EQ(Sum(in).Fold(), ObviousSum(in)) << size << " octets from offset " << start;
+    }
+  }
+}
+
+TEST(Checksum, OnesDoNotOverflowTheLanes) {
+  const Octets ones(65535, std::byte{0xff});
+  EXPECT_EQ(Sum(ones).Fold(), ObviousSum(ones));
+  EXPECT_EQ(Sum(Octets(65534, std::byte{0xff})).Fold(), 0xffff);
+}
+
+TEST(Checksum, OnlyZerosSumToZero) {
+  EXPECT_EQ(Sum({}).Fold(), 0);
+  EXPECT_EQ(Sum(Octets(1450)).Fold(), 0);
+  Octets octets(1450);
+  octets[1449] = std::byte{1};
+  EXPECT_EQ(Sum(octets).Fold(), 1);
+}
+
+// Whatever this CPU has; the portable one always.
+std::vector<std::pair<const char*, const detail::ChecksumKernel*>> Kernels() {
+  std::vector<std::pair<const char*, const detail::ChecksumKernel*>> kernels = {
+      {"portable", &detail::kPortableKernel}, {"selected", &detail::SelectChecksumKernel()}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) kernels.emplace_back("avx2", &detail::kAvx2Kernel);
+#endif
+  return kernels;
+}
+
+TEST(Checksum, EveryKernelAgreesWithTheObviousOne) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  for (const auto& [name, kernel] : Kernels()) {
+    for (const std::size_t size : Lengths()) {
+      const Octets octets = RandomOctets(random, size);
+      std::uint16_t want = ObviousSum(octets);
+      if constexpr (std::endian::native == std::endian::little) want = __builtin_bswap16(want);
+      ASSERT_EQ(PartialSum(kernel->sum(octets.data(), size)).Fold(), want) << name << " " << size;
+      Octets copy(size + 1, std::byte{0xa5});
+      ASSERT_EQ(PartialSum(kernel->copy_and_sum(copy.data(), octets.data(), size)).Fold(), want)
+          << name << " " << size;
+      ASSERT_TRUE(std::equal(octets.begin(), octets.end(), copy.begin())) << name << " " << size;
+      ASSERT_EQ(copy.back(), std::byte{0xa5}) << name << " " << size;
+    }
+  }
+}
+
+TEST(Checksum, CopyAndSumCopiesExactlyAndSums) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  for (const std::size_t size : Lengths()) {
+    const Octets from = RandomOctets(random, size);
+    Octets to(size + 2, std::byte{0xa5});
+    const PartialSum sum = CopyAndSum(MutableBytes(to).subspan(1), from);
+    ASSERT_EQ(sum.Fold(), ObviousSum(from)) << size;
+    ASSERT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 1)) << size;
+    ASSERT_EQ(to.front(), std::byte{0xa5});
+    ASSERT_EQ(to.back(), std::byte{0xa5}) << size;
+  }
+}
+
+TEST(Checksum, PiecesAddUpAtEvenAndOddOffsets) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  for (const std::size_t size : {1u, 2u, 61u, 200u}) {
+    const Octets octets = RandomOctets(random, size);
+    for (std::size_t cut = 0; cut <= size; ++cut) {
+      PartialSum sum = Sum(Bytes(octets).first(cut));
+      sum.Append(Sum(Bytes(octets).subspan(cut)), cut);
+      ASSERT_EQ(sum.Fold(), ObviousSum(octets)) << size << " cut at " << cut;
+      if (cut % 2 == 0) {
+        ASSERT_EQ((Sum(Bytes(octets).first(cut)) + Sum(Bytes(octets).subspan(cut))).Fold(),
+                  ObviousSum(octets));
+      }
+    }
+  }
+}
+
+TEST(Checksum, AnIpv4HeaderWithoutOptions) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  for (int round = 0; round < 100; ++round) {
+    const Octets header = RandomOctets(random, 20);
+    ASSERT_EQ(SumIpv4Header(header.data()).Fold(), ObviousSum(header));
+  }
+}
+
+TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
+  const Octets picture = Hex(
+      "0a f4 01 02"  // source
+      "0a f4 02 03"  // destination
+      "00 11"        // zero, protocol UDP
+      "00 25");      // length 37
+  EXPECT_EQ(PseudoHeaderV4(0x0af4'0102, 0x0af4'0203, IpProtocol::kUdp, 37).Fold(),
+            ObviousSum(picture));
+  EXPECT_EQ(PseudoHeader(Ip("10.244.1.2"), Ip("10.244.2.3"), IpProtocol::kUdp, 37).Fold(),
+            ObviousSum(picture));
+}
+
+TEST(Checksum, PseudoHeaderV6IsTheSumOfItsPicture) {
+  const Octets picture = Hex(
+      "20010db8 00000000 00000000 00000001"  // source
+      "20010db8 ffffffff ffffffff 00000002"  // destination
+      "00 01 00 25"                          // length 65573
+      "00 00 00 06");                        // zero, next header TCP
+  const IpAddress source = Ip("2001:db8::1");
+  const IpAddress destination = Ip("2001:db8:ffff:ffff:ffff:ffff:0:2");
+  EXPECT_EQ(PseudoHeader(source, destination, IpProtocol::kTcp, 65573).Fold(),
+            ObviousSum(picture));
+}
+
+// RFC 1624 section 4: equation 2 gives 0xffff here, equation 3 the right 0x0000.
+TEST(Checksum, UpdateTheExampleOfRfc1624) {
+  EXPECT_EQ(UpdateChecksum16(0xdd2f, 0x5555, 0x3285), 0x0000);
+}
+
+TEST(Checksum, UpdateAgreesWithComputingAnew) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  for (int round = 0; round < 5000; ++round) {
+    Octets octets = RandomOctets(random, 20);
+    octets[0] |= std::byte{1};  // never all zero
+    const std::uint16_t checksum = Sum(octets).Checksum();
+    const std::size_t at = random() % 9 * 2;
+    const std::uint32_t before = LoadBe32(octets.data() + at);
+    // Zeros and ones are where end-around carries go wrong.
+    const std::uint32_t choices[] = {0, 0xffff, 0xffff'0000, 0xffff'ffff,
+                                     static_cast<std::uint32_t>(random())};
+    const std::uint32_t after = at == 0 ? before : choices[random() % 5];
+    StoreBe32(octets.data() + at, after);
+    ASSERT_EQ(UpdateChecksum32(checksum, before, after), Sum(octets).Checksum());
+    const auto half = static_cast<std::uint16_t>(random());
+    const std::uint16_t old_half = LoadBe16(octets.data() + 18);
+    const std::uint16_t now = Sum(octets).Checksum();
+    StoreBe16(octets.data() + 18, half);
+    ASSERT_EQ(UpdateChecksum16(now, old_half, half), Sum(octets).Checksum());
+  }
+}
+
+TEST(Checksum, RightMeansAllOnes) {
+  Octets octets = Hex("45 00 00 1c 00 00 00 00 40 01 00 00 0a 00 00 01 0a 00 00 02");
+  StoreBe16(octets.data() + 10, Sum(octets).Checksum());
+  EXPECT_TRUE(Sum(octets).IsRight());
+  octets[3] ^= std::byte{1};
+  EXPECT_FALSE(Sum(octets).IsRight());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/mtu.h"
+
+#include <gtest/gtest.h>
+
+#include "vxlan/encapsulation.h"
+
+namespace weft {
+namespace {
+
+TEST(Mtu, OverheadIsIpUdpVxlanAndInnerEthernet) {
+  EXPECT_EQ(EncapsulationOverhead(IpFamily::kV4), 50u);
+  EXPECT_EQ(EncapsulationOverhead(IpFamily::kV6), 70u);
+}
+
+TEST(Mtu, OverheadIsWhatATemplateStamps) {
+  EXPECT_EQ(EncapsulationTemplate(EncapsulationSpec{}).size(), EncapsulationOverhead(IpFamily::kV4));
+}
+
+TEST(Mtu, InnerFromOuter) {
+  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV4).octets(), 1450u);
+  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV6).octets(), 1430u);
+  EXPECT_EQ(OuterMtu::Of(9000)->Inner(IpFamily::kV4).octets(), 8950u);
+}
+
+TEST(Mtu, InnerRange) {
+  EXPECT_FALSE(InnerMtu::Of(67));
+  EXPECT_TRUE(InnerMtu::Of(68));
+  EXPECT_TRUE(InnerMtu::Of(65465));
+  EXPECT_FALSE(InnerMtu::Of(65466));
+}
+
+TEST(Mtu, OuterRangeLeavesAnInnerMtuInBothFamilies) {
+  EXPECT_FALSE(OuterMtu::Of(137));
+  EXPECT_EQ(OuterMtu::Of(138)->Inner(IpFamily::kV6).octets(), 68u);
+  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV6).octets(), 65465u);
+  EXPECT_FALSE(OuterMtu::Of(65536));
+}
+
+TEST(Mtu, TheTwoKindsDoNotMix) {
+  static_assert(!std::is_convertible_v<OuterMtu, InnerMtu>);
+  static_assert(!std::is_convertible_v<InnerMtu, OuterMtu>);
+  static_assert(!std::is_convertible_v<int, InnerMtu>);
+}
+
+}  // namespace
+}  // namespace weft
