@@ -10,7 +10,7 @@ target_compile_options(weft_options INTERFACE
   # clang builds the fuzz targets only; g++ decides what is clean.
   $<$<CXX_COMPILER_ID:GNU>:-Werror -Wduplicated-cond -Wlogical-op>
   # Guesses about run-time flow, often wrong inside g++ 12's own headers once inlined: shown, not fatal.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=maybe-uninitialized -Wno-error=restrict -Wno-error=array-bounds
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=uninitialized -Wno-error=maybe-uninitialized -Wno-error=restrict -Wno-error=array-bounds
     -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object>)
 
 # weft_library(<name> [SOURCES ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
