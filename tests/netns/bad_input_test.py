@@ -1,0 +1,241 @@
+"""Bad input after start-up never ends the daemon: it is named, counted and shown. At start-up it ends with one clear error."""
+
+import os
+import socket
+
+from lab import command, frames, lease, node, topology, traffic
+
+
+def weft_pair(**options):
+    return topology.pair(node.WeftNode, node.KernelNode, **options)
+
+
+def expect_alive(lab):
+    a, b = lab.nodes
+    command.expect(a.process.poll() is None, f"the daemon ended: {a.last_words()}")
+    traffic.ping(a.pod, b.pod_ip)
+
+
+# What is wrong, the Node, a word that the log and the lease list must have.
+BAD_NODES = [
+    ("a CIDR that is none", {"metadata": {"name": "bad-cidr"}, "spec": {"podCIDR": "10.244.300.0/24"}}, "10.244.300.0/24"),
+    ("a number as a CIDR", {"metadata": {"name": "bad-type"}, "spec": {"podCIDR": 7}}, "bad-type"),
+    ("annotations that are a list", {"metadata": {"name": "bad-annotations", "annotations": []}, "spec": {}}, "bad-annotations"),
+    ("a node that is a string", "bad-node", "#"),
+    ("backend data that is no JSON",
+     lease.lease("bad-backend", "192.168.77.9", "10.244.9.0/24").node(backend_data="{VNI"), "bad-backend"),
+    ("a MAC of five octets",
+     lease.lease("bad-mac", "192.168.77.9", "10.244.9.0/24").node(backend_data='{"VNI":4096,"VtepMAC":"02:00:00:00:01"}'), "bad-mac"),
+    ("a public IP that is none", lease.lease("bad-ip", "192.168.77.900", "10.244.9.0/24").node(), "bad-ip"),
+]
+
+
+def test_nodes():
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        for what, bad, word in BAD_NODES:
+            a.write_nodes([a.lease.node(), bad, b.lease.node()])
+            command.wait_until(lambda: any(word in each["name"] + each["reason"] for each in a.leases()["refused"]),
+                               lambda: f"{what}: not refused by name: {a.leases()['refused']}")
+            command.expect(word in a.log_text(), f"{what}: not in the log")
+            command.expect_equal(a.status()["refusedNodes"], 1, f"{what}: refusedNodes")
+            traffic.ping(a.pod, b.pod_ip, count=1)
+        expect_alive(lab)
+
+
+def test_lease_states():
+    """Nodes that can be read but not used have a named state, and the others keep working."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        odd = {
+            "vni-mismatch": lease.Lease("n1", "192.168.77.11", "10.244.11.0/24", lease.mac_for("n1"), vni=5000).node(),
+            "missing-mac": lease.Lease("n2", "192.168.77.12", "10.244.12.0/24", "").node(),
+            "missing-public-ip": lease.lease("n3", "192.168.77.13", "10.244.13.0/24").node(public_ip=None),
+            "foreign-backend": lease.lease("n4", "192.168.77.14", "10.244.14.0/24").node(backend_type="host-gw", backend_data="null"),
+            "outside-network": lease.lease("n5", "192.168.77.15", "10.99.5.0/24").node(),
+        }
+        a.write_nodes([a.lease.node(), b.lease.node(), *odd.values()])
+        command.wait_until(lambda: len(a.leases()["leases"]) == 2 + len(odd), lambda: f"leases: {a.leases()}")
+        states = {row["node"]: row["ipv4"]["state"] for row in a.leases()["leases"]}
+        wanted = {node_["metadata"]["name"]: state for state, node_ in odd.items()}
+        command.expect_equal({name: states[name] for name in wanted}, wanted, "states")
+        expect_alive(lab)
+
+
+def test_lease_file():
+    """A file that is truncated, not JSON, or gone: trouble is shown, what was known stays, and the next good file is taken."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        path = a.path("nodes.json")
+        with open(path, encoding="utf-8") as file:
+            good = file.read()
+        for what, spoil in (("truncated", lambda: lease.write_text(path, good[:len(good) // 2])),
+                            ("not JSON", lambda: lease.write_text(path, "\x00\x01garbage")),
+                            ("empty", lambda: lease.write_text(path, "")),
+                            ("gone", lambda: os.unlink(path))):
+            spoil()
+            command.wait_until(lambda: a.status()["source"].get("trouble"), f"{what}: status shows no trouble", timeout=10)
+            expect_alive(lab)
+            lease.write_text(path, good)
+            command.wait_until(lambda: not a.status()["source"].get("trouble"), f"{what}: trouble stays", timeout=10)
+        command.expect("nodes.json" in a.log_text(), "the log does not name the file")
+        expect_alive(lab)
+
+
+def inner(a, b):
+    return frames.udp(b.pod_ip, a.pod_ip)
+
+
+def ethernet(a, b, payload=None, **changes):
+    return frames.ethernet(changes.pop("destination", a.lease.mac), changes.pop("source", b.lease.mac),
+                           payload if payload is not None else inner(a, b), **changes)
+
+
+# Name of the counter, and how a frame earns it.
+BAD_FRAMES = [
+    ("not-vxlan", lambda a, b: b"\x08\0\0"),
+    ("not-vxlan", lambda a, b: frames.vxlan(ethernet(a, b), flags=0)),
+    ("foreign-vni", lambda a, b: frames.vxlan(ethernet(a, b), vni=4097)),
+    ("foreign-mac", lambda a, b: frames.vxlan(ethernet(a, b, destination="02:11:22:33:44:55"))),
+    ("foreign-mac", lambda a, b: frames.vxlan(ethernet(a, b, destination="ff:ff:ff:ff:ff:ff"))),
+    ("foreign-subnet", lambda a, b: frames.vxlan(ethernet(a, b, frames.udp(b.pod_ip, "10.244.77.7")))),
+    ("not-ip", lambda a, b: frames.vxlan(ethernet(a, b, b"\0" * 28, ether_type=0x0806))),
+    ("vlan-tagged", lambda a, b: frames.vxlan(ethernet(a, b, b"\0\x05\x08\0" + inner(a, b), ether_type=0x8100))),
+    ("inner-malformed", lambda a, b: frames.vxlan(ethernet(a, b)[:20])),
+    ("inner-malformed", lambda a, b: frames.vxlan(ethernet(a, b, frames.ipv4(b.pod_ip, a.pod_ip, total_length=1000)))),
+    ("inner-malformed", lambda a, b: frames.vxlan(ethernet(a, b, b"\x4f" + inner(a, b)[1:]))),
+]
+
+
+def test_frames():
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        with a.pod.entered():
+            pod = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        pod.bind((a.pod_ip, 9))
+        pod.settimeout(0.2)
+        with frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as underlay:
+            underlay.send(frames.vxlan(ethernet(a, b)))
+            try:
+                pod.recv(100)
+            except TimeoutError:
+                raise command.Failure("a good frame did not arrive") from None
+            wanted = dict.fromkeys((name for name, _ in BAD_FRAMES), 0)
+            before = a.drops("toPods")
+            for name, make in BAD_FRAMES:
+                underlay.send(make(a, b), times=3)
+                wanted[name] += 3
+            try:
+                pod.recv(100)
+                raise command.Failure("a bad frame reached the pod")
+            except TimeoutError:
+                pass
+        pod.close()
+
+        def counted():
+            now = a.drops("toPods")
+            return {name: now.get(name, 0) - before.get(name, 0) for name in wanted}
+        command.wait_until(lambda: counted() == wanted, lambda: f"drops by name: got {counted()}, wanted {wanted}")
+        expect_alive(lab)
+
+
+def test_illegal_ecn():
+    """Outer congestion on a packet that does not speak ECN must be dropped: RFC 6040 section 4.2."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        with frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip, ecn=3) as underlay:
+            underlay.send(frames.vxlan(ethernet(a, b)), times=3)
+        command.wait_until(lambda: a.drops("toPods").get("ecn-illegal") == 3, lambda: f"drops: {a.drops('toPods')}")
+
+
+def test_pod_packets():
+    """What pods should not send is dropped by name too."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        a.host.ip(f"route add 10.244.200.0/24 dev {node.DEVICE}")
+        a.pod.run("ping", "-c", "2", "-i", "0.1", "-W", "1", "10.244.200.1", check=False)
+        command.wait_until(lambda: a.drops("toWire").get("no-route") == 2, lambda: f"drops: {a.drops('toWire')}")
+
+
+def forged(a, b, source_mac, source_ip):
+    return frames.vxlan(frames.ethernet(a.lease.mac, source_mac, frames.udp(source_ip, a.pod_ip)))
+
+
+def received(pod, data=b"weft"):
+    try:
+        return pod.recv(100) == data
+    except TimeoutError:
+        return False
+
+
+def peer_check(mode, wanted):
+    """`wanted`: which of (stranger's outer address and inner source, stranger's outer but a lease's inner) are let in."""
+    with weft_pair() as lab:
+        lab.up(peer_check=mode)
+        a, b = lab.nodes
+        b.host.ip("addr add 192.168.77.66/24 dev u0")
+        a.host.sysctl(net__ipv4__conf__all__rp_filter=0)
+        with a.pod.entered():
+            pod = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        pod.bind((a.pod_ip, 9))
+        pod.settimeout(0.3)
+        with frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as stranger:
+            stranger.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6"))
+            got_stranger = received(pod)
+            stranger.send(forged(a, b, b.lease.mac, b.pod_ip))
+            got_overwritten = received(pod)
+        pod.close()
+        command.expect_equal((got_stranger, got_overwritten), wanted, f"--peer-check={mode}: let in")
+        dropped = 2 - sum(wanted)
+        command.wait_until(lambda: a.drops("toPods").get("unknown-peer", 0) == dropped,
+                           lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, wanted {dropped}")
+        expect_alive(lab)
+
+
+def test_peer_check_lease():
+    peer_check("lease", (False, True))
+
+
+def test_peer_check_strict():
+    peer_check("strict", (False, False))
+
+
+def test_peer_check_off():
+    peer_check("off", (True, True))
+
+
+# What is wrong, options or files that make it so, exit code, words of the one error line.
+def test_wrong_start():
+    rows = [
+        ("an unknown flag", dict(no_such_flag="1"), None, 2, ["no-such-flag"]),
+        ("a value out of range", dict(healthz_port="70000"), None, None, ["healthz-port"]),
+        ("no net-conf", dict(net_config_path="/nonexistent/net-conf.json"), None, 1, ["/nonexistent/net-conf.json"]),
+        ("net-conf that is no JSON", {}, "{", 1, ["net-conf.json"]),
+        ("a back end that weft has not", {}, '{"Network":"10.244.0.0/16","Backend":{"Type":"ipsec"}}', 1, ["ipsec"]),
+        ("no Network", {}, '{"Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}', 1, ["Network"]),
+        ("an interface that is not there", dict(iface="nowhere0"), None, 1, ["nowhere0"]),
+        ("a data plane that is none", dict(dataplane="magic"), None, None, ["dataplane"]),
+        ("a peer check that is none", dict(peer_check="maybe"), None, None, ["peer-check"]),
+    ]
+    with weft_pair() as lab:
+        a, _ = lab.nodes
+        for what, options, net_conf, code, words in rows:
+            a.use([each.lease for each in lab.nodes])
+            lease.write_text(a.path("net-conf.json"), net_conf or __import__("json").dumps(a.net_conf()))
+            open(a.path("flanneld.log"), "w", encoding="utf-8").close()
+            process = a.spawn(**options)
+            try:
+                process.wait(5)
+            except Exception:
+                raise command.Failure(f"{what}: the daemon did not end: {a.last_words()}") from None
+            said = a.log_text()
+            command.expect(process.returncode in ((code,) if code else (1, 2)), f"{what}: exit code {process.returncode}")
+            for word in words:
+                command.expect(word in said, f"{what}: the error does not name {word}: {a.last_words()}")
+            command.expect(node.DEVICE not in a.host.devices(), f"{what}: a device was left behind")

@@ -1,0 +1,76 @@
+"""The table changes while traffic runs, and the traffic does not notice."""
+
+import ipaddress
+import itertools
+import threading
+
+from lab import command, lease, node, topology, traffic
+
+MIB = 1 << 20
+
+
+def far_subnets():
+    """All of 172.20.0.0/14 in /24, without the first eight, which the lab uses."""
+    return itertools.islice(ipaddress.ip_network("172.20.0.0/14").subnets(new_prefix=24), 8, None)
+
+
+def tunnel_routes(host):
+    return sum(1 for line in host.run("ip", "-4", "route", "show", "dev", node.DEVICE).splitlines() if "/24" in line)
+
+
+def test_thousand_leases():
+    """1,000 leases, of which 999 change and change back while hashed TCP runs to the one that stays; none is lost or late."""
+    with topology.pair(node.WeftNode, node.KernelNode, network="172.20.0.0/14") as lab:
+        a, b = lab.nodes
+        own = [a.lease.node(), b.lease.node()]
+        generations = [[each.node() for each in lease.crowd(999, far_subnets(), generation=g)] for g in range(2)]
+        a.write_nodes(own + generations[0])
+        a.spawn()
+        a.up_again = None
+        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 1,000 leases: {a.last_words()}", timeout=20)
+        b.up()
+        b.use([a.lease])
+        command.wait_until(lambda: tunnel_routes(a.host) == 1000, lambda: f"{tunnel_routes(a.host)} of 1000 routes", timeout=10)
+
+        outcome = []
+
+        def transfer():
+            try:
+                outcome.append(traffic.tcp(a.pod, b.pod, b.pod_ip, 2048 * MIB))
+            except Exception as error:
+                outcome.append(error)
+        moving = threading.Thread(target=transfer)
+        moving.start()
+        changes = 0
+        while moving.is_alive() or changes < 2:
+            changes += 1
+            wanted = generations[changes % 2]
+            a.write_nodes(own + wanted)
+            address = wanted[500]["metadata"]["annotations"][lease.ANNOTATION + "public-ip"]
+            command.wait_until(
+                lambda: next(row["ipv4"]["publicIP"] for row in a.leases()["leases"] if row["node"] == "far-0500") == address,
+                f"change {changes} of 999 leases is taken", timeout=10)
+        moving.join()
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        command.expect_equal(tunnel_routes(a.host), 1000, "routes at the end")
+        states = {each["state"]: each["count"] for each in a.status()["leases"]}
+        command.expect_equal(states.get("usable"), 1000, f"usable leases of {states}")
+        traffic.ping(a.pod, b.pod_ip)
+
+
+def test_peer_changes_mac_and_address():
+    """The peer comes back with another MAC and another underlay address: from then on it is reached there."""
+    with topology.pair(node.WeftNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        moved = lease.lease("b", "192.168.77.9", b.lease.subnet)
+        moved = type(moved)(**{**moved.__dict__, "mac": "02:99:99:99:99:99"})
+        b.host.ip(f"link delete {node.DEVICE}", "addr add 192.168.77.9/24 dev u0")
+        b.lease = moved
+        b.up()
+        b.use([a.lease])
+        a.use([a.lease, moved])
+        command.wait_until(lambda: not traffic.ping_fails(a.pod, b.pod_ip, timeout=1), "the moved peer is reached", timeout=5)
+        traffic.ping(b.pod, a.pod_ip)

@@ -1,0 +1,72 @@
+"""Running programs, waiting for conditions, failing with one line."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+
+
+class Failure(Exception):
+    """A test's or bench's reason to stop, one line for people."""
+
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent():
+    """For a child between fork and exec: no process outlives an interrupted run."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run(*words, stdin=None, check=True, timeout=60):
+    """Runs to the end and returns standard output. A failure names the command and shows its complaint."""
+    done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=timeout, preexec_fn=die_with_parent)
+    if check and done.returncode != 0:
+        complaint = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
+        raise Failure(f"{' '.join(words)}: exit {done.returncode}: {complaint}")
+    return done.stdout
+
+
+def start(*words, **options):
+    return subprocess.Popen(words, text=True, preexec_fn=die_with_parent, **options)
+
+
+def stop(process, how=signal.SIGTERM, timeout=5):
+    """Ends a process that we started; its exit code."""
+    if process.poll() is None:
+        process.send_signal(how)
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise Failure(f"{process.args[-1]} ignored {signal.Signals(how).name} for {timeout} s") from None
+    return process.returncode
+
+
+def wait_until(condition, what, timeout=5, interval=0.02):
+    """Polls until `condition()` is truthy and returns that value."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Failure(f"waited {timeout} s in vain: {what() if callable(what) else what}")
+        time.sleep(interval)
+
+
+def expect(condition, reason):
+    if not condition:
+        raise Failure(reason)
+
+
+def expect_equal(got, wanted, what):
+    if got != wanted:
+        raise Failure(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def alive(pid):
+    return os.path.exists(f"/proc/{pid}")

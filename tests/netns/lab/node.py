@@ -1,0 +1,233 @@
+"""A node (namespace with an underlay address) and a pod behind it, its tunnel either the kernel's or weft's."""
+
+import http.client
+import ipaddress
+import json
+import os
+import signal
+import socket
+
+from . import command, lease, namespace
+
+VNI = 4096
+PORT = 4789
+DEVICE = f"flannel.{VNI}"
+DEVICE6 = f"flannel-v6.{VNI}"
+
+
+def gateway(subnet):
+    return str(ipaddress.ip_network(subnet)[1])
+
+
+def pod_address(subnet):
+    return str(ipaddress.ip_network(subnet)[2])
+
+
+class Node:
+    """What both kinds share: forwarding, the pod, and the veth between them. Underlay device `u0` is given by the lab."""
+
+    def __init__(self, lab, own, mtu=1500):
+        self.lab = lab
+        self.lease = own
+        self.name = own.name
+        self.mtu = mtu
+        self.host = namespace.Namespace(own.name)
+        self.pod = namespace.Namespace(own.name + "-pod")
+        self.host.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1, net__ipv6__conf__all__accept_dad=0,
+                         net__ipv6__conf__default__accept_dad=0)
+        self.pod.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv6__conf__default__accept_dad=0)
+
+    def join_pod(self):
+        overhead = 70 if self.lease.subnet6 else 50
+        namespace.connect(self.pod, "e0", self.host, "pod", self.mtu - overhead)
+        for subnet in filter(None, (self.lease.subnet, self.lease.subnet6)):
+            length = ipaddress.ip_network(subnet).prefixlen
+            self.host.ip(f"addr add {gateway(subnet)}/{length} dev pod")
+            self.pod.ip(f"addr add {pod_address(subnet)}/{length} dev e0", f"route add default via {gateway(subnet)} dev e0")
+
+    @property
+    def pod_ip(self):
+        return pod_address(self.lease.subnet)
+
+    @property
+    def pod_ip6(self):
+        return pod_address(self.lease.subnet6)
+
+    @property
+    def zero(self):
+        """The first address of the subnet: flannel's device address, source of the host's own traffic."""
+        return str(ipaddress.ip_network(self.lease.subnet)[0])
+
+    def close(self):
+        self.pod.close()
+        self.host.close()
+
+
+class KernelNode(Node):
+    """Set up as Linux flannel does: no learning, permanent neighbour and forwarding entries, on-link routes through `.0`."""
+
+    kind = "kernel"
+
+    def up(self):
+        own = self.lease
+        if own.subnet:
+            self._device(DEVICE, own.public_ip, own.mac, self.mtu - 50, f"{self.zero}/32")
+        if own.subnet6:
+            self._device(DEVICE6, own.public_ip6, own.mac6, self.mtu - 70, f"{ipaddress.ip_network(own.subnet6)[0]}/128")
+
+    def _device(self, device, local, mac, mtu, address):
+        checksum = "udp6zerocsumrx" if ":" in local else "udpcsum"
+        self.host.ip(
+            f"link add {device} address {mac} mtu {mtu} type vxlan id {VNI} local {local} dev u0 dstport {PORT} nolearning {checksum}",
+            f"addr add {address} dev {device}",
+            f"link set {device} up")
+
+    def add_peer(self, peer):
+        for device, subnet, mac, public_ip in self._halves(peer):
+            zero = ipaddress.ip_network(subnet)[0]
+            self.host.ip(f"neigh replace {zero} lladdr {mac} dev {device} nud permanent")
+            self.host.run("bridge", "fdb", "replace", mac, "dev", device, "dst", public_ip, "self", "permanent")
+            self.host.ip(f"route replace {subnet} via {zero} dev {device} onlink")
+
+    def _halves(self, peer):
+        own = self.lease
+        if own.subnet and peer.subnet:
+            yield DEVICE, peer.subnet, peer.mac, peer.public_ip
+        if own.subnet6 and peer.subnet6:
+            yield DEVICE6, peer.subnet6, peer.mac6, peer.public_ip6
+
+    def use(self, leases):
+        for peer in leases:
+            if peer.name != self.name:
+                self.add_peer(peer)
+
+    def down(self):
+        pass
+
+
+class WeftNode(Node):
+    """A flanneld with its files in a folder of its own, leases from a file."""
+
+    kind = "weft"
+
+    def __init__(self, lab, own, mtu=1500):
+        super().__init__(lab, own, mtu)
+        self.folder = os.path.join(lab.folder, own.name)
+        os.makedirs(self.folder, exist_ok=True)
+        self.process = None
+        self.health_port = 10244
+        self.options = {
+            "lease-source": "file:" + self.path("nodes.json"),
+            "node-name": own.name,
+            "net-config-path": self.path("net-conf.json"),
+            "iface": own.public_ip or own.public_ip6,
+            "subnet-file": self.path("subnet.env"),
+            "healthz-port": str(self.health_port),
+            "admin": self.path("admin.sock"),
+            "state-dir": self.path("state"),
+            "dataplane": "userspace",
+        }
+        lease.write_text(self.path("net-conf.json"), json.dumps(self.net_conf()))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def net_conf(self):
+        conf = {"Backend": {"Type": "vxlan", "VNI": VNI, "Port": PORT}}
+        if self.lease.subnet:
+            conf["Network"] = self.lab.network
+        else:
+            conf["EnableIPv4"] = False
+        if self.lease.subnet6:
+            conf["EnableIPv6"] = True
+            conf["IPv6Network"] = self.lab.network6
+        return conf
+
+    def use(self, leases):
+        self.write_nodes([each.node() for each in leases])
+
+    def write_nodes(self, nodes):
+        lease.write_nodes(self.path("nodes.json"), nodes)
+
+    def spawn(self, **options):
+        """Starts the program without waiting for it; options as flags, None leaves one out."""
+        chosen = {**self.options, **{key.replace("_", "-"): value for key, value in options.items()}}
+        flags = [f"--{key}={value}" for key, value in chosen.items() if value is not None]
+        self.log = open(self.path("flanneld.log"), "a", encoding="utf-8")
+        self.process = self.host.start(self.lab.program("flanneld"), *flags, stdout=self.log, stderr=self.log)
+        return self.process
+
+    def up(self, **options):
+        self.spawn(**options)
+        command.wait_until(self._ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=15)
+
+    def _ready_or_dead(self):
+        if self.process.poll() is not None:
+            raise command.Failure(f"flanneld of {self.name} ended with {self.process.returncode}: {self.last_words()}")
+        return self.health("/readyz")[0] == 200
+
+    def last_words(self):
+        lines = self.log_text().strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+    def log_text(self):
+        with open(self.path("flanneld.log"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def health(self, path):
+        """Status and body, or (0, reason) while nobody listens."""
+        try:
+            with self.host.entered():
+                connection = http.client.HTTPConnection("127.0.0.1", self.health_port, timeout=3)
+                connection.connect()
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def admin(self, path):
+        """A document of the admin endpoint."""
+        connection = http.client.HTTPConnection("weft", timeout=5)
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.connect(self.path("admin.sock"))
+        connection.request("GET", path)
+        response = connection.getresponse()
+        body = response.read().decode()
+        command.expect_equal(response.status, 200, f"admin {path}: {body.strip()}")
+        return json.loads(body)
+
+    def status(self):
+        return self.admin("/v1/status")
+
+    def leases(self):
+        return self.admin("/v1/leases")
+
+    def tunnel(self, device=DEVICE):
+        for each in self.status()["tunnels"]:
+            if each["device"] == device:
+                return each
+        raise command.Failure(f"status of {self.name} shows no tunnel {device}")
+
+    def drops(self, direction, device=DEVICE):
+        """{name: packets} of a direction ("toWire", "toPods"), without "forward" and without zeros."""
+        counts = self.tunnel(device)[direction]["packets"]
+        return {each["name"]: each["packets"] for each in counts if each["packets"] and each["name"] != "forward"}
+
+    def pid(self):
+        return self.process.pid  # `ip netns exec` becomes the program
+
+    def down(self, how=signal.SIGTERM):
+        if self.process is None:
+            return None
+        code = command.stop(self.process, how, timeout=10)
+        self.log.close()
+        self.process = None
+        return code
+
+    def close(self):
+        try:
+            self.down()
+        except command.Failure:
+            pass  # it was killed; the test that cares has its own check
+        super().close()

@@ -1,0 +1,113 @@
+"""Traffic between namespaces: ping, our own `traffic` program (UDP and hashed TCP), iperf3."""
+
+import contextlib
+import json
+import re
+import signal
+import subprocess
+
+from . import command, topology
+
+
+def ping(source, address, count=2, size=None, fragment=True, timeout=5):
+    """Average round trip in microseconds. `size` is the whole IP packet's; `fragment=False` sets DF."""
+    words = ["ping", "-n", "-i", "0.05", "-c", str(count), "-w", str(timeout)]
+    if size:
+        words += ["-s", str(size - (48 if ":" in address else 28))]
+    if not fragment:
+        words += ["-M", "do"]
+    output = source.run(*words, address, check=False, timeout=timeout + 5)
+    received = re.search(r"(\d+) received", output)
+    if not received or int(received[1]) < count:
+        said = [line for line in output.splitlines() if "From" in line or "error" in line]
+        raise command.Failure(f"ping {address} from {source.name}: {received[1] if received else 0} of {count} answered"
+                              + (f" ({said[-1]})" if said else ""))
+    return float(re.search(r"= [\d.]+/([\d.]+)/", output)[1]) * 1000
+
+
+def ping_fails(source, address, timeout=1):
+    output = source.run("ping", "-n", "-i", "0.1", "-c", "3", "-W", "1", "-w", str(timeout), address, check=False)
+    return " 0 received" in output
+
+
+class Sink:
+    """A receiving `traffic`; its report once it ended."""
+
+    def __init__(self, where, verb, **options):
+        self.process = where.start(topology.find_program("traffic"), verb, *flags(options), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        first = self.process.stdout.readline()
+        if first.strip() != "ready":
+            raise command.Failure(f"{verb} in {where.name}: {self.process.stderr.read().strip() or first.strip()}")
+
+    def report(self, timeout=30, interrupt=False):
+        if interrupt:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            output, complaint = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            output, complaint = self.process.communicate()
+            raise command.Failure(f"the sink was still waiting after {timeout} s") from None
+        if not output.strip():
+            raise command.Failure(f"the sink ended with {self.process.returncode}: {complaint.strip()}")
+        return json.loads(output)
+
+
+def flags(options):
+    return [f"--{key}={value}" for key, value in options.items() if value is not None]
+
+
+def send(where, verb, timeout=120, **options):
+    return json.loads(where.run(topology.find_program("traffic"), verb, *flags(options), timeout=timeout))
+
+
+def tcp(source, sink, address, octets, seed=1, timeout=120):
+    """Moves octets over one TCP connection, hashed at both ends; the sender's report."""
+    receiving = Sink(sink, "tcp-sink")
+    try:
+        sent = send(source, "tcp-send", to=address, octets=octets, seed=seed, timeout=timeout)
+    except (command.Failure, subprocess.TimeoutExpired):
+        command.stop(receiving.process, signal.SIGKILL)
+        raise
+    received = receiving.report()
+    command.expect(sent["intact"] and received["octets"] == octets, f"TCP to {address}: sent {sent}, received {received}")
+    return sent
+
+
+def udp(source, sink, address, gro=False, idle=0.5, seed=None, **options):
+    """Sends datagrams and returns (sender's, sink's) reports."""
+    receiving = Sink(sink, "udp-sink", gro=int(gro), idle=idle, seed=seed)
+    sent = send(source, "udp-send", to=address, seed=seed, **options)
+    nothing_came = False
+    try:
+        return sent, receiving.report(timeout=idle + 3)
+    except command.Failure:
+        nothing_came = True
+    if nothing_came:
+        raise command.Failure(f"none of {sent['datagrams']} datagrams to {address} arrived")
+
+
+@contextlib.contextmanager
+def iperf_server(where):
+    """Yields a port on which one iperf3 test may be made."""
+    server = where.start("iperf3", "-s", "-1", "-p", "5201", "--forceflush", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        for line in server.stdout:
+            if "listening" in line:
+                break
+        yield 5201
+    finally:
+        command.stop(server, signal.SIGKILL)
+        server.stdout.close()
+
+
+def iperf(source, sink, address, seconds=2, streams=1):
+    """Gb/s as the receiver counted them."""
+    with iperf_server(sink) as port:
+        output = source.run("iperf3", "-J", "-c", address, "-p", str(port), "-t", str(seconds), "-P", str(streams),
+                            check=False, timeout=seconds + 20)
+    report = json.loads(output or "{}")
+    if "error" in report or "end" not in report:
+        raise command.Failure(f"iperf3 to {address}: {report.get('error', 'no report')}")
+    return report["end"]["sum_received"]["bits_per_second"] / 1e9

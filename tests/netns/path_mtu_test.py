@@ -1,0 +1,60 @@
+"""A narrow link somewhere in the underlay: pods are told the inner MTU, and TCP goes on."""
+
+import re
+
+from lab import command, node, topology, traffic
+
+MIB = 1 << 20
+NARROW = 1400
+
+
+def routed(kind, **options):
+    lab = topology.Lab()
+    try:
+        for own in topology.two_leases(routed=True, **options):
+            lab.add(kind if own.name == "a" else node.KernelNode, own)
+        lab.join_by_router(*lab.nodes, NARROW)
+    except BaseException:
+        lab.__exit__(None, None, None)
+        raise
+    return lab
+
+
+def test_ipv4():
+    with routed(node.WeftNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        traffic.tcp(a.pod, b.pod, b.pod_ip, 8 * MIB)
+        told = a.pod.run("ping", "-n", "-c", "3", "-i", "0.3", "-W", "1", "-M", "do", "-s", str(1450 - 28), b.pod_ip, check=False)
+        command.expect("0 received" in told, "a packet that cannot fit came through")
+        mtu = route_mtu(a.pod, b.pod_ip)
+        command.expect_equal(mtu, NARROW - 50, "path MTU that the pod learnt")
+        traffic.ping(a.pod, b.pod_ip, size=NARROW - 50, fragment=False)
+        peer = next(each for each in a.status()["peers"] if each["node"] == "b")
+        command.expect_equal(peer.get("pathMTU"), NARROW, "path MTU in status")
+        traffic.tcp(a.pod, b.pod, b.pod_ip, 8 * MIB)
+
+
+def test_ipv6():
+    with routed(node.WeftNode, ipv4=False, ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.tcp(a.pod, b.pod, b.pod_ip6, 8 * MIB)
+        a.pod.run("ping", "-n", "-c", "3", "-i", "0.3", "-W", "1", "-M", "do", "-s", str(1430 - 48), b.pod_ip6, check=False)
+        command.expect_equal(route_mtu(a.pod, b.pod_ip6), NARROW - 70, "path MTU that the pod learnt")
+        traffic.ping(a.pod, b.pod_ip6, size=NARROW - 70, fragment=False)
+
+
+def test_fragments_from_the_underlay(subject):
+    """The Linux peer does not set DF, so the router cuts its packets; they arrive whole."""
+    with routed(subject) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(b.pod, a.pod_ip, size=1450)
+        traffic.tcp(b.pod, a.pod, a.pod_ip, MIB)
+
+
+def route_mtu(pod, destination):
+    match = re.search(r"mtu (\d+)", pod.run("ip", "route", "get", destination))
+    return int(match[1]) if match else None
