@@ -13,7 +13,7 @@ def routed(kind, **options):
     try:
         for own in topology.two_leases(routed=True, **options):
             lab.add(kind if own.name == "a" else node.KernelNode, own)
-        lab.join_by_router(*lab.nodes, NARROW)
+        lab.join_by_routers(*lab.nodes, NARROW)
     except BaseException:
         lab.__exit__(None, None, None)
         raise

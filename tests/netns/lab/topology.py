@@ -20,9 +20,12 @@ def find_program(name):
     return path
 
 
+FORWARDING = {"net__ipv4__ip_forward": 1, "net__ipv6__conf__all__forwarding": 1, "net__ipv6__conf__all__accept_dad": 0,
+              "net__ipv6__conf__default__accept_dad": 0}
+
+
 class Lab:
-    """Owns everything that it makes; leaving it takes all away. The nodes are connected by one veth, or by a router with a
-    link of `router_mtu` on the far side."""
+    """Owns everything that it makes; leaving it takes all away."""
 
     program = staticmethod(find_program)
     logs = None  # where the files of a lab that was left by a failure go
@@ -46,22 +49,23 @@ class Lab:
             self._address(each.host, "u0", each.lease)
         self._finish()
 
-    def join_by_router(self, a, b, router_mtu):
-        """a - 1500 - router - `router_mtu` - b: only the far link is narrow, as in a path that the sender cannot see."""
-        router = namespace.Namespace("router")
-        self.closing.append(router)
-        router.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1, net__ipv6__conf__all__accept_dad=0,
-                      net__ipv6__conf__default__accept_dad=0)
-        for each, device, mtu in ((a, "to-a", self.mtu), (b, "to-b", router_mtu)):
-            namespace.connect(each.host, "u0", router, device, mtu)
+    def join_by_routers(self, a, b, narrow_mtu):
+        """a - router - router - b, and only the middle link is narrow: a path of which neither sender sees the MTU."""
+        routers = [namespace.Namespace(f"router-{each.name}") for each in (a, b)]
+        self.closing += routers
+        namespace.connect(routers[0], "middle", routers[1], "middle", narrow_mtu)
+        for i, (each, router, other) in enumerate(((a, routers[0], b), (b, routers[1], a))):
+            router.sysctl(**FORWARDING)
+            router.ip(f"addr add 192.168.70.{i + 1}/24 dev middle", f"addr add fd70::{i + 1}/64 dev middle nodad")
+            namespace.connect(each.host, "u0", router, "out", self.mtu)
             self._address(each.host, "u0", each.lease)
-            for address in (each.lease.public_ip, each.lease.public_ip6):
-                if address:
-                    length, hop = (24, address.rsplit(".", 1)[0] + ".254") if "." in address else (64, address.rsplit(":", 1)[0] + ":fe")
-                    router.ip(f"addr add {hop}/{length} dev {device}")
-                    each.host.ip(f"route add default via {hop} dev u0")
+            for own, others, prefix, length in ((each.lease.public_ip, other.lease.public_ip, "192.168.70.", 24),
+                                                (each.lease.public_ip6, other.lease.public_ip6, "fd70::", 64)):
+                if own:
+                    hop = str(ipaddress.ip_network(f"{own}/{length}", strict=False)[254])
+                    router.ip(f"addr add {hop}/{length} dev out", f"route add {others} via {prefix}{2 - i} dev middle")
+                    each.host.ip(f"route add {others} via {hop} dev u0")
         self._finish()
-        return router
 
     @staticmethod
     def _address(host, device, own):
