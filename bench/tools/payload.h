@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payloads that prove themselves: pseudo-random octets, and a digest that depends on every octet and its place.
+// Payloads that prove themselves: pseudo-random octets, and a digest that depends on every octet
+// and its place.
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@ inline std::uint64_t Mix(std::uint64_t x) {  // SplitMix64's output function
   return x ^ (x >> 31);
 }
 
-// Four independent lanes, so that hashing is faster than any tunnel. Not cryptographic: it looks for faults, not for enemies.
+// Four independent lanes, so that hashing is faster than any tunnel. Not cryptographic: it looks
+// for faults, not for enemies.
 class Digest {
  public:
   void Add(std::span<const std::byte> octets) {
@@ -65,16 +67,19 @@ class Digest {
   std::uint64_t length_ = 0;
 };
 
-// A datagram that can be told from every other: sequence number, digest of the rest, then octets made from both.
+// A datagram that can be told from every other: sequence number, digest of the rest, then octets
+// made from both.
 inline constexpr std::size_t kStampSize = 16;
 
-inline std::uint64_t StampDigest(std::uint64_t seed, std::uint64_t sequence, std::span<const std::byte> body) {
+inline std::uint64_t StampDigest(std::uint64_t seed, std::uint64_t sequence,
+                                 std::span<const std::byte> body) {
   Digest digest;
   digest.Add(body);
   return Mix(digest.Value() ^ Mix(seed ^ Mix(sequence)));
 }
 
-inline void WriteStamped(std::span<std::byte> datagram, std::uint64_t seed, std::uint64_t sequence) {
+inline void WriteStamped(std::span<std::byte> datagram, std::uint64_t seed,
+                         std::uint64_t sequence) {
   const std::span<std::byte> body = datagram.subspan(kStampSize);
   for (std::size_t i = 0; i < body.size(); i += 8) {
     const std::uint64_t word = Mix(seed + sequence * 0x1000 + i);

@@ -55,14 +55,18 @@ Socket BindAny(int type, std::uint16_t port) {
   socket.SetOption(IPPROTO_IPV6, IPV6_V6ONLY, 0, "IPV6_V6ONLY");
   socket.SetOption(SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
   const Endpoint any = ParseEndpoint("::", port);
-  if (bind(socket.descriptor(), any.get(), any.length) != 0) Fail("bind to port " + std::to_string(port));
+  if (bind(socket.descriptor(), any.get(), any.length) != 0)
+    Fail("bind to port " + std::to_string(port));
   return socket;
 }
 
 std::uint16_t PortOf(const sockaddr_storage& address) {
-  return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);  // sockaddr_in has it in the same place
+  return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)
+                   ->sin6_port);  // sockaddr_in has it in the same place
 }
 
-double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace weft::bench

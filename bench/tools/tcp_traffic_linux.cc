@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TCP connection that carries octets made from a seed. Both ends hash them, and the sink answers with its digest.
+// One TCP connection that carries octets made from a seed. Both ends hash them, and the sink
+// answers with its digest.
 #include <cinttypes>
 #include <cstdio>
 #include <vector>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
 
-// A new chunk from the last one: every word changes, so that a chunk delivered twice or moved shows.
+// A new chunk from the last one: every word changes, so that a chunk delivered twice or moved
+// shows.
 void Advance(std::vector<std::byte>& chunk, std::uint64_t step) {
   const std::uint64_t salt = Mix(step);
   for (std::size_t i = 0; i < chunk.size(); i += 8) {
@@ -41,7 +43,8 @@ int SendTcp(const TcpSendOptions& options) {
   std::uint64_t left = options.octets;
   for (std::uint64_t step = options.seed; left > 0; ++step) {
     Advance(chunk, step);
-    std::span<const std::byte> rest(chunk.data(), left < kChunk ? static_cast<std::size_t>(left) : kChunk);
+    std::span<const std::byte> rest(chunk.data(),
+                                    left < kChunk ? static_cast<std::size_t>(left) : kChunk);
     digest.Add(rest);
     left -= rest.size();
     while (!rest.empty()) {
@@ -52,15 +55,17 @@ int SendTcp(const TcpSendOptions& options) {
   }
   shutdown(socket.descriptor(), SHUT_WR);
   std::uint64_t theirs = 0;
-  if (recv(socket.descriptor(), &theirs, sizeof theirs, MSG_WAITALL) != static_cast<ssize_t>(sizeof theirs)) {
+  if (recv(socket.descriptor(), &theirs, sizeof theirs, MSG_WAITALL) !=
+      static_cast<ssize_t>(sizeof theirs)) {
     Fail("the sink's digest");
   }
   const double took = Seconds() - began;
   const bool same = theirs == digest.Value();
-  std::printf("{\"octets\": %" PRIu64 ", \"seconds\": %.3f, \"gbit_per_second\": %.3f, \"digest\": \"%016" PRIx64
+  std::printf("{\"octets\": %" PRIu64
+              ", \"seconds\": %.3f, \"gbit_per_second\": %.3f, \"digest\": \"%016" PRIx64
               "\", \"intact\": %s}\n",
-              options.octets, took, static_cast<double>(options.octets) * 8e-9 / took, digest.Value(),
-              same ? "true" : "false");
+              options.octets, took, static_cast<double>(options.octets) * 8e-9 / took,
+              digest.Value(), same ? "true" : "false");
   return same ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four things that `traffic` does. Each prints one JSON object on standard output when it ends; the sinks first print
-// "ready" once they are bound. The return value is the exit code.
+// The four things that `traffic` does. Each prints one JSON object on standard output when it ends;
+// the sinks first print "ready" once they are bound. The return value is the exit code.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace weft::bench {
 struct UdpSendOptions {
   std::string to;
   std::uint16_t port = 9999;
-  std::uint32_t size = 18;        // payload octets of a datagram
-  std::uint32_t flows = 1;        // sockets, each its own source port
-  std::uint32_t gso = 0;          // datagrams in one UDP_SEGMENT send; 0: plain sendmmsg
-  std::uint64_t count = 0;        // datagrams in all; 0: by time
+  std::uint32_t size = 18;  // payload octets of a datagram
+  std::uint32_t flows = 1;  // sockets, each its own source port
+  std::uint32_t gso = 0;    // datagrams in one UDP_SEGMENT send; 0: plain sendmmsg
+  std::uint64_t count = 0;  // datagrams in all; 0: by time
   double seconds = 2;
-  std::uint64_t rate = 0;         // datagrams a second at most; 0: as fast as it goes
-  std::uint64_t seed = 0;         // not zero: stamped datagrams that the sink verifies
+  std::uint64_t rate = 0;  // datagrams a second at most; 0: as fast as it goes
+  std::uint64_t seed = 0;  // not zero: stamped datagrams that the sink verifies
 };
 
 struct UdpSinkOptions {
   std::uint16_t port = 9999;
-  bool gro = false;               // take aggregates (UDP_GRO)
-  std::uint64_t seed = 0;         // not zero: every datagram must carry the sender's stamp
-  std::uint64_t count = 0;        // end after so many datagrams
-  double idle_seconds = 1;        // or this long after the last one
+  bool gro = false;         // take aggregates (UDP_GRO)
+  std::uint64_t seed = 0;   // not zero: every datagram must carry the sender's stamp
+  std::uint64_t count = 0;  // end after so many datagrams
+  double idle_seconds = 1;  // or this long after the last one
 };
 
 struct TcpSendOptions {

@@ -12,7 +12,8 @@
 namespace weft::bench {
 namespace {
 
-constexpr const char* kUsage = R"(usage: traffic udp-send --to=ADDRESS [--port=N] [--size=OCTETS] [--flows=N] [--gso=DATAGRAMS]
+constexpr const char* kUsage =
+    R"(usage: traffic udp-send --to=ADDRESS [--port=N] [--size=OCTETS] [--flows=N] [--gso=DATAGRAMS]
                         [--count=N | --seconds=S] [--rate=DATAGRAMS_A_SECOND] [--seed=N]
        traffic udp-sink [--port=N] [--gro=1] [--seed=N] [--count=N] [--idle=SECONDS]
        traffic tcp-send --to=ADDRESS [--port=N] [--octets=N] [--seed=N]
@@ -33,7 +34,8 @@ class Arguments {
     for (int i = 2; i < count; ++i) {
       const std::string_view argument = values[i];
       const std::size_t equals = argument.find('=');
-      if (argument.substr(0, 2) != "--" || equals == std::string_view::npos) Refuse("not --OPTION=VALUE: " + std::string(argument));
+      if (argument.substr(0, 2) != "--" || equals == std::string_view::npos)
+        Refuse("not --OPTION=VALUE: " + std::string(argument));
       given_[std::string(argument.substr(2, equals - 2))] = argument.substr(equals + 1);
     }
   }
@@ -46,7 +48,8 @@ class Arguments {
   }
   template <typename Integer>
   void Take(const char* name, Integer& out) {
-    if (auto node = given_.extract(name)) out = static_cast<Integer>(std::strtoull(node.mapped().c_str(), nullptr, 0));
+    if (auto node = given_.extract(name))
+      out = static_cast<Integer>(std::strtoull(node.mapped().c_str(), nullptr, 0));
   }
   void End() const {
     if (!given_.empty()) Refuse("unknown option --" + given_.begin()->first);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams at full speed or at a rate, over many flows, alone or 64 at a time (UDP_SEGMENT), and the sink that counts them.
+// Datagrams at full speed or at a rate, over many flows, alone or 64 at a time (UDP_SEGMENT), and
+// the sink that counts them.
 #include <netinet/udp.h>
 #include <poll.h>
 #include <unistd.h>
@@ -22,7 +23,8 @@ namespace weft::bench {
 namespace {
 
 constexpr std::size_t kBurst = 64;
-constexpr int kReceiveBuffer = 32 << 20;  // what the sink asks for: it should be the last to lose anything
+constexpr int kReceiveBuffer =
+    32 << 20;  // what the sink asks for: it should be the last to lose anything
 
 volatile std::sig_atomic_t stop_requested = 0;
 void RequestStop(int) { stop_requested = 1; }
@@ -85,7 +87,8 @@ int SendUdp(const UdpSendOptions& options) {
   std::vector<Socket> sockets;
   for (std::uint32_t i = 0; i < options.flows; ++i) {
     sockets.emplace_back(to.family(), SOCK_DGRAM);
-    if (connect(sockets.back().descriptor(), to.get(), to.length) != 0) Fail("connect to " + options.to);
+    if (connect(sockets.back().descriptor(), to.get(), to.length) != 0)
+      Fail("connect to " + options.to);
     if (options.gso != 0) {
       sockets.back().SetOption(SOL_UDP, UDP_SEGMENT, static_cast<int>(options.size), "UDP_SEGMENT");
     }
@@ -107,7 +110,8 @@ int SendUdp(const UdpSendOptions& options) {
   std::size_t flow = 0;
   while (options.count != 0 ? sent < options.count : Seconds() - began < options.seconds) {
     std::size_t burst = in_burst;
-    if (options.rate != 0 && options.gso == 0) burst = std::min<std::size_t>(burst, options.rate / 2000 + 1);
+    if (options.rate != 0 && options.gso == 0)
+      burst = std::min<std::size_t>(burst, options.rate / 2000 + 1);
     if (options.count != 0) burst = std::min<std::size_t>(burst, options.count - sent);
     if (options.seed != 0) {
       for (std::size_t i = 0; i < burst; ++i) {
@@ -124,7 +128,8 @@ int SendUdp(const UdpSendOptions& options) {
       }
       sent += burst;
     } else {
-      for (std::size_t i = 0; i < burst; ++i) vectors[i] = {octets.data() + i * options.size, options.size};
+      for (std::size_t i = 0; i < burst; ++i)
+        vectors[i] = {octets.data() + i * options.size, options.size};
       const int accepted = sendmmsg(descriptor, messages.data(), static_cast<unsigned>(burst), 0);
       if (accepted < 0) {
         ++refused;
@@ -172,9 +177,11 @@ int SinkUdp(const UdpSinkOptions& options) {
     if (ready < 0) continue;  // a signal: the loop condition sees it
     for (std::size_t i = 0; i < kMessages; ++i) {
       vectors[i] = {octets.get() + i * kRoom, kRoom};
-      messages[i].msg_hdr = {&senders[i], sizeof senders[i], &vectors[i], 1, control[i].data(), control[i].size(), 0};
+      messages[i].msg_hdr = {
+          &senders[i], sizeof senders[i], &vectors[i], 1, control[i].data(), control[i].size(), 0};
     }
-    const int got = recvmmsg(socket.descriptor(), messages.data(), kMessages, MSG_DONTWAIT, nullptr);
+    const int got =
+        recvmmsg(socket.descriptor(), messages.data(), kMessages, MSG_DONTWAIT, nullptr);
     if (got <= 0) continue;
     last = Seconds();
     if (first == 0) first = last;
@@ -191,10 +198,13 @@ int SinkUdp(const UdpSinkOptions& options) {
     }
   }
   const double took = last > first ? last - first : 1e-9;
-  std::printf("{\"datagrams\": %" PRIu64 ", \"octets\": %" PRIu64 ", \"corrupt\": %" PRIu64 ", \"duplicates\": %" PRIu64
-              ", \"source_ports\": %zu, \"seconds\": %.3f, \"mpps\": %.4f, \"gbit_per_second\": %.3f}\n",
-              state.datagrams, state.octets, state.corrupt, state.duplicates, state.source_ports.size(), took,
-              static_cast<double>(state.datagrams) / took * 1e-6, static_cast<double>(state.octets) * 8e-9 / took);
+  std::printf(
+      "{\"datagrams\": %" PRIu64 ", \"octets\": %" PRIu64 ", \"corrupt\": %" PRIu64
+      ", \"duplicates\": %" PRIu64
+      ", \"source_ports\": %zu, \"seconds\": %.3f, \"mpps\": %.4f, \"gbit_per_second\": %.3f}\n",
+      state.datagrams, state.octets, state.corrupt, state.duplicates, state.source_ports.size(),
+      took, static_cast<double>(state.datagrams) / took * 1e-6,
+      static_cast<double>(state.octets) * 8e-9 / took);
   return state.corrupt == 0 && state.duplicates == 0 ? 0 : 1;
 }
 
