@@ -9,7 +9,7 @@ usage: cmake/bootstrap.sh [STEP...]        default: build test
 
   build     compiler, CMake, libraries; abseil for Linux
   test      GoogleTest, clang-format, python3
-  netns     what tests/netns uses: iproute2, nftables, ...
+  netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, ...
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
   tsan      abseil instrumented for the thread sanitizer
   fuzz      clang 14 with libFuzzer
@@ -241,7 +241,7 @@ step_build() {
 
 step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3; }
 
-step_netns() { packages iproute2 iputils-ping nftables iptables ethtool tcpdump procps python3; }
+step_netns() { packages iproute2 iputils-ping nftables ethtool tcpdump tshark iperf3 python3; }
 
 step_windows() {
   step_build
