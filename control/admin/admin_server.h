@@ -10,8 +10,9 @@
 
 namespace weft::admin {
 
-// Answers GET /v1/leases, GET /v1/leases?after=GENERATION&wait=SECONDS (on hold until the generation differs from `after` or the
-// wait is over) and GET /v1/status. Errors are {"apiVersion", "kind": "Error", "message"}. `state` outlives the handler.
+// Answers GET /v1/leases, GET /v1/leases?after=GENERATION&wait=SECONDS (on hold until the
+// generation differs from `after` or the wait is over) and GET /v1/status. Errors are
+// {"apiVersion", "kind": "Error", "message"}. `state` outlives the handler.
 Handler AdminHandler(StateProvider& state);
 
 // Same thread rules as HttpServer; `state` outlives it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the admin endpoint is: a Unix-domain socket, or a named pipe on Windows. Reachable by its owner only.
+// Where the admin endpoint is: a Unix-domain socket, or a named pipe on Windows. Reachable by its
+// owner only.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP/1.1 server for TCP (health checks, metrics) and for a local endpoint (Unix-domain socket, named pipe). One
-// request a connection, no request bodies, GET and HEAD only.
+// A small HTTP/1.1 server for TCP (health checks, metrics) and for a local endpoint (Unix-domain
+// socket, named pipe). One request a connection, no request bodies, GET and HEAD only.
 #pragma once
 
 #include <chrono>
@@ -20,13 +20,16 @@ class io_context;
 namespace weft::admin {
 
 struct HttpLimits {
-  std::size_t connections = 64;           // at a time, over all listeners; further ones get 503 and are closed
-  std::size_t header_octets = 8 * 1024;   // request line and fields; more is 431
-  std::chrono::milliseconds deadline{10'000};  // to send the request, and again to take the response
+  std::size_t connections =
+      64;  // at a time, over all listeners; further ones get 503 and are closed
+  std::size_t header_octets = 8 * 1024;  // request line and fields; more is 431
+  std::chrono::milliseconds deadline{
+      10'000};  // to send the request, and again to take the response
 };
 
-// Lives on the thread that runs `io`; every call comes from there. The destructor (or Close) stops listening, cuts open
-// connections and calls the handler no more; `io` may run on or be destroyed before or after. Nothing that a client does throws.
+// Lives on the thread that runs `io`, which outlives it; every call comes from there. The
+// destructor (or Close) stops listening, cuts open connections and calls the handler no more,
+// though `io` may run on. Nothing that a client does throws.
 class HttpServer {
  public:
   HttpServer(boost::asio::io_context& io, Handler handler, HttpLimits limits = {});
@@ -34,11 +37,13 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // `address` is an IPv4 or IPv6 address as text; port 0 takes a free one. Returns the port. May be called more than once.
+  // `address` is an IPv4 or IPv6 address as text; port 0 takes a free one. Returns the port. May be
+  // called more than once.
   absl::StatusOr<std::uint16_t> ListenTcp(const std::string& address, std::uint16_t port);
 
-  // A Unix-domain socket (mode 0600; a socket file that nobody answers on is replaced, anything else is not), or on Windows a
-  // pipe for its owner, Administrators and SYSTEM. Unix: the file goes away with the server.
+  // A Unix-domain socket (mode 0600; a socket file that nobody answers on is replaced, anything
+  // else is not), or on Windows a pipe for its owner, Administrators and SYSTEM. Unix: the file
+  // goes away with the server.
   absl::Status ListenLocal(const std::string& path);
 
   // Asks the handler again for every request it has put on hold.

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon tells about itself on the local admin endpoint: versioned documents as plain values, and their JSON.
+// What the daemon tells about itself on the local admin endpoint: versioned documents as plain
+// values, and their JSON.
 //
-// Both sides of the endpoint use this file, so it names neither of them. Values copy and compare; any thread.
+// Both sides of the endpoint use this file, so it names neither of them. Values copy and compare;
+// any thread.
 //
-// Promise for "weft/v1": a field keeps its name, type and meaning; fields may be added; a reader ignores what it does not
-// know and refuses what is missing or has the wrong type, naming the field ("leases[3].ipv4.subnet").
-// A field marked `?` is left out when there is nothing to say. Counts are JSON numbers and wrap at 2^64.
+// Promise for "weft/v1": a field keeps its name, type and meaning; fields may be added; a reader
+// ignores what it does not know and refuses what is missing or has the wrong type, naming the field
+// ("leases[3].ipv4.subnet"). A field marked `?` is left out when there is nothing to say. Counts
+// are JSON numbers and wrap at 2^64.
 //
 //   LeaseList           | type   | meaning
 //   apiVersion, kind    | string | "weft/v1", "LeaseList"
-//   generation          | number | grows with each change of the list; what `after` of the long poll compares with
-//   source              | string | where the leases were read: "kubernetes https://10.0.0.1:6443", "file nodes.json"
+//   generation          | number | differs after each change; what the long poll's `after` names
+//   source              | string | where leases come from: "file nodes.json"
 //   leases[]            |        | one row a node, by name
 //     node, uid?        | string | metadata.name, metadata.uid
 //     backendType       | string | as the node writes it: "vxlan", "host-gw", ...
@@ -35,18 +38,22 @@
 //   interface           | string | the adapter that carries outer packets
 //   mtu                 | number | inner MTU in octets, as in subnet.env
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
-//   source              |        | {description, inSync, trouble?}: trouble is a sentence while it lasts
-//   leases[]            |        | address-family halves by state, none twice: {state, sentence, count}
+//   source              |        | {description, inSync, trouble?}
+//     trouble           | string | a sentence, while it lasts
+//   leases[]            |        | address-family halves by state: {state, sentence, count}
 //   refusedNodes        | number |
-//   sinks[]             |        | {name, desired, applied, pending[]}: pending are sentences, each naming its object
+//   sinks[]             |        | {name, desired, applied, pending[]}
+//     pending[]         | string | a sentence that names its object
 //   tunnels[]           |        | one a device of the userspace data plane
 //     device, family    | string | "flannel.4096"; "ipv4" or "ipv6": the outer family
 //     vni, port, mtu    | number | mtu: of the device, inner octets
-//     toWire, toPods    |        | {octets, packets[]}: inner octets forwarded; {name, sentence, packets} by verdict
+//     toWire, toPods    |        | {octets, packets[]}; octets: inner, forwarded
+//       packets[]       |        | {name, sentence, packets} by verdict, "forward" among them
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
-//   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets, receivedOctets, pathMTU?}
-//                       |        | pathMTU: outer octets, left out while none smaller than the link's is known
+//   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
+//                       |        |  receivedOctets, pathMTU?}
+//     pathMTU           | number | outer octets; left out while none below the link's is known
 #pragma once
 
 #include <cstdint>
@@ -199,7 +206,8 @@ nlohmann::ordered_json ToJson(const LeaseList& list);
 nlohmann::ordered_json ToJson(const LeaseRow& row);
 nlohmann::ordered_json ToJson(const Status& status);
 
-// Text that is not JSON, another apiVersion or kind, and a missing or wrong field are InvalidArgument naming it.
+// Text that is not JSON, another apiVersion or kind, and a missing or wrong field are
+// InvalidArgument naming it.
 absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json);
 absl::StatusOr<Status> ParseStatus(std::string_view json);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the admin endpoint asks of the program behind it. Implemented by the daemon's composition root.
+// What the admin endpoint asks of the program behind it. Implemented by the daemon's composition
+// root.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ class StateProvider {
   virtual ~StateProvider() = default;
   virtual Status ReadStatus() = 0;
   virtual LeaseList ReadLeases() = 0;
-  // Of the lease list: differs whenever ReadLeases().leases or .refused would. The first snapshot makes it 1 or more. After it
-  // grew, the implementer calls AdminServer::LeasesChanged.
+  // Of the lease list: differs whenever ReadLeases().leases or .refused would. The first snapshot
+  // makes it 1 or more. After it grew, the implementer calls AdminServer::LeasesChanged.
   virtual std::uint64_t generation() const = 0;
 };
 

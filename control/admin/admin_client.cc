@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/admin_client.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "control/admin/endpoint.h"
+#include "control/admin/http_codec.h"
+#include "control/admin/local_connection.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::admin {
+namespace {
+
+// The connection's error as the operator is to read it.
+absl::Status Explain(const absl::Status& status, const std::string& endpoint) {
+  const auto text = [&](std::string_view what, std::string_view next_step) {
+    return absl::StrCat(what, " (", endpoint, ": ", status.message(), "); ", next_step);
+  };
+  switch (status.code()) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kUnavailable:
+      return absl::UnavailableError(
+          text("flanneld does not answer",
+               "start it on this node, or name its admin endpoint with --admin"));
+    case absl::StatusCode::kPermissionDenied:
+      return absl::PermissionDeniedError(
+          text("the admin endpoint is closed to this user",
+               "run as root or Administrator, or as the user that runs flanneld"));
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::DeadlineExceededError(text("flanneld took the question and did not answer",
+                                              "look at its log; it may hang or be overloaded"));
+    default:
+      return status;
+  }
+}
+
+absl::StatusOr<Response> Exchange(LocalConnection& connection, std::string_view target) {
+  if (absl::Status status = connection.Write(WriteRequest(target)); !status.ok()) return status;
+  ResponseReader reader;
+  Reading reading = Reading::kMore;
+  std::array<char, 16 * 1024> buffer;
+  while (reading == Reading::kMore) {
+    const absl::StatusOr<std::size_t> size = connection.Read(buffer);
+    if (!size.ok()) return size.status();
+    reading = *size == 0 ? reader.End() : reader.Take({buffer.data(), *size});
+  }
+  if (reading == Reading::kRefused)
+    return absl::UnavailableError("the answer is cut short or is not HTTP");
+  return reader.TakeResponse();
+}
+
+// What the daemon says about its refusal: a JSON document of kind Error, or plain text.
+std::string Complaint(const Response& response) {
+  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object() && json.contains("message") && json["message"].is_string())
+    return json["message"].get<std::string>();
+  return std::string(absl::StripSuffix(response.body, "\n"));
+}
+
+template <class T>
+absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoint) {
+  if (document.ok()) return document;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "flanneld at ", endpoint, " answers in a form that this flannelctl does not read: ",
+      document.status().message(), "; use the flannelctl of flanneld's version"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> AdminClient::Get(std::string_view target,
+                                             std::chrono::milliseconds patience) const {
+  const auto connection = ConnectLocal(endpoint_, timeout_ + patience);
+  if (!connection.ok()) return Explain(connection.status(), endpoint_);
+  absl::StatusOr<Response> response = Exchange(**connection, target);
+  if (!response.ok()) return Explain(response.status(), endpoint_);
+  if (response->status == 200) return std::move(response->body);
+  const std::string message = absl::StrCat("flanneld at ", endpoint_, " refuses ", target, ": ",
+                                           response->status, ": ", Complaint(*response));
+  if (response->status == 404)
+    return absl::FailedPreconditionError(
+        absl::StrCat(message, "; use the flannelctl of flanneld's version"));
+  return absl::UnavailableError(absl::StrCat(message, "; look at its log"));
+}
+
+absl::StatusOr<Status> AdminClient::ReadStatus() const {
+  const absl::StatusOr<std::string> body = Get(kStatusPath);
+  if (!body.ok()) return body.status();
+  return Checked(ParseStatus(*body), endpoint_);
+}
+
+absl::StatusOr<LeaseList> AdminClient::ReadLeases() const {
+  const absl::StatusOr<std::string> body = Get(kLeasesPath);
+  if (!body.ok()) return body.status();
+  return Checked(ParseLeaseList(*body), endpoint_);
+}
+
+absl::StatusOr<LeaseList> AdminClient::ReadLeasesAfter(std::uint64_t after,
+                                                       std::chrono::seconds wait) const {
+  const absl::StatusOr<std::string> body =
+      Get(absl::StrCat(kLeasesPath, "?after=", after, "&wait=", wait.count()), wait);
+  if (!body.ok()) return body.status();
+  return Checked(ParseLeaseList(*body), endpoint_);
+}
+
+}  // namespace weft::admin

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks a running daemon over its admin endpoint. Blocking; for the CLI.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "control/admin/schema.h"
+
+namespace weft::admin {
+
+// One thread; each call is a connection of its own. Errors name the endpoint, the cause and what to
+// do: Unavailable when no daemon answers, PermissionDenied, DeadlineExceeded, FailedPrecondition
+// when the daemon speaks another version of the schema.
+class AdminClient {
+ public:
+  explicit AdminClient(std::string endpoint,
+                       std::chrono::milliseconds timeout = std::chrono::seconds(10))
+      : endpoint_(std::move(endpoint)), timeout_(timeout) {}
+
+  // The body of a 200. `target`: percent-encoded path and query; `patience` is added to the
+  // timeout.
+  absl::StatusOr<std::string> Get(std::string_view target,
+                                  std::chrono::milliseconds patience = {}) const;
+
+  absl::StatusOr<Status> ReadStatus() const;
+  absl::StatusOr<LeaseList> ReadLeases() const;
+  // Waits until the list's generation differs from `after`, at most `wait` (then the list has that
+  // generation still).
+  absl::StatusOr<LeaseList> ReadLeasesAfter(std::uint64_t after, std::chrono::seconds wait) const;
+
+ private:
+  std::string endpoint_;
+  std::chrono::milliseconds timeout_;
+};
+
+}  // namespace weft::admin

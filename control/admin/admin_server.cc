@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/admin_server.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "control/admin/endpoint.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::admin {
+namespace {
+
+Response Document(const nlohmann::ordered_json& json) {
+  // Node names and reasons come from outside: octets that are not UTF-8 are replaced, not thrown
+  // over.
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  return {.content_type = "application/json",
+          .body = absl::StrCat(json.dump(-1, ' ', false, kReplace), "\n")};
+}
+
+Response Error(int status, const std::string& message) {
+  Response response =
+      Document({{"apiVersion", kApiVersion}, {"kind", "Error"}, {"message", message}});
+  response.status = status;
+  return response;
+}
+
+// A number from the query; absent is `fallback`, and false is "not a number".
+bool ReadNumber(const Request& request, std::string_view name, std::uint64_t& value) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() || absl::SimpleAtoi(found->second, &value);
+}
+
+Response AnswerLeases(const Request& request, StateProvider& state) {
+  std::uint64_t after = 0;
+  std::uint64_t wait = 0;
+  if (!ReadNumber(request, "after", after) || !ReadNumber(request, "wait", wait)) {
+    return Error(400, "after and wait are numbers: /v1/leases?after=GENERATION&wait=SECONDS");
+  }
+  const bool waits =
+      request.query.contains("after") && wait > 0 && !request.held && state.generation() == after;
+  if (waits) {
+    Response response;
+    response.hold = std::chrono::seconds(std::min<std::uint64_t>(wait, kLongestWait));
+    return response;
+  }
+  return Document(ToJson(state.ReadLeases()));
+}
+
+}  // namespace
+
+Handler AdminHandler(StateProvider& state) {
+  return [&state](const Request& request) {
+    if (request.path == kLeasesPath) return AnswerLeases(request, state);
+    if (request.path == kStatusPath) return Document(ToJson(state.ReadStatus()));
+    return Error(404, absl::StrCat("no such document: ", request.path, "; there are ", kLeasesPath,
+                                   " and ", kStatusPath));
+  };
+}
+
+AdminServer::AdminServer(boost::asio::io_context& io, StateProvider& state, HttpLimits limits)
+    : http_(io, AdminHandler(state), limits) {}
+
+}  // namespace weft::admin

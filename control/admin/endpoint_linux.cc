@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/endpoint.h"
+
+namespace weft::admin {
+
+std::string_view DefaultEndpoint() { return "/run/flannel/weft.sock"; }
+
+}  // namespace weft::admin

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/http_codec.h"
+
+#include <algorithm>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace weft::admin {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::uint64_t kLargestResponse = std::uint64_t{1}
+                                           << 30;  // octets; 100,000 leases are some 60 MB
+
+// Beast wants octets that it could not use yet again, before the new ones.
+template <class Parser>
+boost::system::error_code Feed(Parser& parser, std::string& pending, std::string_view octets) {
+  pending.append(octets);
+  boost::system::error_code error;
+  while (!pending.empty() && !parser.is_done()) {
+    const std::size_t used = parser.put(boost::asio::buffer(pending), error);
+    pending.erase(0, used);
+    if (error || used == 0) break;
+  }
+  if (error == http::error::need_more) error = {};
+  return error;
+}
+
+// "a=1&b=2"; false when an escape is broken.
+bool ReadQuery(std::string_view text, Request& request) {
+  for (const std::string_view pair : absl::StrSplit(text, '&', absl::SkipEmpty())) {
+    const std::size_t equals = pair.find('=');
+    auto name = DecodePercent(pair.substr(0, equals), /*plus_is_space=*/true);
+    auto value = equals == std::string_view::npos ? std::string()
+                                                  : DecodePercent(pair.substr(equals + 1), true);
+    if (!name || !value) return false;
+    request.query.insert_or_assign(*std::move(name), *std::move(value));
+  }
+  return true;
+}
+
+}  // namespace
+
+struct RequestReader::Parser : http::request_parser<http::empty_body> {};
+
+RequestReader::RequestReader(std::size_t header_octets) : parser_(std::make_unique<Parser>()) {
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  parser_->header_limit(static_cast<std::uint32_t>(std::min(header_octets, kMost)));
+  parser_->body_limit(boost::none);  // a body is refused by Finish, with its own status
+}
+
+RequestReader::~RequestReader() = default;
+
+Reading RequestReader::Take(std::string_view octets) {
+  pending_.append(octets);
+  boost::system::error_code error;
+  const std::size_t used = parser_->put(boost::asio::buffer(pending_), error);
+  pending_.erase(0, used);
+  if (error == http::error::need_more) return Reading::kMore;
+  if (error == http::error::header_limit)
+    return Refuse(431, "request line and header fields are too long");
+  if (error == http::error::bad_version)
+    return Refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+  if (error) return Refuse(400, absl::StrCat("not an HTTP request: ", error.message()));
+  return parser_->is_header_done() ? Finish() : Reading::kMore;
+}
+
+Reading RequestReader::Finish() {
+  const auto& message = parser_->get();
+  request_.method = std::string(message.method_string());
+  if (message.method() != http::verb::get && message.method() != http::verb::head) {
+    return Refuse(405, "only GET and HEAD are allowed here");
+  }
+  if (message.version() >= 11 && message.find(http::field::host) == message.end()) {
+    return Refuse(400, "the Host field is missing (RFC 9112 section 3.2)");
+  }
+  if (parser_->chunked() || parser_->content_length().value_or(0) > 0)
+    return Refuse(413, "request bodies are not taken here");
+  const std::string_view target(message.target().data(), message.target().size());
+  const std::size_t question = target.find('?');
+  auto path = DecodePercent(target.substr(0, question), /*plus_is_space=*/false);
+  if (!path || path->empty() || path->front() != '/')
+    return Refuse(400, "the request target is not a path");
+  request_.path = *std::move(path);
+  if (question != std::string_view::npos && !ReadQuery(target.substr(question + 1), request_)) {
+    return Refuse(400, "the query has a broken percent escape");
+  }
+  return Reading::kDone;
+}
+
+Reading RequestReader::Refuse(int status, std::string sentence) {
+  refusal_ = Response{.status = status, .body = absl::StrCat(sentence, "\n")};
+  return Reading::kRefused;
+}
+
+struct ResponseReader::Parser : http::response_parser<http::string_body> {};
+
+ResponseReader::ResponseReader() : parser_(std::make_unique<Parser>()) {
+  parser_->eager(true);
+  parser_->body_limit(kLargestResponse);
+}
+
+ResponseReader::~ResponseReader() = default;
+
+Reading ResponseReader::Take(std::string_view octets) {
+  if (Feed(*parser_, pending_, octets)) return Reading::kRefused;
+  return parser_->is_done() ? Reading::kDone : Reading::kMore;
+}
+
+Reading ResponseReader::End() {
+  boost::system::error_code error;
+  parser_->put_eof(error);
+  return error || !parser_->is_done() ? Reading::kRefused : Reading::kDone;
+}
+
+Response ResponseReader::TakeResponse() {
+  auto message = parser_->release();
+  return Response{.status = static_cast<int>(message.result_int()),
+                  .content_type = std::string(message[http::field::content_type]),
+                  .body = std::move(message.body())};
+}
+
+std::string WriteResponse(const Response& response, bool head) {
+  const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
+  return absl::StrCat(
+      "HTTP/1.1 ", response.status, " ", std::string_view(reason.data(), reason.size()),
+      "\r\nContent-Type: ", response.content_type, "\r\nContent-Length: ", response.body.size(),
+      response.status == 405 ? "\r\nAllow: GET, HEAD" : "", "\r\nConnection: close\r\n\r\n",
+      head ? std::string_view() : std::string_view(response.body));
+}
+
+std::string WriteRequest(std::string_view target) {
+  return absl::StrCat("GET ", target, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+}
+
+std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_space) {
+      out += ' ';
+    } else if (text[i] != '%') {
+      out += text[i];
+    } else {
+      const std::string_view digits = text.substr(i + 1, 2);
+      if (digits.size() != 2 || !absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) ||
+          !absl::ascii_isxdigit(static_cast<unsigned char>(digits[1])) || digits == "00") {
+        return std::nullopt;
+      }
+      out += absl::HexStringToBytes(digits);
+      i += 2;
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::admin

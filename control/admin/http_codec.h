@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// HTTP/1.1 octets to values and back, without I/O. The only user of Beast.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "control/admin/http_message.h"
+
+namespace weft::admin {
+
+// What taking in some octets led to.
+enum class Reading { kMore, kDone, kRefused };
+
+// Reads one request's line and fields. Once kDone or kRefused was returned, nothing more is taken.
+class RequestReader {
+ public:
+  explicit RequestReader(std::size_t header_octets);  // limit on line and fields together
+  ~RequestReader();
+
+  Reading Take(std::string_view octets);
+  const Request& request() const { return request_; }  // after kDone
+  // After kRefused: 400, 405 (neither GET nor HEAD), 413 (it has a body), 431 (too long) or 505,
+  // with a sentence.
+  const Response& refusal() const { return refusal_; }
+
+ private:
+  struct Parser;
+  Reading Refuse(int status, std::string sentence);
+  Reading Finish();
+
+  std::unique_ptr<Parser> parser_;
+  std::string pending_;
+  Request request_;
+  Response refusal_;
+};
+
+// Reads one response of any length.
+class ResponseReader {
+ public:
+  ResponseReader();
+  ~ResponseReader();
+
+  Reading Take(std::string_view octets);  // kRefused: not HTTP
+  Reading End();            // the other side closed; kRefused when it did so too early
+  Response TakeResponse();  // once, after kDone
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+  std::string pending_;
+};
+
+// Says "Connection: close". `head` leaves the body out and keeps its length.
+std::string WriteResponse(const Response& response, bool head);
+// `target`: percent-encoded path and query.
+std::string WriteRequest(std::string_view target);
+// Of a path or a query's name or value; nothing when an escape is broken or is a NUL.
+std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space);
+
+}  // namespace weft::admin

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/http_server.h"
+
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "control/admin/http_codec.h"
+#include "control/admin/socket_stream.h"
+
+namespace weft::admin {
+namespace {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+using asio::steady_timer;
+using StreamPtr = std::shared_ptr<ByteStream>;
+
+constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
+constexpr std::chrono::milliseconds kAcceptPause{100};  // after the system refused a connection
+constexpr std::chrono::milliseconds kRefusalDeadline{1'000};
+constexpr std::size_t kDrainOctets = 64 * 1024;  // at most
+
+// Closes the stream when its time is over, unless stopped before.
+void Arm(steady_timer& timer, StreamPtr stream, std::chrono::milliseconds time) {
+  timer.expires_after(time);
+  timer.async_wait([stream = std::move(stream)](const boost::system::error_code& error) {
+    if (!error) stream->Close();
+  });
+}
+
+// A coroutine ends by itself; an exception (no memory) ends its one connection and nothing else.
+void Spawn(asio::io_context& io, awaitable<void> work) {
+  asio::co_spawn(io, std::move(work), [](std::exception_ptr) {});
+}
+
+}  // namespace
+
+struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
+  Impl(asio::io_context& context, Handler handle, HttpLimits limit)
+      : io(context), handler(std::move(handle)), limits(limit) {}
+
+  absl::StatusOr<std::uint16_t> Listen(absl::StatusOr<std::shared_ptr<Listener>> listener) {
+    if (!listener.ok()) return listener.status();
+    listeners.push_back(*listener);
+    Spawn(io, AcceptAll(shared_from_this(), *listener));
+    return (*listener)->port();
+  }
+
+  static awaitable<void> AcceptAll(std::shared_ptr<Impl> self, std::shared_ptr<Listener> listener) {
+    steady_timer pause(self->io);
+    while (!self->closed) {
+      StreamPtr stream = co_await listener->Accept();
+      if (self->closed) break;
+      if (!stream) {
+        pause.expires_after(kAcceptPause);
+        co_await pause.async_wait(kNoThrow);
+      } else {
+        Spawn(self->io, Serve(self, std::move(stream)));
+      }
+    }
+  }
+
+  // A connection while it is served or refused.
+  struct Open {
+    Open(std::shared_ptr<Impl> server, StreamPtr opened)
+        : self(std::move(server)), stream(std::move(opened)), deadline(self->io) {
+      self->streams.insert(stream);
+    }
+    ~Open() {
+      deadline.cancel();
+      stream->Close();
+      self->streams.erase(stream);
+    }
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+
+    std::shared_ptr<Impl> self;
+    StreamPtr stream;
+    steady_timer deadline;
+  };
+
+  struct Serving {
+    explicit Serving(Impl& server) : self(server) { ++self.serving; }
+    ~Serving() { --self.serving; }
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+    Impl& self;
+  };
+
+  static awaitable<void> Serve(std::shared_ptr<Impl> self, StreamPtr accepted) {
+    if (self->closed) co_return;
+    Open open(self, std::move(accepted));
+    if (self->serving == self->limits.connections) {
+      Arm(open.deadline, open.stream, kRefusalDeadline);
+      const Response refusal{.status = 503, .body = "too many connections; try again later\n"};
+      co_await SendAndDrain(*open.stream, refusal, /*head=*/false);
+      co_return;
+    }
+    const Serving counted(*self);
+    co_await Exchange(open);
+  }
+
+  static awaitable<void> Exchange(Open& open) {
+    Impl& self = *open.self;
+    Arm(open.deadline, open.stream, self.limits.deadline);
+    RequestReader reader(self.limits.header_octets);
+    Reading reading = Reading::kMore;
+    std::array<char, 2048> buffer;
+    while (reading == Reading::kMore) {
+      const std::size_t size = co_await open.stream->Read(buffer);
+      if (size == 0) co_return;
+      reading = reader.Take({buffer.data(), size});
+    }
+    open.deadline.cancel();
+    Response response = reader.refusal();
+    if (reading == Reading::kDone) response = co_await Answer(self, reader.request());
+    if (self.closed) co_return;
+    Arm(open.deadline, open.stream, self.limits.deadline);
+    co_await SendAndDrain(*open.stream, response, reader.request().method == "HEAD");
+  }
+
+  // What the client still sends is read and thrown away: closing over it would reset the connection
+  // under the response.
+  static awaitable<void> SendAndDrain(ByteStream& stream, const Response& response, bool head) {
+    const std::string octets = WriteResponse(response, head);
+    if (!co_await stream.Write(octets)) co_return;
+    stream.FinishWriting();
+    std::array<char, 2048> buffer;
+    for (std::size_t drained = 0; drained < kDrainOctets;) {
+      const std::size_t size = co_await stream.Read(buffer);
+      if (size == 0) break;
+      drained += size;
+    }
+  }
+
+  static awaitable<Response> Answer(Impl& self, Request request) {
+    steady_timer hold(self.io);
+    bool first = true;
+    while (!self.closed) {
+      Response response = self.Call(request);
+      if (response.hold <= std::chrono::milliseconds::zero() || request.held) co_return response;
+      if (std::exchange(first, false)) hold.expires_after(response.hold);
+      self.held.insert(&hold);
+      auto [error] = co_await hold.async_wait(kNoThrow);
+      self.held.erase(&hold);
+      request.held = !error;
+    }
+    co_return Response();
+  }
+
+  Response Call(const Request& request) {
+    try {
+      return handler(request);
+    } catch (...) {
+      return {.status = 500, .body = "internal error\n"};
+    }
+  }
+
+  void Wake() {
+    for (steady_timer* timer : held) timer->cancel();
+  }
+
+  void Close() {
+    closed = true;
+    for (const auto& listener : listeners) listener->Close();
+    for (const StreamPtr& stream : streams) stream->Close();
+    Wake();
+    listeners.clear();
+    handler = nullptr;
+  }
+
+  asio::io_context& io;
+  Handler handler;
+  const HttpLimits limits;
+  bool closed = false;
+  std::vector<std::shared_ptr<Listener>> listeners;
+  std::set<StreamPtr> streams;   // all that are open, refused ones too
+  std::size_t serving = 0;       // of them, those that count against the limit
+  std::set<steady_timer*> held;  // each lives in the frame of the Answer that waits on it
+};
+
+HttpServer::HttpServer(asio::io_context& io, Handler handler, HttpLimits limits)
+    : impl_(std::make_shared<Impl>(io, std::move(handler), limits)) {}
+HttpServer::~HttpServer() { Close(); }
+
+absl::StatusOr<std::uint16_t> HttpServer::ListenTcp(const std::string& address,
+                                                    std::uint16_t port) {
+  return impl_->Listen(OpenTcpListener(impl_->io, address, port));
+}
+
+absl::Status HttpServer::ListenLocal(const std::string& path) {
+  return impl_->Listen(OpenLocalListener(impl_->io, path)).status();
+}
+
+void HttpServer::Wake() { impl_->Wake(); }
+void HttpServer::Close() { impl_->Close(); }
+
+}  // namespace weft::admin

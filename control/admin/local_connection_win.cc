@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <windows.h>
+
+#include <system_error>
+
+#include "control/admin/local_connection.h"
+
+namespace weft::admin {
+namespace {
+
+absl::Status FromError(DWORD error) {
+  const std::string text = std::system_category().message(static_cast<int>(error));
+  switch (error) {
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND:
+      return absl::NotFoundError(text);
+    case ERROR_ACCESS_DENIED:
+      return absl::PermissionDeniedError(text);
+    case WAIT_TIMEOUT:
+    case ERROR_SEM_TIMEOUT:
+      return absl::DeadlineExceededError("no answer in time");
+    default:
+      return absl::UnavailableError(text);
+  }
+}
+
+class PipeConnection : public LocalConnection {
+ public:
+  PipeConnection(HANDLE pipe, DWORD timeout)
+      : pipe_(pipe), event_(::CreateEventW(nullptr, TRUE, FALSE, nullptr)), timeout_(timeout) {}
+  ~PipeConnection() override {
+    ::CloseHandle(event_);
+    ::CloseHandle(pipe_);
+  }
+
+  absl::Status Write(std::string_view octets) override {
+    while (!octets.empty()) {
+      OVERLAPPED overlapped = Begin();
+      const bool done = ::WriteFile(pipe_, octets.data(), static_cast<DWORD>(octets.size()),
+                                    nullptr, &overlapped) != 0;
+      const absl::StatusOr<DWORD> sent = Finish(done, overlapped);
+      if (!sent.ok()) return sent.status();
+      octets.remove_prefix(*sent);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::size_t> Read(std::span<char> into) override {
+    OVERLAPPED overlapped = Begin();
+    const bool done =
+        ::ReadFile(pipe_, into.data(), static_cast<DWORD>(into.size()), nullptr, &overlapped) != 0;
+    return Finish(done, overlapped);
+  }
+
+ private:
+  OVERLAPPED Begin() const {
+    OVERLAPPED overlapped{};
+    overlapped.hEvent = event_;
+    return overlapped;
+  }
+
+  // Waits for the operation; one that is late is cancelled and waited for, since it uses the
+  // caller's buffer.
+  absl::StatusOr<DWORD> Finish(bool done, OVERLAPPED& overlapped) {
+    if (!done && ::GetLastError() != ERROR_IO_PENDING) return Ended(::GetLastError());
+    const bool late = !done && ::WaitForSingleObject(event_, timeout_) == WAIT_TIMEOUT;
+    if (late) ::CancelIoEx(pipe_, &overlapped);
+    DWORD size = 0;
+    if (::GetOverlappedResult(pipe_, &overlapped, &size, TRUE) != 0) return size;
+    return late ? FromError(WAIT_TIMEOUT) : Ended(::GetLastError());
+  }
+
+  static absl::StatusOr<DWORD> Ended(DWORD error) {
+    if (error == ERROR_BROKEN_PIPE || error == ERROR_HANDLE_EOF) return DWORD{0};
+    return FromError(error);
+  }
+
+  HANDLE pipe_;
+  HANDLE event_;
+  DWORD timeout_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalConnection>> ConnectLocal(const std::string& path,
+                                                              std::chrono::milliseconds timeout) {
+  const std::wstring name(path.begin(), path.end());
+  const auto wait = static_cast<DWORD>(timeout.count());
+  for (;;) {
+    // The server may learn who we are, but not act in our name.
+    const HANDLE pipe = ::CreateFileW(
+        name.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, OPEN_EXISTING,
+        FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, nullptr);
+    if (pipe != INVALID_HANDLE_VALUE) return std::make_unique<PipeConnection>(pipe, wait);
+    if (::GetLastError() != ERROR_PIPE_BUSY || ::WaitNamedPipeW(name.c_str(), wait) == 0)
+      return FromError(::GetLastError());
+  }
+}
+
+}  // namespace weft::admin

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A named pipe for its owner, Administrators and SYSTEM, one instance a connection.
+#include <sddl.h>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/windows/overlapped_ptr.hpp>
+#include <boost/asio/windows/stream_handle.hpp>
+
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "control/admin/socket_stream.h"
+
+namespace weft::admin {
+namespace {
+
+namespace asio = boost::asio;
+
+// Protected, so that nothing is inherited: full access for the creator's own SID, the
+// Administrators group and SYSTEM.
+constexpr wchar_t kOwnerOnly[] = L"D:P(A;;GA;;;OW)(A;;GA;;;BA)(A;;GA;;;SY)";
+constexpr DWORD kBuffer = 64 * 1024;  // octets each way
+constexpr char kPrefix[] = R"(\\.\pipe\)";
+
+std::string Message(DWORD error) { return std::system_category().message(static_cast<int>(error)); }
+
+class PipeListener : public Listener {
+ public:
+  PipeListener(asio::io_context& io, std::wstring name, PSECURITY_DESCRIPTOR descriptor)
+      : io_(io), name_(std::move(name)), descriptor_(descriptor), next_(io) {}
+  ~PipeListener() override { ::LocalFree(descriptor_); }
+
+  // Makes the instance that the next client will reach. `first`: fails when somebody else has the
+  // name.
+  DWORD MakeInstance(bool first) {
+    SECURITY_ATTRIBUTES attributes{sizeof(SECURITY_ATTRIBUTES), descriptor_, FALSE};
+    const HANDLE pipe = ::CreateNamedPipeW(
+        name_.c_str(),
+        PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED | (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
+        PIPE_TYPE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS, PIPE_UNLIMITED_INSTANCES, kBuffer,
+        kBuffer, 0, &attributes);
+    if (pipe == INVALID_HANDLE_VALUE) return ::GetLastError();
+    boost::system::error_code error;
+    next_.assign(pipe, error);
+    if (error) ::CloseHandle(pipe);
+    return static_cast<DWORD>(error.value());
+  }
+
+  asio::awaitable<std::shared_ptr<ByteStream>> Accept() override {
+    if (closed_ || (!next_.is_open() && MakeInstance(/*first=*/false) != ERROR_SUCCESS))
+      co_return nullptr;
+    auto [error, size] =
+        co_await asio::async_initiate<const NoThrow, void(boost::system::error_code, std::size_t)>(
+            [this](auto handler) { Connect(std::move(handler)); }, kNoThrow);
+    if (error || closed_) {
+      boost::system::error_code ignored;
+      next_.close(ignored);
+      co_return nullptr;
+    }
+    auto stream = std::make_shared<AsioByteStream<asio::windows::stream_handle>>(std::move(next_));
+    next_ = asio::windows::stream_handle(io_);
+    // Before the caller serves this one: a client that comes now finds the name.
+    if (!closed_) MakeInstance(/*first=*/false);
+    co_return stream;
+  }
+
+  void Close() override {
+    closed_ = true;
+    boost::system::error_code ignored;
+    next_.close(ignored);
+  }
+
+ private:
+  using NoThrow = asio::as_tuple_t<asio::use_awaitable_t<>>;
+  static constexpr NoThrow kNoThrow = asio::as_tuple(asio::use_awaitable);
+
+  template <class ConnectHandler>
+  void Connect(ConnectHandler handler) {
+    asio::windows::overlapped_ptr overlapped(io_.get_executor(), std::move(handler));
+    const bool done = ::ConnectNamedPipe(next_.native_handle(), overlapped.get()) != 0;
+    const DWORD error = done ? ERROR_SUCCESS : ::GetLastError();
+    if (error == ERROR_IO_PENDING) {
+      overlapped.release();
+    } else {
+      // A client that was faster than this call is a success.
+      const DWORD outcome = error == ERROR_PIPE_CONNECTED ? ERROR_SUCCESS : error;
+      overlapped.complete(
+          boost::system::error_code(static_cast<int>(outcome), asio::error::get_system_category()),
+          0);
+    }
+  }
+
+  asio::io_context& io_;
+  std::wstring name_;
+  PSECURITY_DESCRIPTOR descriptor_;  // LocalAlloc'ed
+  asio::windows::stream_handle next_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io,
+                                                            const std::string& path) {
+  if (!absl::StartsWithIgnoreCase(path, kPrefix)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", path, "\" is not a pipe's name; it must begin with ", kPrefix));
+  }
+  PSECURITY_DESCRIPTOR descriptor = nullptr;
+  if (::ConvertStringSecurityDescriptorToSecurityDescriptorW(kOwnerOnly, SDDL_REVISION_1,
+                                                             &descriptor, nullptr) == 0) {
+    return absl::InternalError(
+        absl::StrCat("cannot build the pipe's access list: ", Message(::GetLastError())));
+  }
+  auto listener =
+      std::make_shared<PipeListener>(io, std::wstring(path.begin(), path.end()), descriptor);
+  switch (const DWORD error = listener->MakeInstance(/*first=*/true)) {
+    case ERROR_SUCCESS:
+      return listener;
+    case ERROR_ACCESS_DENIED:
+    case ERROR_PIPE_BUSY:
+      return absl::AlreadyExistsError(
+          absl::StrCat("another program holds ", path, "; is flanneld running already?"));
+    default:
+      return absl::UnavailableError(absl::StrCat("cannot make pipe ", path, ": ", Message(error),
+                                                 "; choose another name with --admin"));
+  }
+}
+
+bool ReuseAddressIsSafe() { return false; }
+
+}  // namespace weft::admin

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/schema.h"
+
+#include <utility>
+
+#include "control/admin/json_fields.h"
+
+// The descriptions are found by argument-dependent lookup, so each stands in its struct's own
+// namespace.
+namespace weft::lease {
+
+template <class V>
+void Fields(V& visit, weft::admin::Described<V, RefusedNode>& node) {
+  visit.Required("name", node.name);
+  visit.Required("reason", node.reason);
+}
+
+}  // namespace weft::lease
+
+namespace weft::admin {
+
+template <class V>
+void Fields(V& visit, Described<V, LeaseHalf>& half) {
+  visit.Required("subnet", half.subnet);
+  visit.Optional("publicIP", half.public_ip);
+  visit.Optional("vtepMAC", half.vtep_mac);
+  visit.Optional("vni", half.vni);
+  visit.Required("state", half.state);
+  visit.Required("stateSentence", half.state_sentence);
+  visit.Required("usable", half.usable);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, LeaseRow>& row) {
+  visit.Required("node", row.node);
+  visit.Optional("uid", row.uid);
+  visit.Required("backendType", row.backend_type);
+  visit.Optional("ipv4", row.v4);
+  visit.Optional("ipv6", row.v6);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, LeaseList>& list) {
+  visit.Required("generation", list.generation);
+  visit.Required("source", list.source);
+  visit.Required("leases", list.leases);
+  visit.Required("refused", list.refused);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, Check>& check) {
+  visit.Required("name", check.name);
+  visit.Required("ok", check.ok);
+  visit.Required("text", check.text);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, OwnFacts>& own) {
+  visit.Optional("subnet", own.subnet);
+  visit.Optional("publicIP", own.public_ip);
+  visit.Optional("vtepMAC", own.vtep_mac);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, SourceStatus>& source) {
+  visit.Required("description", source.description);
+  visit.Required("inSync", source.in_sync);
+  visit.Optional("trouble", source.trouble);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, LeaseCount>& count) {
+  visit.Required("state", count.state);
+  visit.Required("sentence", count.sentence);
+  visit.Required("count", count.count);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, SinkStatus>& sink) {
+  visit.Required("name", sink.name);
+  visit.Required("desired", sink.desired);
+  visit.Required("applied", sink.applied);
+  visit.Required("pending", sink.pending);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, VerdictCount>& count) {
+  visit.Required("name", count.name);
+  visit.Required("sentence", count.sentence);
+  visit.Required("packets", count.packets);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, DirectionStatus>& direction) {
+  visit.Required("octets", direction.octets);
+  visit.Required("packets", direction.packets);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, KernelCount>& count) {
+  visit.Required("name", count.name);
+  visit.Required("value", count.value);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
+  visit.Required("device", tunnel.device);
+  visit.Required("family", tunnel.family);
+  visit.Required("vni", tunnel.vni);
+  visit.Required("port", tunnel.port);
+  visit.Required("mtu", tunnel.mtu);
+  visit.Required("toWire", tunnel.to_wire);
+  visit.Required("toPods", tunnel.to_pods);
+  visit.Required("icmpErrors", tunnel.icmp_errors);
+  visit.Required("kernel", tunnel.kernel);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, PeerStatus>& peer) {
+  visit.Required("node", peer.node);
+  visit.Required("device", peer.device);
+  visit.Required("sentPackets", peer.sent_packets);
+  visit.Required("sentOctets", peer.sent_octets);
+  visit.Required("receivedPackets", peer.received_packets);
+  visit.Required("receivedOctets", peer.received_octets);
+  visit.Optional("pathMTU", peer.path_mtu);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, Status>& status) {
+  visit.Required("version", status.version);
+  visit.Required("node", status.node);
+  visit.Required("pid", status.pid);
+  visit.Time("started", status.started);
+  visit.Required("backend", status.backend);
+  visit.Required("dataplane", status.dataplane);
+  visit.Required("ready", status.ready);
+  visit.Required("checks", status.checks);
+  visit.Required("interface", status.interface_name);
+  visit.Required("mtu", status.mtu);
+  visit.Optional("ipv4", status.v4);
+  visit.Optional("ipv6", status.v6);
+  visit.Required("source", status.source);
+  visit.Required("leases", status.leases);
+  visit.Required("refusedNodes", status.refused_nodes);
+  visit.Required("sinks", status.sinks);
+  visit.Required("tunnels", status.tunnels);
+  visit.Required("peers", status.peers);
+}
+
+namespace {
+
+constexpr std::string_view kLeaseListKind = "LeaseList";
+constexpr std::string_view kStatusKind = "Status";
+
+template <class T>
+Json Document(std::string_view kind, const T& value) {
+  Json json = {{"apiVersion", kApiVersion}, {"kind", kind}};
+  json.update(JsonWriter::Encode(value));
+  return json;
+}
+
+absl::Status Expect(const Json& json, const char* field, std::string_view wanted) {
+  const auto found = json.find(field);
+  if (found == json.end() || !found->is_string()) {
+    return absl::InvalidArgumentError(absl::StrCat(field, " is missing or not a string"));
+  }
+  const auto& text = found->get_ref<const std::string&>();
+  if (text == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is \"", text, "\"; this program reads \"", wanted, "\""));
+}
+
+template <class T>
+absl::StatusOr<T> ParseDocument(std::string_view kind, std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return absl::InvalidArgumentError("the document is not JSON");
+  T value;
+  JsonReader reader(json, "");
+  if (!reader.status().ok()) return reader.status();
+  if (absl::Status status = Expect(json, "apiVersion", kApiVersion); !status.ok()) return status;
+  if (absl::Status status = Expect(json, "kind", kind); !status.ok()) return status;
+  Fields(reader, value);
+  if (!reader.status().ok()) return reader.status();
+  return value;
+}
+
+}  // namespace
+
+nlohmann::ordered_json ToJson(const LeaseList& list) { return Document(kLeaseListKind, list); }
+nlohmann::ordered_json ToJson(const LeaseRow& row) { return JsonWriter::Encode(row); }
+nlohmann::ordered_json ToJson(const Status& status) { return Document(kStatusKind, status); }
+
+absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json) {
+  return ParseDocument<LeaseList>(kLeaseListKind, json);
+}
+absl::StatusOr<Status> ParseStatus(std::string_view json) {
+  return ParseDocument<Status>(kStatusKind, json);
+}
+
+}  // namespace weft::admin
