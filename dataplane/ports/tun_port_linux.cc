@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/tun_port.h"
+
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "dataplane/counters.h"
+#include "dataplane/ports/file_descriptor_linux.h"
+#include "dataplane/ports/port_rules.h"
+#include "vxlan/ethernet.h"
+#include "vxlan/tcp.h"
+#include "vxlan/udp.h"
+
+namespace weft::dataplane {
+namespace {
+
+// struct virtio_net_hdr, in the machine's byte order (TUNSETVNETLE is not used).
+// <linux/virtio_net.h> itself names a member `class`, so C++ cannot include it.
+struct VirtioHeader {
+  static constexpr std::uint8_t kNeedsChecksum = 1;  // of flags
+  static constexpr std::uint8_t kTcpV4 = 1;          // of segmentation
+  static constexpr std::uint8_t kTcpV6 = 4;
+  static constexpr std::uint8_t kUdp = 5;     // VIRTIO_NET_HDR_GSO_UDP_L4
+  static constexpr std::uint8_t kEcn = 0x80;  // beside kTcp*: CWR is set, on the first segment only
+
+  std::uint8_t flags = 0;
+  std::uint8_t segmentation = 0;
+  std::uint16_t header_length = 0;  // octets before the payload that is cut
+  std::uint16_t segment_size = 0;
+  std::uint16_t checksum_start = 0;
+  std::uint16_t checksum_offset = 0;
+};
+constexpr std::uint32_t kVirtioHeader = sizeof(VirtioHeader);
+static_assert(kVirtioHeader == 10 && kVirtioHeader <= kHeadroom);
+
+// Absent from the headers of kernels before 6.2, which is what Debian 12 compiles against.
+constexpr unsigned kTunUso4 = 0x20;  // TUN_F_USO4
+constexpr unsigned kTunUso6 = 0x40;  // TUN_F_USO6
+
+constexpr unsigned kTso = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
+constexpr unsigned kUso = kTunUso4 | kTunUso6;
+// Best first; older kernels refuse what they do not know.
+constexpr std::array<unsigned, 4> kOffloadSteps = {kTso | kUso, kTso, TUN_F_CSUM, 0};
+
+const char* DeviceWord(PortKind kind) { return kind == PortKind::kPodL3 ? "TUN" : "TAP"; }
+
+absl::Status OpenError(PortKind kind, const std::string& name, int error) {
+  const std::string device = absl::StrCat(DeviceWord(kind), " device \"", name, "\": ");
+  switch (error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+      return absl::NotFoundError(absl::StrCat(device,
+                                              "/dev/net/tun is missing; load the module (modprobe "
+                                              "tun), or give the container the device"));
+    case EPERM:
+    case EACCES:
+      return absl::PermissionDeniedError(
+          absl::StrCat(device, "not permitted; run with CAP_NET_ADMIN and access to /dev/net/tun"));
+    case EBUSY:
+      return absl::AlreadyExistsError(absl::StrCat(
+          device, "the name is taken; stop the program that has it, delete it (ip link delete ",
+          name, "), or choose another name"));
+    default:
+      return absl::ErrnoToStatus(
+          error, absl::StrCat(device, "the kernel refused to make it; see dmesg for the cause"));
+  }
+}
+
+// What the virtio-net header says, put into the descriptor. False when it contradicts the packet.
+bool ReadHeader(const VirtioHeader& header, Packet& packet) {
+  if ((header.flags & VirtioHeader::kNeedsChecksum) != 0) {
+    if (header.checksum_start + header.checksum_offset + 2u > packet.length) return false;
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = header.checksum_start;
+    packet.checksum_offset = header.checksum_offset;
+  }
+  switch (header.segmentation & ~VirtioHeader::kEcn) {
+    case 0:
+      return true;
+    case VirtioHeader::kTcpV4:
+    case VirtioHeader::kTcpV6:
+      packet.segmentation = Segmentation::kTcp;
+      break;
+    case VirtioHeader::kUdp:
+      packet.segmentation = Segmentation::kUdp;
+      break;
+    default:
+      return false;
+  }
+  packet.segment_size = header.segment_size;
+  return header.segment_size != 0 && packet.checksum == ChecksumState::kPartial;
+}
+
+bool IsIpv6(PortKind kind, const Packet& packet) {
+  if (kind == PortKind::kPodL3) return Load8(packet.data) >> 4 == 6;
+  return packet.length >= EthernetHeader::kSize &&
+         LoadBe16(packet.data + 12) == static_cast<std::uint16_t>(EtherType::kIpv6);
+}
+
+// The reverse of ReadHeader; empty when the descriptor contradicts the packet.
+std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
+  VirtioHeader header;
+  if (packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire) {
+    return header;
+  }
+  const Bytes octets = packet.bytes();
+  if (packet.checksum_start + packet.checksum_offset + 2u > octets.size()) return std::nullopt;
+  header.flags = VirtioHeader::kNeedsChecksum;
+  header.checksum_start = packet.checksum_start;
+  header.checksum_offset = packet.checksum_offset;
+  if (packet.segmentation == Segmentation::kTcp) {
+    const auto tcp = TcpHeader::Parse(octets.subspan(packet.checksum_start));
+    if (!tcp) return std::nullopt;
+    header.segmentation = IsIpv6(kind, packet) ? VirtioHeader::kTcpV6 : VirtioHeader::kTcpV4;
+    if ((tcp->flags & TcpHeader::kCwr) != 0) header.segmentation |= VirtioHeader::kEcn;
+    header.header_length = static_cast<std::uint16_t>(packet.checksum_start + tcp->header_length);
+    header.segment_size = packet.segment_size;
+  } else if (packet.segmentation == Segmentation::kUdp) {
+    if (packet.checksum_start + UdpHeader::kSize > octets.size()) return std::nullopt;
+    header.segmentation = VirtioHeader::kUdp;
+    header.header_length = static_cast<std::uint16_t>(packet.checksum_start + UdpHeader::kSize);
+    header.segment_size = packet.segment_size;
+  }
+  return header;
+}
+
+}  // namespace
+
+struct TunTapPort::Device {
+  PortKind kind = PortKind::kPodL3;
+  FileDescriptor descriptor;
+  WaitHandle handle = -1;
+  std::string name;
+  PortFeatures features;
+  PacketSlab slab;
+  std::atomic<std::uint64_t> read_errors{0};
+  std::atomic<std::uint64_t> oversize{0};
+
+  // One write for one packet; 0 or the errno.
+  int Write(const Packet& packet, VirtioHeader header) const {
+    ssize_t written;
+    do {
+      if (packet.headroom >= kVirtioHeader) {
+        std::byte* start = packet.data - kVirtioHeader;
+        std::memcpy(start, &header, kVirtioHeader);
+        written = ::write(descriptor.get(), start, kVirtioHeader + packet.length);
+      } else {
+        const std::array<iovec, 2> pieces = {iovec{&header, kVirtioHeader},
+                                             iovec{packet.data, packet.length}};
+        written = ::writev(descriptor.get(), pieces.data(), static_cast<int>(pieces.size()));
+      }
+    } while (written < 0 && errno == EINTR);
+    return written < 0 ? errno : 0;
+  }
+};
+
+absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
+    PortKind kind, const TunOptions& options) {
+  if (options.name.size() >= IFNAMSIZ) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(DeviceWord(kind), " device \"", options.name,
+                     "\": the name has more than 15 octets; choose a shorter one"));
+  }
+  auto device = std::make_unique<Device>();
+  device->kind = kind;
+  device->descriptor = FileDescriptor(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!device->descriptor.valid()) return OpenError(kind, options.name, errno);
+  const int fd = device->descriptor.get();
+
+  ifreq request{};
+  options.name.copy(request.ifr_name, IFNAMSIZ - 1);
+  const int layer = kind == PortKind::kPodL3 ? IFF_TUN : IFF_TAP;
+  // Exclusive: without it the kernel would attach to a persistent device of that name, which would
+  // then outlive us.
+  request.ifr_flags = static_cast<short>(layer | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL);
+  if (::ioctl(fd, TUNSETIFF, &request) < 0) return OpenError(kind, options.name, errno);
+  device->name = request.ifr_name;
+  device->handle = fd;
+
+  unsigned got = 0;
+  for (const unsigned step : kOffloadSteps) {
+    got = options.offloads ? step : 0;
+    if (::ioctl(fd, TUNSETOFFLOAD, got) == 0 || got == 0) break;
+  }
+  device->features.partial_checksum =
+      true;  // Send takes it from any kernel that knows IFF_VNET_HDR
+  device->features.tcp_segmentation = (got & TUN_F_TSO4) != 0;
+  device->features.udp_segmentation = (got & kTunUso4) != 0;
+  return device;
+}
+
+TunTapPort::TunTapPort(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+TunTapPort::~TunTapPort() = default;
+
+PortKind TunTapPort::kind() const { return device_->kind; }
+const PortFeatures& TunTapPort::features() const { return device_->features; }
+const std::string& TunTapPort::name() const { return device_->name; }
+std::span<const WaitHandle> TunTapPort::wait_handles() const { return {&device_->handle, 1}; }
+
+std::size_t TunTapPort::Receive(Batch& batch) {
+  batch.clear();
+  std::size_t octets = 0;
+  while (!batch.full() && octets < kBatchOctets) {
+    Packet packet = device_->slab.Lend(batch.size());
+    const ssize_t got =
+        ::read(device_->descriptor.get(), packet.data - kVirtioHeader, kVirtioHeader + kMaxPacket);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) Add(device_->read_errors, 1);
+      break;
+    }
+    if (got <= static_cast<ssize_t>(kVirtioHeader)) continue;
+    packet.length = static_cast<std::uint32_t>(got) - kVirtioHeader;
+    packet.tailroom = kMaxPacket - packet.length;
+    VirtioHeader header;
+    std::memcpy(&header, packet.data - kVirtioHeader, kVirtioHeader);
+    // The kernel cuts what does not fit without saying so.
+    if (packet.length == kMaxPacket || !ReadHeader(header, packet)) {
+      Add(device_->oversize, 1);
+      continue;
+    }
+    octets += packet.length;
+    batch.Add(packet);
+  }
+  return batch.size();
+}
+
+void TunTapPort::Send(Batch& batch) {
+  for (Packet& packet : batch) {
+    if (packet.verdict != Verdict::kForward) continue;
+    const auto header =
+        Takes(device_->features, packet) ? MakeHeader(device_->kind, packet) : std::nullopt;
+    if (!header) {
+      packet.verdict = Verdict::kPodError;
+      continue;
+    }
+    const int error = device_->Write(packet, *header);
+    if (error == 0) continue;
+    const bool full = error == EAGAIN || error == ENOBUFS || error == ENOMEM;
+    packet.verdict = full ? Verdict::kPodFull : Verdict::kPodError;
+  }
+}
+
+std::vector<NamedCount> TunTapPort::Counts() const {
+  return {{"device-read-error", device_->read_errors.load(std::memory_order_relaxed)},
+          {"device-oversize", device_->oversize.load(std::memory_order_relaxed)}};
+}
+
+absl::StatusOr<std::unique_ptr<TunPort>> TunPort::Open(const TunOptions& options) {
+  auto device = OpenDevice(PortKind::kPodL3, options);
+  if (!device.ok()) return device.status();
+  return std::unique_ptr<TunPort>(new TunPort(*std::move(device)));
+}
+
+absl::StatusOr<std::unique_ptr<TapPort>> TapPort::Open(const TunOptions& options) {
+  auto device = OpenDevice(PortKind::kPodL2, options);
+  if (!device.ok()) return device.status();
+  return std::unique_ptr<TapPort>(new TapPort(*std::move(device)));
+}
+
+}  // namespace weft::dataplane

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/udp_errors_linux.h"
+
+#include <linux/errqueue.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "dataplane/counters.h"
+#include "dataplane/ports/udp_socket_linux.h"
+
+namespace weft::dataplane {
+namespace {
+
+// Most errors read from one socket at a time: a flood of ICMP must not hold the worker.
+constexpr int kMaxErrorsPerDrain = 256;
+
+std::optional<sock_extended_err> ExtendedError(msghdr& header) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
+       control = CMSG_NXTHDR(&header, control)) {
+    const bool v4 = control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_RECVERR;
+    const bool v6 = control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_RECVERR;
+    if (!v4 && !v6) continue;
+    sock_extended_err error;
+    std::memcpy(&error, CMSG_DATA(control), sizeof error);
+    return error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status UdpErrors::Open() {
+  epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (epoll_.valid()) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno,
+                             "UDP error queue: epoll_create1; raise the limit of open files");
+}
+
+absl::Status UdpErrors::Watch(int socket) {
+  epoll_event event{};  // no events asked for: EPOLLERR is always reported
+  event.data.fd = socket;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "UDP error queue: epoll_ctl; raise fs.epoll.max_user_watches");
+}
+
+void UdpErrors::DrainAll() {
+  std::array<epoll_event, 64> events;
+  const int got = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < got; ++i) Drain(events[static_cast<std::size_t>(i)].data.fd);
+}
+
+void UdpErrors::Drain(int socket) {
+  int pending = 0;
+  socklen_t length = sizeof pending;
+  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &pending, &length);
+  for (int i = 0; i < kMaxErrorsPerDrain; ++i) {
+    sockaddr_storage destination{};
+    // Room for the error and the address of the router that sent it.
+    alignas(cmsghdr) std::array<char, 256> control;
+    std::array<std::byte, 1> start_of_packet;
+    iovec piece = {start_of_packet.data(), start_of_packet.size()};
+    msghdr header{};
+    header.msg_name = &destination;
+    header.msg_namelen = sizeof destination;
+    header.msg_iov = &piece;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    if (::recvmsg(socket, &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    const auto error = ExtendedError(header);
+    if (!error) continue;
+    switch (error->ee_errno) {
+      case EMSGSIZE:
+        Note({AddressOf(destination), error->ee_info});
+        break;
+      case ECONNREFUSED:
+        Add(refused_, 1);
+        break;
+      case EHOSTUNREACH:
+      case ENETUNREACH:
+      case EACCES:
+        Add(unreachable_, 1);
+        break;
+      default:
+        Add(other_, 1);
+    }
+  }
+}
+
+void UdpErrors::Note(const PathMtuNotice& notice) {
+  if (notice.outer_mtu == 0) return;  // routers before RFC 1191 do not say
+  const auto end = notices_.begin() + static_cast<std::ptrdiff_t>(notice_count_);
+  const auto known = std::find_if(notices_.begin(), end, [&](const PathMtuNotice& n) {
+    return n.destination == notice.destination;
+  });
+  if (known != end) {
+    known->outer_mtu = notice.outer_mtu;
+  } else if (notice_count_ < notices_.size()) {
+    notices_[notice_count_++] = notice;
+  } else {
+    Add(notice_overflow_, 1);
+  }
+}
+
+std::size_t UdpErrors::TakeNotices(std::span<PathMtuNotice> out) {
+  const std::size_t taken = std::min(out.size(), notice_count_);
+  std::copy_n(notices_.begin(), taken, out.begin());
+  std::copy(notices_.begin() + static_cast<std::ptrdiff_t>(taken),
+            notices_.begin() + static_cast<std::ptrdiff_t>(notice_count_), notices_.begin());
+  notice_count_ -= taken;
+  return taken;
+}
+
+void UdpErrors::AppendCounts(std::vector<NamedCount>& out) const {
+  out.push_back({"icmp-refused", refused_.load(std::memory_order_relaxed)});
+  out.push_back({"icmp-unreachable", unreachable_.load(std::memory_order_relaxed)});
+  out.push_back({"icmp-other", other_.load(std::memory_order_relaxed)});
+  out.push_back({"notice-overflow", notice_overflow_.load(std::memory_order_relaxed)});
+}
+
+}  // namespace weft::dataplane

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes back to sending sockets: ICMP errors and the kernel's own refusals, read from the
+// sockets' error queues (ip(7), IP_RECVERR).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "dataplane/packet_port.h"
+#include "dataplane/ports/file_descriptor_linux.h"
+
+namespace weft::dataplane {
+
+// Worker's thread, but for the counts.
+class UdpErrors {
+ public:
+  // Makes what wait_descriptor returns.
+  absl::Status Open();
+  // From now on an error at `socket` makes wait_descriptor readable. `socket` outlives this object.
+  absl::Status Watch(int socket);
+  // Readable while any watched socket has an error.
+  int wait_descriptor() const { return epoll_.get(); }
+
+  // Empties the error queues of all watched sockets that have something.
+  void DrainAll();
+  // Empties one socket's error queue and its pending error, which otherwise the next send would
+  // return in place of its own result.
+  void Drain(int socket);
+
+  std::size_t TakeNotices(std::span<PathMtuNotice> out);
+  void AppendCounts(std::vector<NamedCount>& out) const;
+
+ private:
+  void Note(const PathMtuNotice& notice);
+
+  FileDescriptor epoll_;
+  std::array<PathMtuNotice, 64> notices_;  // one a destination, in order of arrival
+  std::size_t notice_count_ = 0;
+  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> unreachable_{0};
+  std::atomic<std::uint64_t> other_{0};
+  std::atomic<std::uint64_t> notice_overflow_{0};
+};
+
+}  // namespace weft::dataplane

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/udp_port.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "dataplane/ports/udp_receiver_linux.h"
+#include "dataplane/ports/udp_sender_linux.h"
+#include "dataplane/ports/udp_socket_linux.h"
+
+namespace weft::dataplane {
+namespace {
+
+constexpr std::uint32_t kRoundsBetweenDrains = 64;
+
+}  // namespace
+
+struct UdpPort::Impl {
+  Impl(FileDescriptor socket, std::uint16_t bound_port, std::unique_ptr<UdpSender> udp_sender)
+      : port(bound_port),
+        receiver(std::move(socket)),
+        sender(std::move(udp_sender)),
+        handles{receiver.descriptor(), sender->errors().wait_descriptor()} {}
+
+  std::uint16_t port;
+  UdpReceiver receiver;
+  std::unique_ptr<UdpSender> sender;
+  std::array<WaitHandle, 2> handles;
+  std::uint32_t busy_rounds = 0;
+};
+
+absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options) {
+  if (!options.bind_address.IsUnspecified() && options.bind_address.family() != options.family) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("UDP port: address ", options.bind_address.ToString(),
+                     " is not of the underlay's family; give one of that family"));
+  }
+  auto socket = OpenReceivingSocket(options);
+  if (!socket.ok()) return socket.status();
+  const std::uint16_t port = BoundPort(*socket);
+  auto sender = UdpSender::Open(options, port);
+  if (!sender.ok()) return sender.status();
+  return std::unique_ptr<UdpPort>(
+      new UdpPort(std::make_unique<Impl>(*std::move(socket), port, *std::move(sender))));
+}
+
+UdpPort::UdpPort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+UdpPort::~UdpPort() = default;
+
+std::uint16_t UdpPort::port() const { return impl_->port; }
+const PortFeatures& UdpPort::features() const { return impl_->sender->features(); }
+std::span<const WaitHandle> UdpPort::wait_handles() const { return impl_->handles; }
+
+std::size_t UdpPort::Receive(Batch& batch) {
+  const std::size_t received = impl_->receiver.Receive(batch);
+  // An idle worker is about to wait, and errors left in a queue would wake it at once, for ever. A
+  // busy one meets most of them at its next send.
+  if (received == 0 || ++impl_->busy_rounds % kRoundsBetweenDrains == 0)
+    impl_->sender->errors().DrainAll();
+  return received;
+}
+
+void UdpPort::Send(Batch& batch) { impl_->sender->Send(batch); }
+
+std::size_t UdpPort::TakePathMtuNotices(std::span<PathMtuNotice> out) {
+  return impl_->sender->errors().TakeNotices(out);
+}
+
+std::vector<NamedCount> UdpPort::Counts() const {
+  std::vector<NamedCount> counts = {{"socket-overflow", impl_->receiver.KernelDrops()},
+                                    {"receive-error", impl_->receiver.errors()}};
+  impl_->sender->AppendCounts(counts);
+  return counts;
+}
+
+}  // namespace weft::dataplane

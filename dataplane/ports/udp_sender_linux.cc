@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/udp_sender_linux.h"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/counters.h"
+#include "dataplane/ports/port_rules.h"
+
+namespace weft::dataplane {
+namespace {
+
+// RFC 6335 section 6: the dynamic ports, which RFC 7348 section 5 recommends as outer source ports.
+constexpr std::uint32_t kFirstSourcePort = 49152;
+constexpr std::uint32_t kSourcePorts = 16384;
+constexpr std::uint32_t kMaxUdpPayload = 65'507;  // over IPv4; no route takes more
+constexpr int kMaxSockets = 4096;                 // leaves each socket four ports to choose from
+
+constexpr bool IsFull(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
+
+}  // namespace
+
+UdpSender::UdpSender(const UdpOptions& options, std::uint16_t destination_port)
+    : family_(options.family),
+      destination_port_(destination_port),
+      segments_(options.udp_checksum) {
+  features_.datagram_aggregation = options.udp_checksum;
+}
+
+absl::StatusOr<std::unique_ptr<UdpSender>> UdpSender::Open(const UdpOptions& options,
+                                                           std::uint16_t destination_port) {
+  if (options.sending_sockets < 1 || options.sending_sockets > kMaxSockets) {
+    return absl::InvalidArgumentError(absl::StrCat("UDP port: ", options.sending_sockets,
+                                                   " sending sockets; choose 1 to ", kMaxSockets));
+  }
+  std::unique_ptr<UdpSender> sender(new UdpSender(options, destination_port));
+  if (absl::Status status = sender->errors_.Open(); !status.ok()) return status;
+  const auto count = static_cast<std::uint32_t>(options.sending_sockets);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t first = kFirstSourcePort + i * kSourcePorts / count;
+    const std::uint32_t last = kFirstSourcePort + (i + 1) * kSourcePorts / count - 1;
+    auto socket = OpenSendingSocket(options, static_cast<std::uint16_t>(first),
+                                    static_cast<std::uint16_t>(last));
+    if (!socket.ok()) return socket.status();
+    if (absl::Status status = sender->errors_.Watch(socket->get()); !status.ok()) return status;
+    sender->sockets_.push_back(*std::move(socket));
+  }
+  return sender;
+}
+
+std::size_t UdpSender::ChooseSocket(const Packet& packet) const {
+  // Both ways the range is cut into equal parts, so that a socket's own port lies in the part it
+  // serves.
+  if (packet.outer_port >= kFirstSourcePort) {
+    return (packet.outer_port - kFirstSourcePort) * sockets_.size() / kSourcePorts;
+  }
+  return std::uint64_t{packet.flow_hash} * sockets_.size() >> 32;
+}
+
+bool UdpSender::Join(Message& message, const Packet& packet, std::size_t socket) const {
+  if (message.closed || message.socket != socket || message.ecn != packet.outer_ecn ||
+      packet.segmentation != Segmentation::kNone || packet.length > message.segment_size ||
+      message.count == features_.max_segments ||
+      message.octets + packet.length > features_.max_aggregate ||
+      planned_[message.first]->outer_address != packet.outer_address) {
+    return false;
+  }
+  ++message.count;
+  message.octets += packet.length;
+  message.closed = packet.length < message.segment_size;
+  return true;
+}
+
+void UdpSender::Plan(Batch& batch) {
+  planned_count_ = 0;
+  message_count_ = 0;
+  for (Packet& packet : batch) {
+    if (packet.verdict != Verdict::kForward) continue;
+    const bool plain =
+        packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire;
+    const bool aggregate =
+        packet.segmentation == Segmentation::kDatagrams && packet.segment_size != 0;
+    if (packet.length == 0 || !(plain || aggregate) || packet.outer_address.family() != family_) {
+      packet.verdict = Verdict::kWireError;
+      continue;
+    }
+    if (packet.length > kMaxUdpPayload && plain) {
+      packet.verdict = Verdict::kTooBig;
+      continue;
+    }
+    planned_[planned_count_] = &packet;
+    pieces_[planned_count_] = {packet.data, packet.length};
+    const std::size_t place = planned_count_++;
+    const std::size_t socket = ChooseSocket(packet);
+    if (segments_ && message_count_ != 0 && Join(messages_[message_count_ - 1], packet, socket))
+      continue;
+    Message& message = messages_[message_count_++];
+    message.destination = SocketAddress::Of(packet.outer_address, destination_port_);
+    message.first = place;
+    message.count = 1;
+    message.socket = socket;
+    message.octets = packet.length;
+    message.segment_size =
+        aggregate ? packet.segment_size : static_cast<std::uint16_t>(packet.length);
+    message.ecn = packet.outer_ecn;
+    message.closed = aggregate;
+  }
+  for (std::size_t i = 0; i < message_count_; ++i) {
+    Message& message = messages_[i];
+    msghdr& header = headers_[i].msg_hdr;
+    header.msg_name = &message.destination.storage;
+    header.msg_namelen = message.destination.length;
+    header.msg_iov = &pieces_[message.first];
+    header.msg_iovlen = message.count;
+    FillControl(message, header);
+  }
+}
+
+void UdpSender::FillControl(Message& message, msghdr& header) const {
+  header.msg_control = message.control.octets.data();
+  header.msg_controllen = message.control.octets.size();
+  std::size_t used = 0;
+  cmsghdr* control = CMSG_FIRSTHDR(&header);
+  const auto add = [&](int level, int type, const void* value, std::size_t size) {
+    control->cmsg_level = level;
+    control->cmsg_type = type;
+    control->cmsg_len = CMSG_LEN(size);
+    std::memcpy(CMSG_DATA(control), value, size);
+    used += CMSG_SPACE(size);
+    control = reinterpret_cast<cmsghdr*>(message.control.octets.data() + used);
+  };
+  if (message.ecn != 0) {
+    const int traffic_class = message.ecn;
+    const bool v4 = family_ == IpFamily::kV4;
+    add(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
+        sizeof traffic_class);
+  }
+  if (segments_ && IsSegmented(message)) {
+    add(IPPROTO_UDP, UDP_SEGMENT, &message.segment_size, sizeof message.segment_size);
+  }
+  header.msg_controllen = used;
+  if (used == 0) header.msg_control = nullptr;
+}
+
+void UdpSender::Send(Batch& batch) {
+  Plan(batch);
+  for (std::size_t first = 0; first < message_count_;) {
+    std::size_t last = first + 1;
+    while (last < message_count_ && messages_[last].socket == messages_[first].socket) ++last;
+    SendRun(first, last);
+    first = last;
+  }
+}
+
+void UdpSender::SendRun(std::size_t first, std::size_t last) {
+  const int socket = sockets_[messages_[first].socket].get();
+  while (first < last) {
+    if (!segments_ && IsSegmented(messages_[first])) {
+      SendSingly(messages_[first++]);
+      continue;
+    }
+    // Without segmentation, aggregates must not slip into a run of plain messages.
+    std::size_t end = last;
+    if (!segments_) {
+      end = first + 1;
+      while (end < last && !IsSegmented(messages_[end])) ++end;
+    }
+    const int sent = ::sendmmsg(socket, &headers_[first], static_cast<unsigned>(end - first), 0);
+    if (sent > 0) {
+      first += static_cast<std::size_t>(sent);
+      continue;
+    }
+    if (!IsFull(errno)) errors_.Drain(socket);
+    const Message& message = messages_[first];
+    const int error = SendOne(socket, headers_[first].msg_hdr, 1);
+    ++first;
+    if (error == 0) continue;
+    if (!IsSegmented(message) || IsFull(error)) {
+      Fail(message, error);
+      continue;
+    }
+    // EIO: the route's device cannot checksum, so the kernel will not segment; it would say so each
+    // time.
+    if (error == EIO) {
+      segments_ = false;
+      Add(segmentation_refused_, 1);
+    }
+    // EMSGSIZE for segments leaves no word of the route's MTU in the error queue; a single datagram
+    // does.
+    SendSingly(message);
+  }
+}
+
+void UdpSender::SendSingly(const Message& message) {
+  const int socket = sockets_[message.socket].get();
+  for (std::size_t i = 0; i < message.count; ++i) {
+    Packet& packet = *planned_[message.first + i];
+    for (std::uint32_t offset = 0; offset < packet.length; offset += message.segment_size) {
+      Message single;
+      single.ecn = message.ecn;
+      single.octets = std::min<std::uint32_t>(message.segment_size, packet.length - offset);
+      single.segment_size = message.segment_size;
+      iovec piece = {packet.data + offset, single.octets};
+      msghdr header{};
+      single.destination = message.destination;
+      header.msg_name = &single.destination.storage;
+      header.msg_namelen = single.destination.length;
+      header.msg_iov = &piece;
+      header.msg_iovlen = 1;
+      FillControl(single, header);
+      if (const int error = SendOne(socket, header, 2); error != 0) {
+        packet.verdict = VerdictOf(error);
+        break;
+      }
+    }
+  }
+}
+
+int UdpSender::SendOne(int socket, msghdr& header, int attempts) {
+  for (;;) {
+    if (::sendmsg(socket, &header, 0) >= 0) return 0;
+    const int error = errno;
+    if (error == EINTR) continue;
+    if (IsFull(error)) return error;
+    errors_.Drain(socket);
+    if (--attempts == 0) return error;
+  }
+}
+
+void UdpSender::Fail(const Message& message, int error) {
+  const Verdict verdict = VerdictOf(error);
+  for (std::size_t i = 0; i < message.count; ++i) planned_[message.first + i]->verdict = verdict;
+}
+
+Verdict UdpSender::VerdictOf(int error) {
+  if (IsFull(error)) return Verdict::kWireFull;
+  if (error == EMSGSIZE) return Verdict::kTooBig;
+  Add(send_errors_, 1);
+  return Verdict::kWireError;
+}
+
+void UdpSender::AppendCounts(std::vector<NamedCount>& out) const {
+  errors_.AppendCounts(out);
+  out.push_back({"segmentation-refused", segmentation_refused_.load(std::memory_order_relaxed)});
+  out.push_back({"send-error", send_errors_.load(std::memory_order_relaxed)});
+}
+
+}  // namespace weft::dataplane

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sending half of the UDP port: a pool of sockets, one source port each, and as few system
+// calls as a batch allows.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/packet_port.h"
+#include "dataplane/ports/udp_errors_linux.h"
+#include "dataplane/ports/udp_port.h"
+#include "dataplane/ports/udp_socket_linux.h"
+
+namespace weft::dataplane {
+
+// Worker's thread, but for the counts.
+class UdpSender {
+ public:
+  // `destination_port` is what the peers receive on.
+  static absl::StatusOr<std::unique_ptr<UdpSender>> Open(const UdpOptions& options,
+                                                         std::uint16_t destination_port);
+
+  // As PacketPort::Send.
+  void Send(Batch& batch);
+
+  UdpErrors& errors() { return errors_; }
+  const PortFeatures& features() const { return features_; }
+  void AppendCounts(std::vector<NamedCount>& out) const;
+
+ private:
+  // Room for traffic class and segment size.
+  struct alignas(cmsghdr) Control {
+    std::array<char, 2 * CMSG_SPACE(sizeof(int))> octets;
+  };
+
+  // What leaves with one msghdr: one packet, or the packets [first, first + count) of the plan,
+  // which have one destination, socket and ECN, and are all `segment_size` long but for a shorter
+  // last one.
+  struct Message {
+    SocketAddress destination;
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::size_t socket = 0;
+    std::uint32_t octets = 0;
+    std::uint16_t segment_size = 0;
+    std::uint8_t ecn = 0;
+    bool closed = false;  // takes no more packets
+    Control control;
+  };
+
+  UdpSender(const UdpOptions& options, std::uint16_t destination_port);
+
+  std::size_t ChooseSocket(const Packet& packet) const;
+  // Fills the plan: planned_, pieces_, messages_.
+  void Plan(Batch& batch);
+  bool Join(Message& message, const Packet& packet, std::size_t socket) const;
+  // Writes traffic class and, for more than one segment, segment size.
+  void FillControl(Message& message, msghdr& header) const;
+  bool IsSegmented(const Message& message) const { return message.octets > message.segment_size; }
+
+  // Sends messages [first, last), which share a socket.
+  void SendRun(std::size_t first, std::size_t last);
+  // Sends a message's datagrams one by one, for routes and devices that take no segments.
+  void SendSingly(const Message& message);
+  // 0 or an errno. An error may belong to an earlier packet, to another peer even, so it is drained
+  // and the send repeated: a last attempt's refusal is this packet's own.
+  int SendOne(int socket, msghdr& header, int attempts);
+  void Fail(const Message& message, int error);
+  Verdict VerdictOf(int error);
+
+  const IpFamily family_;
+  const std::uint16_t destination_port_;
+  PortFeatures features_;
+  bool segments_;  // false: the kernel would refuse, or has refused, to segment
+  std::vector<FileDescriptor> sockets_;
+  UdpErrors errors_;  // watches sockets_
+
+  std::array<Packet*, kMaxBatch> planned_{};
+  std::array<iovec, kMaxBatch> pieces_{};  // one a planned packet
+  std::array<Message, kMaxBatch> messages_;
+  std::array<mmsghdr, kMaxBatch> headers_{};  // one a message
+  std::size_t planned_count_ = 0;
+  std::size_t message_count_ = 0;
+
+  std::atomic<std::uint64_t> segmentation_refused_{0};
+  std::atomic<std::uint64_t> send_errors_{0};
+};
+
+}  // namespace weft::dataplane

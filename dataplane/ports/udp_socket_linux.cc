@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/udp_socket_linux.h"
+
+#include <linux/filter.h>
+#include <netinet/udp.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft::dataplane {
+namespace {
+
+constexpr int kOuterTtl = 64;
+// <linux/udp.h> clashes with <netinet/udp.h>, which lacks these two.
+constexpr int kUdpNoCheck6Tx = 101;  // UDP_NO_CHECK6_TX
+constexpr int kUdpNoCheck6Rx = 102;  // UDP_NO_CHECK6_RX
+
+bool Set(int fd, int level, int option, int value) {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+// The forced form ignores net.core.[rw]mem_max and needs CAP_NET_ADMIN; the other is cut to that
+// limit.
+void SetBuffer(int fd, int forced, int limited, int octets) {
+  if (!Set(fd, SOL_SOCKET, forced, octets)) Set(fd, SOL_SOCKET, limited, octets);
+}
+
+IpAddress BindAddress(const UdpOptions& options) {
+  if (options.bind_address.family() == options.family) return options.bind_address;
+  return options.family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
+}
+
+std::string Named(const UdpOptions& options, std::uint16_t port) {
+  const std::string address = BindAddress(options).ToString();
+  return options.family == IpFamily::kV4 ? absl::StrCat("UDP socket ", address, ":", port, ": ")
+                                         : absl::StrCat("UDP socket [", address, "]:", port, ": ");
+}
+
+absl::Status SocketError(const UdpOptions& options, std::uint16_t port, int error) {
+  const std::string socket = Named(options, port);
+  switch (error) {
+    case EADDRINUSE:
+      return absl::AlreadyExistsError(absl::StrCat(
+          socket,
+          "the port is taken; a kernel VXLAN device or another flanneld holds it (ss -ulnp, "
+          "ip -d link show type vxlan): remove that, or set Backend.Port"));
+    case EADDRNOTAVAIL:
+      return absl::NotFoundError(
+          absl::StrCat(socket, "no interface has this address; check --iface and --public-ip"));
+    case EMFILE:
+    case ENFILE:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(socket, "too many open files; raise the limit (LimitNOFILE=, ulimit -n)"));
+    case EAFNOSUPPORT:
+      return absl::UnimplementedError(
+          absl::StrCat(socket, "the kernel has no IPv6; use an IPv4 public address"));
+    default:
+      return absl::ErrnoToStatus(error, absl::StrCat(socket, "the kernel refused it"));
+  }
+}
+
+absl::StatusOr<FileDescriptor> MakeSocket(const UdpOptions& options, std::uint16_t port) {
+  const int domain = options.family == IpFamily::kV4 ? AF_INET : AF_INET6;
+  FileDescriptor socket(::socket(domain, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return SocketError(options, port, errno);
+  if (domain == AF_INET6) Set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  return socket;
+}
+
+bool Bind(int fd, const UdpOptions& options, std::uint16_t port) {
+  const SocketAddress address = SocketAddress::Of(BindAddress(options), port);
+  return ::bind(fd, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0;
+}
+
+}  // namespace
+
+SocketAddress SocketAddress::Of(const IpAddress& address, std::uint16_t port) {
+  SocketAddress result;
+  if (address.is_v4()) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_port = htons(port);
+    std::memcpy(&in.sin_addr, address.octets().data(), sizeof in.sin_addr);
+    std::memcpy(&result.storage, &in, sizeof in);
+    result.length = sizeof in;
+  } else {
+    sockaddr_in6 in6{};
+    in6.sin6_family = AF_INET6;
+    in6.sin6_port = htons(port);
+    std::memcpy(&in6.sin6_addr, address.octets().data(), sizeof in6.sin6_addr);
+    std::memcpy(&result.storage, &in6, sizeof in6);
+    result.length = sizeof in6;
+  }
+  return result;
+}
+
+IpAddress AddressOf(const sockaddr_storage& storage) {
+  const auto* octets = reinterpret_cast<const std::byte*>(&storage);
+  if (storage.ss_family == AF_INET) {
+    return IpAddress::FromOctets(IpFamily::kV4, octets + offsetof(sockaddr_in, sin_addr));
+  }
+  if (storage.ss_family == AF_INET6) {
+    return IpAddress::FromOctets(IpFamily::kV6, octets + offsetof(sockaddr_in6, sin6_addr));
+  }
+  return {};
+}
+
+std::uint16_t PortOf(const sockaddr_storage& storage) {
+  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+  if (storage.ss_family != AF_INET && storage.ss_family != AF_INET6) return 0;
+  return LoadBe16(reinterpret_cast<const std::byte*>(&storage) + offsetof(sockaddr_in, sin_port));
+}
+
+absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options) {
+  auto socket = MakeSocket(options, options.port);
+  if (!socket.ok()) return socket;
+  const int fd = socket->get();
+  SetBuffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer);
+  if (options.family == IpFamily::kV4) {
+    Set(fd, IPPROTO_IP, IP_RECVTOS, 1);
+  } else {
+    Set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+    Set(fd, IPPROTO_UDP, kUdpNoCheck6Rx, 1);
+  }
+  Set(fd, IPPROTO_UDP, UDP_GRO, 1);  // since Linux 5.0; without it datagrams come one by one
+  if (!Bind(fd, options, options.port)) return SocketError(options, options.port, errno);
+  return socket;
+}
+
+absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
+                                                 std::uint16_t first_port,
+                                                 std::uint16_t last_port) {
+  auto socket = MakeSocket(options, first_port);
+  if (!socket.ok()) return socket;
+  const int fd = socket->get();
+  SetBuffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
+
+  // Peers answer to the VXLAN port, never to a source port. What strangers send here is refused, or
+  // it would fill the room that the error queue needs.
+  sock_filter refuse_all = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program = {1, &refuse_all};
+  bool ok = ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+
+  if (options.family == IpFamily::kV4) {
+    ok = ok && Set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
+         Set(fd, IPPROTO_IP, IP_RECVERR, 1) && Set(fd, IPPROTO_IP, IP_TTL, kOuterTtl);
+    if (!options.udp_checksum) ok = ok && Set(fd, SOL_SOCKET, SO_NO_CHECK, 1);
+  } else {
+    ok = ok && Set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+         Set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) && Set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) &&
+         Set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kOuterTtl);
+    if (!options.udp_checksum) ok = ok && Set(fd, IPPROTO_UDP, kUdpNoCheck6Tx, 1);
+  }
+  if (!ok) return SocketError(options, first_port, errno);
+
+  for (std::uint32_t port = first_port; port <= last_port; ++port) {
+    if (Bind(fd, options, static_cast<std::uint16_t>(port))) return socket;
+    if (errno != EADDRINUSE) return SocketError(options, static_cast<std::uint16_t>(port), errno);
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Named(options, first_port), "all source ports up to ", last_port,
+                   " are taken; stop the program that holds them (ss -uanp)"));
+}
+
+std::uint16_t BoundPort(const FileDescriptor& socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&storage), &length);
+  return PortOf(storage);
+}
+
+}  // namespace weft::dataplane
