@@ -1,5 +1,5 @@
-// Feeds every file of a corpus folder to a fuzz target, so that ordinary test runs cover what fuzzing
-// found. Usage: <target>_replay CORPUS_DIR
+// Feeds every file of a corpus folder to a fuzz target, so that ordinary test runs cover what
+// fuzzing found. Usage: <target>_replay CORPUS_DIR
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +43,9 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu inputs replayed\n", replayed);
   if (replayed == 0) {
-    std::fprintf(stderr, "%s: holds no file; a corpus starts with one valid and one refused input\n", argv[1]);
+    std::fprintf(stderr,
+                 "%s: holds no file; a corpus starts with one valid and one refused input\n",
+                 argv[1]);
     return 1;
   }
   return 0;
