@@ -1,2 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/node_codec_json.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "control/kube/json_error.h"
+#include "control/kube/json_value.h"
+#include "control/kube/node_reader.h"
+#include "control/lease/quoted.h"
+
+namespace weft::kube {
+namespace {
+
+using simdjson::dom::element;
+
+std::string_view WithoutBom(std::string_view text) {
+  constexpr std::string_view kBom = "\xef\xbb\xbf";
+  if (absl::StartsWith(text, kBom)) text.remove_prefix(kBom.size());
+  return text;
+}
+
+absl::StatusOr<element> Parse(simdjson::dom::parser& parser, std::string_view text) {
+  if (absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff")) {
+    return absl::InvalidArgumentError(
+        "it is UTF-16, as PowerShell 5 writes with \">\": write UTF-8, for instance with | "
+        "Set-Content -Encoding utf8");
+  }
+  if (text.empty()) return absl::InvalidArgumentError("it is empty");
+  element root;
+  const auto error = parser.parse(text.data(), text.size()).get(root);
+  if (error == simdjson::SUCCESS) return root;
+  const auto octet = FindJsonError(text);
+  return absl::InvalidArgumentError(
+      absl::StrCat(octet ? LineAndColumn(text, *octet) + ": " : std::string(),
+                   "not JSON: ", simdjson::error_message(error)));
+}
+
+DecodedNode Decode(element value, std::size_t position, const AnnotationKeys& keys,
+                   const std::string& own_name) {
+  std::string name = absl::StrCat("#", position);
+  DecodedNode decoded;
+  const auto reader = NodeReader::Of(value, keys, name);
+  if (!reader.ok()) {
+    if (name == own_name) {
+      decoded.own.emplace();
+      decoded.own->node.name = name;
+      decoded.own->problems.emplace_back(reader.status().message());
+    }
+    decoded.node = lease::RefusedNode{name, std::string(reader.status().message())};
+    return decoded;
+  }
+  if (name == own_name) decoded.own = reader->ReadOwn();
+  if (!reader->managed()) {
+    decoded.node = NotManaged{reader->node()};
+    return decoded;
+  }
+  auto lease = reader->ReadLease();
+  if (lease.ok()) {
+    decoded.node = *std::move(lease);
+  } else {
+    decoded.node = lease::RefusedNode{name, std::string(lease.status().message())};
+  }
+  return decoded;
+}
+
+std::string_view NameOf(const DecodedNode& decoded) {
+  if (const auto* lease = std::get_if<lease::Lease>(&decoded.node)) return lease->node.name;
+  if (const auto* other = std::get_if<NotManaged>(&decoded.node)) return other->node.name;
+  return std::get<lease::RefusedNode>(decoded.node).name;
+}
+
+DecodedNodes Collect(std::vector<DecodedNode> decoded) {
+  absl::flat_hash_map<std::string_view, std::size_t> last;
+  for (std::size_t i = 0; i < decoded.size(); ++i) last[NameOf(decoded[i])] = i;
+
+  DecodedNodes nodes;
+  // Before anything is moved: `last` points into it.
+  std::vector<bool> superseded(decoded.size());
+  for (std::size_t i = 0; i < decoded.size(); ++i) {
+    const std::string_view name = NameOf(decoded[i]);
+    const std::size_t winner = last[name];
+    superseded[i] = winner != i;
+    if (superseded[i] && !std::holds_alternative<lease::RefusedNode>(decoded[winner].node)) {
+      nodes.refused.push_back(
+          {std::string(name), "the name stands more than once in the list; the last one is used"});
+    }
+  }
+  for (std::size_t i = 0; i < decoded.size(); ++i) {
+    if (superseded[i]) continue;
+    if (decoded[i].own) nodes.own = std::move(decoded[i].own);
+    if (auto* lease = std::get_if<lease::Lease>(&decoded[i].node)) {
+      nodes.leases.push_back(std::move(*lease));
+    } else if (auto* refused = std::get_if<lease::RefusedNode>(&decoded[i].node)) {
+      nodes.refused.push_back(std::move(*refused));
+    } else {
+      ++nodes.not_managed;
+    }
+  }
+  return nodes;
+}
+
+// The list's entries; a single Node is a list of one.
+absl::StatusOr<std::vector<element>> Entries(element root) {
+  std::vector<element> entries;
+  const auto take = [&entries](simdjson::dom::array array) {
+    for (const element entry : array) entries.push_back(entry);
+  };
+  if (root.is_array()) {
+    take(root.get_array().value_unsafe());
+    return entries;
+  }
+  const auto object = AsObject(root, "the text");
+  if (!object.ok()) return object.status();
+
+  element items;
+  if (object->at_key("items").get(items) != simdjson::SUCCESS) {
+    const auto kind = Find(*object, "kind");
+    const bool is_node = kind ? kind->is_string() && kind->get_string().value_unsafe() == "Node"
+                              : Find(*object, "metadata").has_value();
+    if (!is_node) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it is no list of Nodes: no \"items\"",
+                       kind ? ", and kind is " + Show(*kind) : std::string(),
+                       "; write the output of: kubectl get nodes -o json"));
+    }
+    entries.push_back(root);
+    return entries;
+  }
+  if (items.is_null()) return entries;
+  const auto array = AsArray(items, "items");
+  if (!array.ok()) return array.status();
+  const auto metadata = ObjectMember(*object, "metadata", "metadata");
+  if (!metadata.ok()) return metadata.status();
+  if (*metadata) {
+    const auto next = StringMember(**metadata, "continue", "metadata.continue");
+    if (!next.ok()) return next.status();
+    if (!next->empty()) {
+      return absl::InvalidArgumentError(
+          "it is one page of a longer list (metadata.continue is set): the other nodes would be "
+          "lost; write the whole list");
+    }
+  }
+  take(*array);
+  return entries;
+}
+
+}  // namespace
+
+NodeJsonCodec::NodeJsonCodec(AnnotationKeys keys, std::string own_node_name)
+    : keys_(std::move(keys)), own_node_name_(std::move(own_node_name)) {}
+
+absl::StatusOr<DecodedNodes> NodeJsonCodec::DecodeNodeList(std::string_view text) const {
+  simdjson::dom::parser parser;
+  const auto root = Parse(parser, WithoutBom(text));
+  if (!root.ok()) return root.status();
+  const auto entries = Entries(*root);
+  if (!entries.ok()) return entries.status();
+  std::vector<DecodedNode> decoded;
+  decoded.reserve(entries->size());
+  for (std::size_t i = 0; i < entries->size(); ++i) {
+    decoded.push_back(Decode((*entries)[i], i, keys_, own_node_name_));
+  }
+  return Collect(std::move(decoded));
+}
+
+DecodedNode NodeJsonCodec::DecodeNode(std::string_view text) const {
+  simdjson::dom::parser parser;
+  const auto root = Parse(parser, WithoutBom(text));
+  if (!root.ok()) {
+    DecodedNode decoded;
+    decoded.node = lease::RefusedNode{"#0", std::string(root.status().message())};
+    return decoded;
+  }
+  return Decode(*root, 0, keys_, own_node_name_);
+}
+
+}  // namespace weft::kube

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the JSON codecs share: simdjson's values in messages, and lookups that follow Go's
+// encoding/json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "simdjson.h"
+
+namespace weft::kube {
+
+// A value as a message shows it: `"text"` (escaped, bounded), `4096`, `true`, `null`, `an object`,
+// `an array`.
+std::string Show(simdjson::dom::element value);
+
+// Of duplicate members the last counts. None when absent or null.
+std::optional<simdjson::dom::element> Find(simdjson::dom::object object, std::string_view key);
+
+// `field` is how messages name the value. Errors: "spec.podCIDR is 7, not a string".
+absl::StatusOr<std::string_view> AsString(simdjson::dom::element value, std::string_view field);
+absl::StatusOr<simdjson::dom::object> AsObject(simdjson::dom::element value,
+                                               std::string_view field);
+absl::StatusOr<simdjson::dom::array> AsArray(simdjson::dom::element value, std::string_view field);
+
+// The member as a string; empty when absent or null.
+absl::StatusOr<std::string_view> StringMember(simdjson::dom::object object, std::string_view key,
+                                              std::string_view field);
+// The member as an object; none when absent or null.
+absl::StatusOr<std::optional<simdjson::dom::object>> ObjectMember(simdjson::dom::object object,
+                                                                  std::string_view key,
+                                                                  std::string_view field);
+
+}  // namespace weft::kube
