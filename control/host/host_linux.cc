@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "control/host/host.h"
+#include "control/host/netlink_linux.h"
+
+namespace weft::host {
+namespace {
+
+// What the kernel gives an IPv6 route that named no metric (IP6_RT_PRIO_USER).
+constexpr std::uint32_t kDefaultMetricV6 = 1024;
+
+unsigned char FamilyNumber(IpFamily family) { return family == IpFamily::kV4 ? AF_INET : AF_INET6; }
+
+std::optional<IpFamily> FamilyOf(unsigned char number) {
+  if (number == AF_INET) return IpFamily::kV4;
+  if (number == AF_INET6) return IpFamily::kV6;
+  return std::nullopt;
+}
+
+// "cannot WHAT: Operation not permitted (kernel's detail); NEXT STEP".
+absl::Status StatusOf(const NetlinkAnswer& answer, std::string_view what) {
+  if (answer.error == 0) return absl::OkStatus();
+  std::string message = absl::StrCat("cannot ", what, ": ", std::strerror(answer.error));
+  if (!answer.detail.empty()) absl::StrAppend(&message, " (", answer.detail, ")");
+  if (answer.error == EPERM) absl::StrAppend(&message, "; run as root or with CAP_NET_ADMIN");
+  return absl::Status(absl::ErrnoToStatusCode(answer.error), message);
+}
+
+std::string Text(const Route& route) {
+  std::string text = absl::StrCat("route ", route.destination.ToString());
+  if (route.gateway) absl::StrAppend(&text, " via ", route.gateway->ToString());
+  absl::StrAppend(&text, " on adapter ", route.adapter_index);
+  return text;
+}
+
+// The first label of a link message, or nothing for other messages.
+std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
+  if (message.nlmsg_type != RTM_NEWLINK) return std::nullopt;
+  const auto* link = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(&message));
+  const NetlinkAttributes<IFLA_MTU> attributes(message, sizeof *link);
+  Adapter adapter;
+  adapter.index = static_cast<std::uint32_t>(link->ifi_index);
+  if (attributes[IFLA_IFNAME]) adapter.name = mnl_attr_get_str(attributes[IFLA_IFNAME]);
+  adapter.mtu = attributes.U32(IFLA_MTU);
+  adapter.up = (link->ifi_flags & IFF_UP) != 0;
+  adapter.loopback = (link->ifi_flags & IFF_LOOPBACK) != 0;
+  const nlattr* mac = attributes[IFLA_ADDRESS];
+  if (mac && mnl_attr_get_payload_len(mac) == MacAddress::kSize) {
+    adapter.mac = MacAddress::FromOctets(static_cast<const std::byte*>(mnl_attr_get_payload(mac)));
+  }
+  return adapter;
+}
+
+struct AddressEntry {
+  std::uint32_t adapter_index = 0;
+  bool passing = false;  // a privacy address, or one about to go
+  AssignedAddress assigned;
+};
+
+std::optional<AddressEntry> AddressEntryOf(const nlmsghdr& message) {
+  if (message.nlmsg_type != RTM_NEWADDR) return std::nullopt;
+  const auto* header = static_cast<const ifaddrmsg*>(mnl_nlmsg_get_payload(&message));
+  const std::optional<IpFamily> family = FamilyOf(header->ifa_family);
+  if (!family) return std::nullopt;
+  const NetlinkAttributes<IFA_FLAGS> attributes(message, sizeof *header);
+  // On a point-to-point link IFA_ADDRESS is the other end's.
+  std::optional<IpAddress> address = AddressOf(attributes[IFA_LOCAL], *family);
+  if (!address) address = AddressOf(attributes[IFA_ADDRESS], *family);
+  const std::uint32_t flags = attributes.U32(IFA_FLAGS, header->ifa_flags);
+  if (!address || (flags & IFA_F_DADFAILED)) return std::nullopt;
+  const bool temporary = *family == IpFamily::kV6 && (flags & IFA_F_TEMPORARY);
+  return AddressEntry{header->ifa_index, temporary || (flags & IFA_F_DEPRECATED), {*address, header->ifa_prefixlen}};
+}
+
+// The routes of one message: several for a multipath route, none for what is not ours to see.
+std::vector<Route> RoutesOf(const nlmsghdr& message) {
+  if (message.nlmsg_type != RTM_NEWROUTE) return {};
+  const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
+  const std::optional<IpFamily> family = FamilyOf(header->rtm_family);
+  if (!family || header->rtm_type != RTN_UNICAST) return {};
+  const NetlinkAttributes<RTA_TABLE> attributes(message, sizeof *header);
+
+  Route route;
+  const IpAddress zero = *family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
+  const auto destination = IpPrefix::Of(AddressOf(attributes[RTA_DST], *family).value_or(zero), header->rtm_dst_len);
+  if (!destination) return {};
+  route.destination = *destination;
+  route.gateway = AddressOf(attributes[RTA_GATEWAY], *family);
+  route.adapter_index = attributes.U32(RTA_OIF);
+  route.onlink = (header->rtm_flags & RTNH_F_ONLINK) != 0;
+  route.metric = attributes.U32(RTA_PRIORITY);
+  if (*family == IpFamily::kV6 && route.metric == kDefaultMetricV6) route.metric = 0;
+  route.source = AddressOf(attributes[RTA_PREFSRC], *family);
+  if (!attributes[RTA_MULTIPATH]) return {route};
+
+  std::vector<Route> routes;
+  const auto* octets = static_cast<const char*>(mnl_attr_get_payload(attributes[RTA_MULTIPATH]));
+  std::size_t left = mnl_attr_get_payload_len(attributes[RTA_MULTIPATH]);
+  while (left >= sizeof(rtnexthop)) {
+    const auto* hop = reinterpret_cast<const rtnexthop*>(octets);
+    if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > left) break;
+    const NetlinkAttributes<RTA_GATEWAY> inner(octets + sizeof(rtnexthop), hop->rtnh_len - sizeof(rtnexthop));
+    Route one = route;
+    one.gateway = AddressOf(inner[RTA_GATEWAY], *family);
+    one.adapter_index = static_cast<std::uint32_t>(hop->rtnh_ifindex);
+    one.onlink = (hop->rtnh_flags & RTNH_F_ONLINK) != 0;
+    routes.push_back(one);
+    const std::size_t step = std::min<std::size_t>(RTNH_ALIGN(hop->rtnh_len), left);
+    octets += step;
+    left -= step;
+  }
+  return routes;
+}
+
+// Whether a dumped route belongs to the main table and was put there by somebody, not derived from an address.
+bool IsListed(const nlmsghdr& message) {
+  const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
+  const NetlinkAttributes<RTA_TABLE> attributes(message, sizeof *header);
+  return attributes.U32(RTA_TABLE, header->rtm_table) == RT_TABLE_MAIN && header->rtm_protocol != RTPROT_KERNEL &&
+         !(header->rtm_flags & RTM_F_CLONED);
+}
+
+NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route& route) {
+  NetlinkRequest request(type, flags);
+  auto* header = request.Extra<rtmsg>();
+  header->rtm_family = FamilyNumber(route.destination.family());
+  header->rtm_dst_len = static_cast<unsigned char>(route.destination.length());
+  header->rtm_table = RT_TABLE_MAIN;
+  if (type == RTM_NEWROUTE) {
+    header->rtm_protocol = RTPROT_BOOT;  // as upstream's; "static" is what network managers think theirs
+    header->rtm_type = RTN_UNICAST;
+  }
+  // A delete matches any scope only when it names "nowhere".
+  header->rtm_scope = type == RTM_DELROUTE ? RT_SCOPE_NOWHERE : (route.gateway ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK);
+  if (route.onlink) header->rtm_flags |= RTNH_F_ONLINK;
+  request.Put(RTA_DST, route.destination.base());
+  if (route.gateway) request.Put(RTA_GATEWAY, *route.gateway);
+  if (route.source) request.Put(RTA_PREFSRC, *route.source);
+  if (route.metric != 0) request.Put(RTA_PRIORITY, route.metric);
+  request.Put(RTA_OIF, route.adapter_index);
+  return request;
+}
+
+class LinuxHost final : public Host {
+ public:
+  explicit LinuxHost(NetlinkSocket socket) : socket_(std::move(socket)) {}
+
+  absl::StatusOr<std::vector<Adapter>> Adapters() override {
+    std::vector<Adapter> adapters;
+    NetlinkRequest links(RTM_GETLINK, 0);
+    links.Extra<ifinfomsg>();
+    absl::Status status = socket_.Dump(
+        links, [&] { adapters.clear(); },
+        [&](const nlmsghdr& message) {
+          if (auto adapter = AdapterOf(message)) adapters.push_back(std::move(*adapter));
+        });
+    if (!status.ok()) return status;
+
+    std::vector<AddressEntry> entries;
+    NetlinkRequest addresses(RTM_GETADDR, 0);
+    addresses.Extra<ifaddrmsg>();
+    status = socket_.Dump(
+        addresses, [&] { entries.clear(); },
+        [&](const nlmsghdr& message) {
+          if (auto entry = AddressEntryOf(message)) entries.push_back(*entry);
+        });
+    if (!status.ok()) return status;
+    std::stable_partition(entries.begin(), entries.end(), [](const AddressEntry& e) { return !e.passing; });
+    for (Adapter& adapter : adapters) {
+      for (const AddressEntry& entry : entries) {
+        if (entry.adapter_index == adapter.index) adapter.addresses.push_back(entry.assigned);
+      }
+    }
+    return adapters;
+  }
+
+  absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter_index) override {
+    std::vector<Route> routes;
+    NetlinkRequest request(RTM_GETROUTE, 0);
+    request.Extra<rtmsg>()->rtm_family = FamilyNumber(family);
+    const absl::Status status = socket_.Dump(
+        request, [&] { routes.clear(); },
+        [&](const nlmsghdr& message) {
+          if (!IsListed(message)) return;
+          for (Route& route : RoutesOf(message)) {
+            if (adapter_index == 0 || route.adapter_index == adapter_index) routes.push_back(std::move(route));
+          }
+        });
+    if (!status.ok()) return status;
+    return routes;
+  }
+
+  absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
+    NetlinkRequest request(RTM_GETROUTE, 0);
+    auto* header = request.Extra<rtmsg>();
+    header->rtm_family = FamilyNumber(destination.family());
+    header->rtm_dst_len = static_cast<unsigned char>(destination.bits());
+    request.Put(RTA_DST, destination);
+    std::optional<Route> found;
+    NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
+      for (Route& route : RoutesOf(message)) found = std::move(route);
+    });
+    if (answer.error == 0 && !found) answer.error = ENETUNREACH;  // a blackhole, or one of our own addresses
+    const absl::Status status = StatusOf(answer, absl::StrCat("find a route to ", destination.ToString()));
+    if (!status.ok()) return status;
+    return *found;
+  }
+
+  absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override {
+    NetlinkRequest request(RTM_NEWLINK, 0);
+    auto* header = request.Extra<ifinfomsg>();
+    header->ifi_index = static_cast<int>(adapter_index);
+    header->ifi_flags = IFF_UP;
+    header->ifi_change = IFF_UP;
+    request.Put(IFLA_MTU, mtu);
+    return StatusOf(One(request), absl::StrCat("set adapter ", adapter_index, " up with MTU ", mtu));
+  }
+
+  absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override {
+    NetlinkRequest request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+    auto* header = request.Extra<ifaddrmsg>();
+    header->ifa_family = FamilyNumber(address.address.family());
+    header->ifa_prefixlen = static_cast<unsigned char>(address.prefix_length);
+    header->ifa_scope = RT_SCOPE_UNIVERSE;
+    header->ifa_index = adapter_index;
+    request.Put(IFA_LOCAL, address.address);
+    request.Put(IFA_ADDRESS, address.address);
+    // There is nobody to ask for duplicates on a tunnel, and routes are put by name.
+    if (!address.address.is_v4()) request.Put(IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
+    const NetlinkAnswer answer = One(request);
+    if (answer.error == EEXIST) return absl::OkStatus();
+    return StatusOf(answer, absl::StrCat("give ", address.address.ToString(), "/", address.prefix_length, " to adapter ",
+                                         adapter_index));
+  }
+
+  std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
+    return ChangeRoutes(routes, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, "put ", 0);
+  }
+
+  std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override {
+    return ChangeRoutes(routes, RTM_DELROUTE, 0, "remove ", ESRCH);
+  }
+
+ private:
+  NetlinkAnswer One(NetlinkRequest& request) { return socket_.Change({&request, 1}).front(); }
+
+  std::vector<absl::Status> ChangeRoutes(const std::vector<Route>& routes, std::uint16_t type, std::uint16_t flags,
+                                         std::string_view verb, int harmless) {
+    std::vector<NetlinkRequest> requests;
+    requests.reserve(routes.size());
+    for (const Route& route : routes) requests.push_back(RouteRequest(type, flags, route));
+    const std::vector<NetlinkAnswer> answers = socket_.Change(requests);
+    std::vector<absl::Status> statuses(routes.size());
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+      if (answers[i].error != harmless) statuses[i] = StatusOf(answers[i], absl::StrCat(verb, Text(routes[i])));
+    }
+    return statuses;
+  }
+
+  NetlinkSocket socket_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Host>> OpenHost() {
+  absl::StatusOr<NetlinkSocket> socket = NetlinkSocket::Open();
+  if (!socket.ok()) return socket.status();
+  return std::make_unique<LinuxHost>(*std::move(socket));
+}
+
+}  // namespace weft::host
