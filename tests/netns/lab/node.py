@@ -36,6 +36,9 @@ class Node:
         self.host.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1, net__ipv6__conf__all__accept_dad=0,
                          net__ipv6__conf__default__accept_dad=0)
         self.pod.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv6__conf__default__accept_dad=0)
+        if lab.without_ipv6:
+            for each in (self.host, self.pod):
+                each.sysctl(net__ipv6__conf__all__disable_ipv6=1, net__ipv6__conf__default__disable_ipv6=1)
 
     def join_pod(self):
         overhead = 70 if self.lease.subnet6 else 50

@@ -30,7 +30,8 @@ class Lab:
     program = staticmethod(find_program)
     logs = None  # where the files of a lab that was left by a failure go
 
-    def __init__(self, network="10.244.0.0/16", network6="fd10:244::/48", mtu=1500):
+    def __init__(self, network="10.244.0.0/16", network6="fd10:244::/48", mtu=1500, without_ipv6=False):
+        self.without_ipv6 = without_ipv6  # for exact counts: no router solicitations and the like
         self.network = network
         self.network6 = network6
         self.mtu = mtu
@@ -127,9 +128,9 @@ def no_offloads(*hosts):
         host.run("ethtool", "-K", "u0", "tso", "off", "gso", "off", "gro", "off", "tx", "off", "tx-udp-segmentation", "off")
 
 
-def pair(kind_a, kind_b, network="10.244.0.0/16", length=24, ipv4=True, ipv6=False, mtu=1500):
+def pair(kind_a, kind_b, network="10.244.0.0/16", length=24, ipv4=True, ipv6=False, mtu=1500, without_ipv6=False):
     """A lab with two directly connected nodes, not yet up."""
-    lab = Lab(network=network, mtu=mtu)
+    lab = Lab(network=network, mtu=mtu, without_ipv6=without_ipv6)
     try:
         first, second = two_leases(network, length, ipv4, ipv6)
         lab.add(kind_a, first)
