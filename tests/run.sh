@@ -96,13 +96,6 @@ bootstrap() {
   return 1
 }
 
-# script NAME PATH ARGUMENT...: a suite in a script of its own; it must exist.
-script() {
-  local name=$1 path=$2
-  shift 2
-  counted "$name" "$path" "$@"
-}
-
 fuzz() {
   local name corpus seconds=${WEFT_FUZZ_SECONDS:-20}
   bootstrap fuzz && must build-fuzz compile fuzz || return
@@ -131,15 +124,15 @@ soak() {
   case ${1:-} in
     "") for name in tests/soak/*.sh; do printf '%-24s %s\n' "$(basename "$name" .sh)" "$(sed -n '2s/^# *//p' "$name")"; done
       exit 0 ;;
-    all) for name in tests/soak/*.sh; do script "soak-$(basename "$name" .sh)" "$name"; done ;;
-    *) script "soak-$1" "tests/soak/$1.sh" ;;
+    all) for name in tests/soak/*.sh; do counted "soak-$(basename "$name" .sh)" "$name"; done ;;
+    *) counted "soak-$1" "tests/soak/$1.sh" ;;
   esac
 }
 
 everyday() {
   bootstrap build test netns && must build-dev compile dev || return
   ctest_suite ctest-dev dev
-  script netns tests/netns/run.sh
+  counted netns tests/netns/run.sh
 }
 
 everything() {
@@ -148,8 +141,9 @@ everything() {
   must build-asan compile asan && ctest_suite ctest-asan asan -LE repo
   bootstrap tsan && must build-tsan compile tsan && ctest_suite ctest-tsan tsan -LE repo
   fuzz
-  script e2e tests/e2e/run.sh
-  bootstrap bench && must build-bench compile bench && script bench bench/smoke.sh
+  [ ! -e tests/e2e/run.sh ] || counted e2e tests/e2e/run.sh
+  bootstrap bench && must build-bench compile bench || return
+  [ ! -e bench/smoke.sh ] || counted bench bench/smoke.sh
 }
 
 finish() {
