@@ -6,13 +6,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "dataplane/packet.h"
 #include "dataplane/verdict.h"
 
 namespace weft::dataplane {
 
 struct DirectionCounts {
-  std::array<std::uint64_t, kVerdictCount> packets{};  // by verdict; a superframe counts as the wire packets it stands for
-  std::uint64_t octets = 0;                            // inner IP octets forwarded
+  // By verdict; a superframe or aggregate counts as the wire packets it stands for.
+  std::array<std::uint64_t, kVerdictCount> packets{};
+  std::uint64_t octets = 0;  // inner IP octets forwarded
 };
 
 struct CounterValues {
@@ -26,6 +28,10 @@ class Counters {
   struct Direction {
     std::array<std::atomic<std::uint64_t>, kVerdictCount> packets{};
     std::atomic<std::uint64_t> octets{0};
+
+    // Counts every packet of `batch` by its verdict. Octets before a packet's inner_offset are not
+    // inner ones. The worker.
+    void Count(const Batch& batch);
   };
   Direction to_wire;
   Direction to_pods;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forwarding core: packets and the remote table in, verdicts and rewritten packets out. Knows no socket, clock or log,
-// allocates nothing, takes no lock.
+// The forwarding core: packets and the remote table in, verdicts and rewritten packets out. Knows
+// no socket, clock or log, allocates nothing, takes no lock but to fetch a new table.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "dataplane/packet_port.h"
 #include "dataplane/peer_table.h"
 #include "dataplane/remote_table.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/ip_prefix.h"
 #include "vxlan/mtu.h"
 
 namespace weft::dataplane {
@@ -18,39 +22,53 @@ namespace weft::dataplane {
 // How the sender of a received packet is checked (--peer-check).
 enum class PeerCheck : std::uint8_t {
   kStrict,  // the outer source is the public IP of the lease that owns the inner source
-  kLease,   // the outer source is a lease's public IP, or inner source MAC and address both belong to one lease
+  kLease,   // the outer source is a lease's public IP, or inner source MAC and address both belong
+            // to one lease
   kOff,
 };
 
 struct ForwarderConfig {
   LocalVtep local;
-  std::vector<IpPrefix> own_subnets;  // our PodCIDRs: only they are accepted from the wire, never sent to it
+  std::vector<IpPrefix>
+      own_subnets;  // our PodCIDRs: only they are accepted from the wire, never sent to it
   std::vector<IpAddress> own_addresses;  // source of our ICMP errors, one a family (flannel's `.0`)
-  OuterMtu link_mtu = *OuterMtu::Of(1500);  // of the underlay; path MTUs only lower it
+  OuterMtu link_mtu = *OuterMtu::Of(1500);    // of the underlay; path MTUs only lower it
   InnerMtu device_mtu = *InnerMtu::Of(1450);  // of the pod-side device
   PeerCheck peer_check = PeerCheck::kLease;
   PortKind wire = PortKind::kWireDatagram;
 };
 
-// One thread (the worker's). The table and counters outlive it.
+// RFC 1191 section 6.3.
+inline constexpr Timestamp kPathMtuLifetime = std::chrono::minutes(10);
+
+// One thread (the worker's). The table, peers and counters outlive it.
 class Forwarder {
  public:
-  Forwarder(const ForwarderConfig& config, const RemoteTable& remotes, PeerTable& peers, Counters& counters);
+  Forwarder(const ForwarderConfig& config, const RemoteTable& remotes, PeerTable& peers,
+            Counters& counters);
   ~Forwarder();
 
   // Takes a newer table if there is one. Once a batch.
   void Refresh();
 
-  // Pod to wire. Each packet of `batch` (bare inner IP, possibly a superframe) is stamped in place (50 or 70 octets for
-  // kWirePacket, the 22 octets of VXLAN and inner Ethernet for kWireDatagram) or gets a drop verdict. ICMP errors for the pod
-  // are appended to `replies`, over the octets of the packet they answer.
+  // Pod to wire. Each packet of `batch` (bare inner IP, possibly a superframe) is stamped in place
+  // (50 or 70 octets for kWirePacket, the 22 octets of VXLAN and inner Ethernet for kWireDatagram)
+  // or gets a drop verdict. Partial checksums of other than superframes are finished on the way. A
+  // superframe before a whole outer packet has an outer UDP checksum field other than zero where
+  // one is wanted; SuperframeCutter makes the checksums. ICMP errors for the pod are appended to
+  // `replies`, over the octets of the packet they answer. Counts for peers and errors sent;
+  // verdicts are counted by who sends (Counters::Direction). Packets that have a drop verdict
+  // already are left alone, here and in Decapsulate.
   void Encapsulate(Batch& batch, Batch& replies);
 
-  // Wire to pod. Each packet of `batch` is one outer packet or datagram (aggregates were split by offload) and becomes a bare
-  // inner IP packet or gets a drop verdict.
+  // Wire to pod. Each packet of `batch` is one outer packet or datagram (aggregates were split by
+  // offload) and becomes a bare inner IP packet or gets a drop verdict. A whole outer packet with
+  // kPartial checksum came from this host: it is not verified.
   void Decapsulate(Batch& batch);
 
-  // A smaller path MTU towards `destination` was learnt; forgotten after ten minutes (RFC 1191 section 6.3).
+  // A smaller path MTU towards `destination` was learnt, for every peer there; forgotten after
+  // kPathMtuLifetime. Values below what the family guarantees (Linux's 552 for IPv4, 1280 for IPv6)
+  // count as those: whoever forges ICMP gains no more.
   void LearnPathMtu(const PathMtuNotice& notice, Timestamp now);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet on its way: a view into a buffer with headroom, and what is known about it. A batch of them is the unit of work.
+// A packet on its way: a view into a buffer with headroom, and what is known about it. A batch of
+// them is the unit of work.
 #pragma once
 
 #include <array>
@@ -15,8 +16,9 @@
 
 namespace weft::dataplane {
 
-// Room kept before every received packet. The largest thing ever pushed is an outer Ethernet header (14) before IPv6, UDP,
-// VXLAN and inner Ethernet (70) and a virtio-net header (12): 96, rounded up to cache lines.
+// Room kept before every received packet. The largest thing ever pushed is an outer Ethernet header
+// (14) before IPv6, UDP, VXLAN and inner Ethernet (70) and a virtio-net header (12): 96, rounded up
+// to cache lines.
 inline constexpr std::uint32_t kHeadroom = 128;
 // The largest packet or aggregate a port delivers: an IP packet is at most 65,535 octets.
 inline constexpr std::uint32_t kMaxPacket = 65'536;
@@ -29,20 +31,23 @@ enum class Segmentation : std::uint8_t {
   kTcp,
   // A UDP superframe: likewise, every segment its own UDP header (USO).
   kUdp,
-  // An aggregate: whole datagrams of `segment_size` octets end to end, only the last may be shorter (UDP_SEGMENT, UDP_GRO).
+  // An aggregate: whole datagrams of `segment_size` octets end to end, only the last may be shorter
+  // (UDP_SEGMENT, UDP_GRO).
   kDatagrams,
 };
 
 enum class ChecksumState : std::uint8_t {
   kOnWire,   // complete as the sender wrote it; nobody has verified it here
-  kPartial,  // the field at checksum_start + checksum_offset holds the pseudo-header sum; the rest is to be added
+  kPartial,  // the field at checksum_start + checksum_offset holds the pseudo-header sum; the rest
+             // is to be added
 };
 
 // Monotonic; zero is arbitrary. Read once a batch by whoever drives the worker.
 using Timestamp = std::chrono::nanoseconds;
 
-// Does not own its octets: they belong to the buffer that lent them (PacketSlab, or a test's array) and are valid until that
-// buffer is lent again. `headroom` octets before `data` and `tailroom` after `data + length` may be written.
+// Does not own its octets: they belong to the buffer that lent them (PacketSlab, or a test's array)
+// and are valid until that buffer is lent again. `headroom` octets before `data` and `tailroom`
+// after `data + length` may be written.
 struct Packet {
   std::byte* data = nullptr;
   std::uint32_t length = 0;
@@ -52,15 +57,17 @@ struct Packet {
   Verdict verdict = Verdict::kForward;
   Segmentation segmentation = Segmentation::kNone;
   ChecksumState checksum = ChecksumState::kOnWire;
-  std::uint8_t outer_ecn = 0;       // 0..3; to the wire: to be sent; from the wire: as received
-  std::uint16_t segment_size = 0;   // payload octets a segment (kTcp, kUdp), octets a datagram (kDatagrams)
+  std::uint8_t outer_ecn = 0;  // 0..3; to the wire: to be sent; from the wire: as received
+  std::uint16_t segment_size =
+      0;  // payload octets a segment (kTcp, kUdp), octets a datagram (kDatagrams)
   std::uint16_t checksum_start = 0;   // from `data` to the transport header (kPartial, kTcp, kUdp)
   std::uint16_t checksum_offset = 0;  // from there to the checksum field
-  std::uint16_t inner_offset = 0;   // from `data` to the inner IP header
-  std::uint16_t outer_port = 0;     // to the wire: outer source port wanted; from the wire: the sender's
-  std::uint32_t flow_hash = 0;      // of the inner flow; set by Encapsulate
-  std::uint32_t peer = 0;           // PeerId, once known
-  IpAddress outer_address;          // to the wire: outer destination; from the wire: outer source
+  std::uint16_t inner_offset = 0;     // from `data` to the inner IP header
+  std::uint16_t outer_port =
+      0;  // to the wire: outer source port wanted; from the wire: the sender's
+  std::uint32_t flow_hash = 0;  // of the inner flow; set by Encapsulate
+  std::uint32_t peer = 0;       // PeerId, once known
+  IpAddress outer_address;      // to the wire: outer destination; from the wire: outer source
 
   MutableBytes bytes() { return {data, length}; }
   Bytes bytes() const { return {data, length}; }
@@ -78,7 +85,10 @@ struct Packet {
   }
 };
 
-// Up to kMaxBatch packets and the time at which they are handled. Not thread-safe; large (some 20 KiB): keep it, do not copy it.
+static_assert(sizeof(void*) != 8 || sizeof(Packet) == 64);  // one cache line
+
+// Up to kMaxBatch packets and the time at which they are handled. Not thread-safe; large (16 KiB):
+// keep it, do not copy it.
 class Batch {
  public:
   Timestamp now{};
@@ -102,8 +112,8 @@ class Batch {
   std::size_t size_ = 0;
 };
 
-// Buffers for one batch, allocated once. Lend(i) gives an empty packet over buffer i with full headroom and kMaxPacket room
-// behind `data`. What was lent before from the same index is void.
+// Buffers for one batch, allocated once. Lend(i) gives an empty packet over buffer i with full
+// headroom and kMaxPacket room behind `data`. What was lent before from the same index is void.
 class PacketSlab {
  public:
   explicit PacketSlab(std::size_t count = kMaxBatch);
@@ -113,6 +123,7 @@ class PacketSlab {
  private:
   std::size_t count_;
   std::unique_ptr<std::byte[]> octets_;
+  std::byte* first_;  // octets_, at a cache line's start
 };
 
 }  // namespace weft::dataplane

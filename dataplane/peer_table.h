@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept for each peer while packets flow: counters and path MTU. Slots are stable for a peer's life.
+// What is kept for each peer while packets flow: counters and path MTU. Slots are stable for a
+// peer's life.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,40 +21,56 @@ using PeerId = std::uint32_t;
 inline constexpr PeerId kNoPeer = 0;
 
 struct PeerCounts {
-  std::uint64_t sent_packets = 0;      // wire packets: a superframe counts as what it becomes
-  std::uint64_t sent_octets = 0;       // inner IP octets
+  std::uint64_t sent_packets = 0;  // wire packets: a superframe counts as what it becomes
+  std::uint64_t sent_octets = 0;   // inner IP octets
   std::uint64_t received_packets = 0;
   std::uint64_t received_octets = 0;
-  std::uint32_t path_mtu = 0;          // outer octets; zero: not learnt, the link's MTU counts
+  std::uint32_t path_mtu = 0;  // outer octets; zero: not learnt, the link's MTU counts
 };
 
-// Slots are added by the control thread and written by the worker (relaxed atomics, one writer); any thread may read counts.
+// Slots are added by the control thread and written by the worker (relaxed atomics, one writer);
+// any thread may read counts.
 class PeerTable {
  public:
+  static constexpr std::size_t kMaxPeers = std::size_t{1} << 20;  // kNoPeer included
+
   PeerTable();
   ~PeerTable();
+  PeerTable(const PeerTable&) = delete;
+  PeerTable& operator=(const PeerTable&) = delete;
 
-  // The slot of `name`, made if new. Control thread. A slot released and taken again starts from zero.
+  // The slot of `name`, made if new; kNoPeer when kMaxPeers have one. Control thread.
   PeerId Acquire(std::string_view name);
+  // The slot may be given to another name, which then starts from zero: release only once no
+  // snapshot names it. Control thread.
   void Release(std::string_view name);
 
-  struct Slot {
-    std::atomic<std::uint64_t> sent_packets{0}, sent_octets{0}, received_packets{0}, received_octets{0};
-    std::atomic<std::uint32_t> path_mtu{0};      // outer octets; zero: none learnt
+  // A cache line of its own.
+  struct alignas(64) Slot {
+    std::atomic<std::uint64_t> sent_packets{0}, sent_octets{0}, received_packets{0},
+        received_octets{0};
+    std::atomic<std::uint32_t> path_mtu{0};        // outer octets; zero: none learnt
     std::atomic<std::int64_t> path_mtu_expiry{0};  // Timestamp count
   };
   // Worker; `id` came from a snapshot that is still held.
-  Slot& slot(PeerId id);
+  Slot& slot(PeerId id) {
+    return chunks_[id / kChunk].load(std::memory_order_acquire)[id % kChunk];
+  }
 
   struct Row {
-    std::string name;
+    std::string name;  // empty: kNoPeer
     PeerCounts counts;
   };
-  std::vector<Row> Read() const;  // any thread
+  // kNoPeer first, then by name. Any thread.
+  std::vector<Row> Read() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Names;
+  static constexpr std::size_t kChunk =
+      1024;  // slots; chunks are never moved or freed while the table lives
+
+  std::array<std::atomic<Slot*>, kMaxPeers / kChunk> chunks_{};
+  std::unique_ptr<Names> names_;
 };
 
 }  // namespace weft::dataplane

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages shared between published states: a writer changes a copy, readers keep what they hold, and
+// what a state no longer needs is freed when the last reader of older states is gone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace weft::dataplane {
+
+// Base of everything that readers may see. Written only while `edition` is the edition under
+// construction.
+struct SharedPage {
+  std::uint64_t edition = 0;
+};
+
+// A page out of use, of whatever type.
+using RetiredPage = std::unique_ptr<SharedPage, void (*)(SharedPage*)>;
+
+// The state under construction. One control thread.
+class Edition {
+ public:
+  // A new page, writable until the next Publish. Who holds the pointer owns it, and gives it back
+  // to Drop.
+  template <typename Page, typename... Args>
+  Page* Make(Args&&... args) {
+    Page* page = new Page(std::forward<Args>(args)...);
+    page->edition = number_;
+    return page;
+  }
+
+  // Puts a copy in place of a page that readers may see, and gives out what may be written.
+  template <typename Page>
+  Page& Writable(Page*& page) {
+    if (page->edition != number_) {
+      Page* copy = new Page(*page);
+      copy->edition = number_;
+      Drop(std::exchange(page, copy));
+    }
+    return *page;
+  }
+
+  // `page` belongs to no state from this edition on.
+  template <typename Page>
+  void Drop(Page* page) {
+    RetiredPage retired(page, [](SharedPage* base) { delete static_cast<Page*>(base); });
+    if (page->edition != number_)
+      retired_.push_back(std::move(retired));  // else nobody has seen it: freed here
+  }
+
+  // Ends this edition: its pages are never written again. Returns those that only older states use.
+  std::vector<RetiredPage> Publish() {
+    ++number_;
+    return std::exchange(retired_, {});
+  }
+
+ private:
+  std::uint64_t number_ = 1;
+  std::vector<RetiredPage> retired_;
+};
+
+}  // namespace weft::dataplane

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The router that pods on an Ethernet segment see: makes a port of IP packets (kPodL3) of one of
+// frames (kPodL2). Answers ARP and neighbour discovery for the gateway addresses and finds the
+// pods' MACs.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dataplane/neighbour_message.h"
+#include "dataplane/neighbour_table.h"
+#include "dataplane/packet_port.h"
+#include "vxlan/arp.h"
+#include "vxlan/ethernet.h"
+#include "vxlan/inner_frame.h"
+#include "vxlan/ip_prefix.h"
+
+namespace weft::dataplane {
+
+struct EdgeOptions {
+  MacAddress mac;                     // ours on this segment
+  std::vector<IpAddress> gateways;    // ours, too: what pods have as next hop
+  std::vector<IpPrefix> pod_subnets;  // no address outside them is learnt or asked for
+  std::size_t max_neighbours = 4096;
+  Timestamp neighbour_lifetime = std::chrono::minutes(10);
+  // Compute every pod packet's TCP, UDP or ICMP checksum. For ports that see frames before the
+  // sender's network adapter would have done it and cannot tell (pcap, Npcap).
+  bool complete_checksums = false;
+};
+
+// Both ways it is a router's hop: TTL or hop limit goes down by one, what has none left is dropped.
+// Thread and lifetime as for any port; owns the port below.
+class Edge final : public PacketPort {
+ public:
+  Edge(std::unique_ptr<PacketPort> frames, EdgeOptions options);
+
+  PortKind kind() const override { return PortKind::kPodL3; }
+  const PortFeatures& features() const override { return frames_->features(); }
+
+  // Delivers the frames that are no pod packet, too, each with its drop verdict (kOwnFrame,
+  // kVlanTagged, kNotIp, kInnerMalformed, kTtlExpired; kForeignMac for a frame to somebody else,
+  // kGroupDestination, kConsumed for what was answered here), so that they are counted like other
+  // drops.
+  std::size_t Receive(Batch& batch) override;
+
+  // A packet to a pod whose MAC is not known gets kNoNeighbour, and the pod is asked for it, at
+  // most once a second. Packets need 14 octets of headroom.
+  void Send(Batch& batch) override;
+
+  std::span<const WaitHandle> wait_handles() const override { return frames_->wait_handles(); }
+  // The frame port's, and "neighbours", "neighbours-asked", "neighbours-answered".
+  std::vector<NamedCount> Counts() const override;
+
+ private:
+  // Strips the frame or says why not.
+  Verdict Admit(Packet& packet, Timestamp now);
+  void AnswerArp(Bytes payload, Timestamp now);
+  void AnswerNeighbour(const NeighbourMessage& message, Timestamp now);
+  void Learn(const IpAddress& address, const MacAddress& mac, Timestamp now);
+  void Ask(const IpAddress& address);
+
+  // Puts the header before the packet or says why not.
+  Verdict Address(Packet& packet, Timestamp now);
+
+  bool IsGateway(const IpAddress& address) const;
+  bool IsPod(const IpAddress& address) const;
+
+  // Queues a frame of ours; the room behind its Ethernet header. Empty when too many are queued.
+  MutableBytes NewFrame(const MacAddress& destination, EtherType type, std::size_t payload);
+  void SendQueued(Timestamp now);
+
+  static constexpr std::size_t kFrameRoom = 128;  // octets; the longest, an advertisement, has 86
+
+  std::unique_ptr<PacketPort> frames_;
+  const EdgeOptions options_;
+  NeighbourTable neighbours_;
+  Batch queued_;
+  std::vector<std::byte> queued_octets_;  // kHeadroom + kFrameRoom for each
+  std::bitset<kMaxBatch> pushed_;
+  std::atomic<std::uint64_t> neighbour_count_{0};
+  std::atomic<std::uint64_t> asked_{0};
+  std::atomic<std::uint64_t> answered_{0};
+};
+
+}  // namespace weft::dataplane

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Longest prefix match over IPv4: a multibit trie that cuts the address 12-12-8, every prefix
+// expanded to the level it ends in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/copy_on_write.h"
+
+namespace weft::dataplane {
+
+// One published state, for readers. 48 KiB, and 16 KiB for each /12 that has prefixes longer than
+// /12 in it, and 1 KiB for each /24 that has prefixes longer than /24 in it. Any number of threads.
+class Ipv4Trie : public SharedPage {
+ public:
+  // The value of the longest prefix that covers `address` (host order); 0: none does.
+  std::uint32_t Find(std::uint32_t address) const {
+    const Page* const page = pages_[address >> 20];
+    if (page == nullptr) return leaves_[address >> 20];
+    const std::uint32_t entry = page->entries[address >> 8 & 0xfff];
+    if ((entry & kLonger) == 0) [[likely]]
+      return entry;
+    return page->longer[entry & ~kLonger]->entries[address & 0xff];
+  }
+
+ private:
+  friend class Ipv4TrieWriter;
+  static constexpr std::uint32_t kLonger = std::uint32_t{1}
+                                           << 31;  // the entry is an index into Page::longer
+
+  struct LongPage : SharedPage {  // one /24, an entry an address
+    alignas(64) std::array<std::uint32_t, 256> entries;
+  };
+  struct Page : SharedPage {  // one /12, an entry a /24
+    alignas(64) std::array<std::uint32_t, 4096> entries;
+    std::vector<LongPage*> longer;  // holes are null
+  };
+
+  std::array<Page*, 4096> pages_{};  // one for each /12; null: the leaf counts
+  std::array<std::uint32_t, 4096> leaves_{};
+};
+
+// Changes the trie, copying the pages it touches. One control thread. The edition outlives it.
+class Ipv4TrieWriter {
+ public:
+  explicit Ipv4TrieWriter(Edition& edition);
+  ~Ipv4TrieWriter();
+  Ipv4TrieWriter(const Ipv4TrieWriter&) = delete;
+  Ipv4TrieWriter& operator=(const Ipv4TrieWriter&) = delete;
+
+  // `base` in host order, its host bits zero; `value` is 1..2^31-1, belongs to this prefix alone,
+  // and the prefix is not there yet.
+  void Insert(std::uint32_t base, int length, std::uint32_t value);
+  // Undoes Insert; `cover` is the value of the longest shorter prefix around it, 0 if there is
+  // none.
+  void Erase(std::uint32_t base, int length, std::uint32_t value, std::uint32_t cover);
+
+  const Ipv4Trie* trie() const { return root_; }
+  std::size_t octets() const;  // of memory that the newest state uses
+
+ private:
+  using Page = Ipv4Trie::Page;
+  using LongPage = Ipv4Trie::LongPage;
+
+  // Applies `replace` to the value of every address in base/length.
+  template <typename Replace>
+  void Rewrite(std::uint32_t base, int length, Replace replace);
+  template <typename Replace>
+  void RewriteEntry(Page& page, std::size_t index, Replace replace);
+  LongPage& LongPageOf(Page& page, std::size_t index);
+  void Collapse(std::uint32_t base, int length);
+  void CollapseEntry(Page& page, std::size_t index);
+  void CollapsePage(std::size_t index);
+
+  Edition& edition_;
+  Ipv4Trie* root_;
+  std::vector<std::int8_t> length_of_;  // by value: its prefix's length; 0 ("no prefix"): -1
+};
+
+}  // namespace weft::dataplane

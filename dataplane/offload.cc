@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/offload.h"
+
+#include <algorithm>
+
+#include "vxlan/checksum.h"
+#include "vxlan/udp.h"
+
+namespace weft::dataplane {
+
+bool CompleteChecksum(Packet& packet) {
+  const std::uint32_t start = packet.checksum_start;
+  const std::uint32_t field = start + packet.checksum_offset;
+  if (field + 2 > packet.length) return false;
+  // The field itself is summed too: it holds the pseudo-header's share. RFC 768 wants 0xffff for a
+  // computed 0; for the other protocols the two are equal.
+  const Bytes covered = packet.bytes().subspan(start);
+  StoreBe16(packet.data + field, NonZeroUdpChecksum(Sum(covered).Checksum()));
+  packet.checksum = ChecksumState::kOnWire;
+  return true;
+}
+
+std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out) {
+  const std::uint32_t step =
+      aggregate.segment_size == 0 ? aggregate.length : aggregate.segment_size;
+  while (offset < aggregate.length && !out.full()) {
+    Packet& datagram = out.Add(aggregate);
+    datagram.segmentation = Segmentation::kNone;
+    datagram.segment_size = 0;
+    datagram.data += offset;
+    datagram.length = std::min(step, aggregate.length - offset);
+    if (offset != 0) datagram.headroom = 0;
+    offset += datagram.length;
+    if (offset < aggregate.length) datagram.tailroom = 0;
+  }
+  return offset;
+}
+
+}  // namespace weft::dataplane

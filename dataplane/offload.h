@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a port cannot do itself, done in software for all of them: cut superframes into segments,
+// split aggregates, finish checksums, and put segments together again. IPv4 and IPv6. Nothing here
+// allocates or keeps state between batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dataplane/packet.h"
+#include "dataplane/packet_port.h"
+#include "vxlan/bytes.h"
+#include "vxlan/checksum.h"
+
+namespace weft::dataplane {
+
+// Octets from `data` to the payload of a kTcp or kUdp packet; 0 when its transport header does not
+// lie inside the packet.
+inline std::uint32_t SuperframeHeaderLength(const Packet& packet) {
+  const std::uint32_t start = packet.checksum_start;
+  if (packet.segmentation == Segmentation::kUdp) return start + 8 <= packet.length ? start + 8 : 0;
+  if (start + 20 > packet.length) return 0;
+  const std::uint32_t header = start + (Load8(packet.data + start + 12) >> 4) * 4u;
+  return header >= start + 20 && header <= packet.length ? header : 0;
+}
+
+// How many packets on the wire `packet` stands for; at least 1.
+inline std::uint32_t WirePackets(const Packet& packet) {
+  if (packet.segmentation == Segmentation::kNone || packet.segment_size == 0) [[likely]]
+    return 1;
+  const std::uint32_t header =
+      packet.segmentation == Segmentation::kDatagrams ? 0 : SuperframeHeaderLength(packet);
+  const std::uint32_t payload = packet.length - header;
+  return payload <= packet.segment_size ? 1
+                                        : (payload + packet.segment_size - 1) / packet.segment_size;
+}
+
+// Inner IP octets of all of them; what lies before inner_offset in each is not inner.
+inline std::uint64_t InnerOctets(const Packet& packet) {
+  if (packet.segmentation == Segmentation::kNone) [[likely]]
+    return packet.length - packet.inner_offset;
+  const std::uint64_t packets = WirePackets(packet);
+  if (packet.segmentation == Segmentation::kDatagrams)
+    return packet.length - packets * packet.inner_offset;
+  const std::uint32_t header = SuperframeHeaderLength(packet);
+  return packet.length - packet.inner_offset + (packets - 1) * (header - packet.inner_offset);
+}
+
+// kPartial becomes kOnWire: adds the octets from checksum_start to the end to the pseudo-header sum
+// that the field holds. False, and nothing changed, when the field does not lie inside the packet.
+bool CompleteChecksum(Packet& packet);
+
+// Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from octet `offset` on, until
+// it ends or `out` is full. Returns the offset to go on from; aggregate.length when it is done.
+// Views keep the descriptor; they have no headroom, the first excepted, and no tailroom, the last
+// excepted.
+std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out);
+
+// Cuts one superframe (kTcp or kUdp; stamped by Forwarder::Encapsulate, so that inner_offset octets
+// precede the inner IP header) as the kernel's TSO and USO would: IPv4 identification counts up,
+// lengths and checksums are right, FIN and PSH stay with the last segment and CWR (RFC 3168
+// section 6.1.2) with the first. Before a whole outer packet (kWirePacket) the outer lengths and
+// checksums follow; an outer UDP checksum is made when the superframe's field is not zero.
+//
+//   SuperframeCutter cutter(superframe, wire.kind(), wire.features());
+//   while (!cutter.done()) cutter.Cut(slab.Lend(i++), out);
+class SuperframeCutter {
+ public:
+  // `superframe` is well-formed (Forwarder::Encapsulate saw to it), its octets stay as they are
+  // until done().
+  SuperframeCutter(const Packet& superframe, PortKind wire, const PortFeatures& features);
+
+  bool done() const { return next_ >= payload_length_; }
+
+  // Fills `buffer` and appends to `out` one kDatagrams aggregate, or a single packet when one is
+  // left. For a port without datagram_aggregation: as many single packets as fit into both, each
+  // with kHeadroom before it. `out` is not full. A buffer of kMaxPacket always has room for one
+  // segment.
+  void Cut(const Packet& buffer, Batch& out);
+
+ private:
+  std::uint32_t Emit(std::byte* at);  // writes the next segment, returns its octets
+
+  Packet superframe_;
+  bool aggregate_;
+  std::uint32_t max_segments_;
+  std::uint32_t max_octets_;
+  bool is_v4_;  // the inner packet
+  bool outer_is_v4_ = true;
+  std::uint32_t outer_length_;  // octets of outer IP and UDP headers; 0: the kernel writes them
+  bool outer_udp_checksum_ = false;
+  std::uint32_t inner_;      // offsets from the superframe's start: the inner IP header,
+  std::uint32_t transport_;  // the transport header,
+  std::uint32_t header_;     // the payload
+  std::uint32_t payload_length_;
+  std::uint32_t next_ = 0;   // payload octets already cut
+  std::uint16_t index_ = 0;  // segments already cut
+  // Sums of what all segments share, variable fields as zero.
+  PartialSum ip_sum_;         // of the inner IP header
+  PartialSum pseudo_sum_;     // inner addresses and protocol
+  PartialSum transport_sum_;  // inner transport header
+  PartialSum outer_ip_sum_;
+  PartialSum outer_udp_sum_;  // outer addresses and protocol; UDP, VXLAN and inner Ethernet header
+};
+
+// Joins runs of adjacent packets (decapsulated: bare inner IP) of one flow into superframes, in
+// place, and removes the joined packets from the batch. Joined is what the cutter would cut back
+// into the same packets: headers alike but for what cutting changes, in sequence, every checksum
+// verified here, all payloads of one size but the last; PSH, FIN or a short payload ends a run, as
+// does a packet with another verdict than kForward. TCP when `pods` takes tcp_segmentation, UDP
+// with udp_segmentation, neither without partial_checksum. RFC 6864 section 4.1 leaves the
+// identification of unfragmentable packets without meaning: with DF set it may also stand still.
+void Coalesce(Batch& batch, const PortFeatures& pods);
+
+}  // namespace weft::dataplane

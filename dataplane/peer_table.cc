@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/peer_table.h"
+
+#include <map>
+#include <mutex>
+
+namespace weft::dataplane {
+
+// Behind the mutex: the control thread writes, others read rows.
+struct PeerTable::Names {
+  mutable std::mutex mutex;
+  std::map<std::string, PeerId, std::less<>> ids;
+  std::vector<PeerId> free;
+  PeerId next = kNoPeer;
+  std::vector<std::unique_ptr<Slot[]>> chunks;
+};
+
+namespace {
+
+void Clear(PeerTable::Slot& slot) {
+  slot.sent_packets.store(0, std::memory_order_relaxed);
+  slot.sent_octets.store(0, std::memory_order_relaxed);
+  slot.received_packets.store(0, std::memory_order_relaxed);
+  slot.received_octets.store(0, std::memory_order_relaxed);
+  slot.path_mtu.store(0, std::memory_order_relaxed);
+  slot.path_mtu_expiry.store(0, std::memory_order_relaxed);
+}
+
+PeerCounts ReadSlot(const PeerTable::Slot& slot) {
+  PeerCounts counts;
+  counts.sent_packets = slot.sent_packets.load(std::memory_order_relaxed);
+  counts.sent_octets = slot.sent_octets.load(std::memory_order_relaxed);
+  counts.received_packets = slot.received_packets.load(std::memory_order_relaxed);
+  counts.received_octets = slot.received_octets.load(std::memory_order_relaxed);
+  counts.path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
+  return counts;
+}
+
+}  // namespace
+
+PeerTable::PeerTable() : names_(std::make_unique<Names>()) {
+  names_->chunks.push_back(std::make_unique<Slot[]>(kChunk));
+  chunks_[0].store(names_->chunks[0].get(), std::memory_order_release);
+  names_->next = kNoPeer + 1;
+}
+
+PeerTable::~PeerTable() = default;
+
+PeerId PeerTable::Acquire(std::string_view name) {
+  const std::lock_guard lock(names_->mutex);
+  if (const auto known = names_->ids.find(name); known != names_->ids.end()) return known->second;
+  PeerId id = kNoPeer;
+  if (!names_->free.empty()) {
+    id = names_->free.back();
+    names_->free.pop_back();
+    Clear(slot(id));
+  } else if (names_->next < kMaxPeers) {
+    id = names_->next++;
+    if (id % kChunk == 0) {
+      names_->chunks.push_back(std::make_unique<Slot[]>(kChunk));
+      chunks_[id / kChunk].store(names_->chunks.back().get(), std::memory_order_release);
+    }
+  } else {
+    return kNoPeer;
+  }
+  names_->ids.emplace(name, id);
+  return id;
+}
+
+void PeerTable::Release(std::string_view name) {
+  const std::lock_guard lock(names_->mutex);
+  const auto known = names_->ids.find(name);
+  if (known == names_->ids.end()) return;
+  names_->free.push_back(known->second);
+  names_->ids.erase(known);
+}
+
+std::vector<PeerTable::Row> PeerTable::Read() const {
+  const std::lock_guard lock(names_->mutex);
+  std::vector<Row> rows;
+  rows.reserve(names_->ids.size() + 1);
+  const auto read = [this](PeerId id) {
+    return ReadSlot(chunks_[id / kChunk].load(std::memory_order_relaxed)[id % kChunk]);
+  };
+  rows.push_back({"", read(kNoPeer)});
+  for (const auto& [name, id] : names_->ids) rows.push_back({name, read(id)});
+  return rows;
+}
+
+}  // namespace weft::dataplane

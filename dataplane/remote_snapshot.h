@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// One published state of the remote table, as the packet path reads it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/address_index.h"
+#include "dataplane/copy_on_write.h"
+#include "dataplane/ipv4_trie.h"
+#include "dataplane/peer_table.h"
+#include "vxlan/encapsulation.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/mac_address.h"
+
+namespace weft::dataplane {
+
+// What the packet path reads of one remote; two cache lines. Encapsulation over IPv4 reads the
+// first only.
+struct alignas(128) Remote {
+  PeerId peer = kNoPeer;
+  EncapsulationTemplate encapsulation;
+  // From here on: what decapsulation and path MTU read.
+  std::uint32_t next_at_vtep = 0;  // index of another remote with this VTEP; 0: none
+  MacAddress mac;
+  IpAddress vtep;
+};
+static_assert(sizeof(Remote) == 128);
+
+// Remotes by index, from 1 on; index 0 says "none".
+class RemoteRecords : public SharedPage {
+ public:
+  static constexpr std::uint32_t kPerPage = 64;  // 8 KiB to copy for a change
+
+  const Remote* At(std::uint32_t index) const {
+    return &pages_[index / kPerPage]->remotes[index % kPerPage];
+  }
+
+ private:
+  friend class RemoteTable;
+  struct Page : SharedPage {
+    std::array<Remote, kPerPage> remotes;
+  };
+  std::vector<Page*> pages_;
+};
+
+// Immutable. Its pages belong to the table, which frees them when nobody holds the snapshot any
+// more: it must not outlive the table. Any number of threads.
+class RemoteSnapshot {
+ public:
+  // Index of the remote whose subnet is the longest that covers the address; 0: none does.
+  std::uint32_t FindV4(std::uint32_t address) const { return v4_->Find(address); }  // host order
+  std::uint32_t FindV6(const AddressKey& address) const {
+    for (std::size_t i = 0; i < v6_count_; ++i) {
+      const std::uint32_t found = v6_[i].index->Find(address.First(v6_[i].length));
+      if (found != 0) return found;
+    }
+    return 0;
+  }
+  // `octets`: 4 or 16 in network order.
+  std::uint32_t FindIndex(IpFamily family, const std::byte* octets) const {
+    return family == IpFamily::kV4 ? FindV4(LoadBe32(octets)) : FindV6(AddressKey::V6(octets));
+  }
+  const Remote* At(std::uint32_t index) const { return records_->At(index); }
+  // Null: no subnet covers `address`.
+  const Remote* Find(const IpAddress& address) const {
+    const std::uint32_t index = FindIndex(address.family(), address.octets().data());
+    return index == 0 ? nullptr : At(index);
+  }
+
+  // Index of one of the remotes at this VTEP, the others chained by next_at_vtep; 0: no lease has
+  // this public IP.
+  std::uint32_t FirstAtVtep(const IpAddress& address) const {
+    return (address.is_v4() ? vteps_v4_ : vteps_v6_)->Find(AddressKey::Of(address));
+  }
+  bool IsVtep(const IpAddress& address) const { return FirstAtVtep(address) != 0; }
+
+  std::uint64_t version() const { return version_; }
+
+ private:
+  friend class RemoteTable;
+  struct OneLength {
+    int length = 0;
+    const AddressIndex* index = nullptr;
+  };
+
+  const Ipv4Trie* v4_ = nullptr;
+  const RemoteRecords* records_ = nullptr;
+  const AddressIndex* vteps_v4_ = nullptr;
+  const AddressIndex* vteps_v6_ = nullptr;
+  std::size_t v6_count_ = 0;
+  std::array<OneLength, 129> v6_;  // longest prefixes first; v6_count_ used
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace weft::dataplane

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/remote_table.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace weft::dataplane {
+namespace {
+
+struct PrefixHash {
+  std::size_t operator()(const IpPrefix& prefix) const {
+    const AddressKey key = AddressKey::Of(prefix.base());
+    std::uint64_t h =
+        (key.high + static_cast<std::uint64_t>(prefix.length())) * 0x9e37'79b9'7f4a'7c15;
+    h = (h ^ (h >> 32) ^ key.low) * 0xff51'afd7'ed55'8ccd;
+    return static_cast<std::size_t>(h ^ (h >> 32));
+  }
+};
+
+}  // namespace
+
+struct RemoteTable::Impl {
+  // What the writer knows of a record beside what is published.
+  struct Lease {
+    RemoteSpec spec;
+    std::uint32_t previous_at_vtep = 0;
+    std::uint32_t next_at_vtep = 0;
+  };
+  struct PeerUse {
+    PeerId id = kNoPeer;
+    std::size_t subnets = 0;
+    std::uint64_t idle_since = 0;  // version at which the last subnet went
+  };
+  struct IdlePeer {
+    std::string name;
+    std::uint64_t since;
+  };
+  // A state that was replaced: freed once nobody holds it or an older one.
+  struct Retired {
+    std::shared_ptr<const RemoteSnapshot> snapshot;
+    std::vector<RetiredPage> pages;
+    std::vector<IdlePeer> peers;  // lost their last subnet then; may have one again by now
+  };
+
+  Impl(const LocalVtep& local_vtep, PeerTable& peer_table)
+      : local(local_vtep), peers(peer_table), v4(edition), vteps_v4(edition), vteps_v6(edition) {}
+
+  const LocalVtep local;
+  PeerTable& peers;
+  Edition edition;
+  bool changed = false;  // since the last publication
+
+  std::unordered_map<IpPrefix, std::uint32_t, PrefixHash> by_subnet;
+  std::vector<Lease> leases = std::vector<Lease>(1);  // by record index; 0 is nobody's
+  std::vector<std::uint32_t> free;                    // record indices
+  std::array<std::size_t, 33> v4_lengths{};           // subnets of each length
+
+  RemoteRecords* records = nullptr;
+  Ipv4TrieWriter v4;
+  std::map<int, AddressIndexWriter, std::greater<>> v6;  // by prefix length
+  AddressIndexWriter vteps_v4;
+  AddressIndexWriter vteps_v6;
+
+  std::map<std::string, PeerUse, std::less<>> peer_uses;
+  std::vector<IdlePeer> idle_peers;
+
+  mutable std::mutex mutex;  // guards `current`
+  std::shared_ptr<const RemoteSnapshot> current;
+  std::deque<Retired> retired;  // oldest first
+};
+
+RemoteTable::RemoteTable(const LocalVtep& local, PeerTable& peers)
+    : impl_(std::make_unique<Impl>(local, peers)) {
+  impl_->records = impl_->edition.Make<RemoteRecords>();
+  Publish();
+}
+
+RemoteTable::~RemoteTable() {
+  for (const RemoteRecords::Page* page : impl_->records->pages_) delete page;
+  delete impl_->records;
+}
+
+void RemoteTable::Resync(std::span<const RemoteSpec> all) {
+  std::unordered_set<IpPrefix, PrefixHash> wanted;
+  wanted.reserve(all.size());
+  for (const RemoteSpec& spec : all) wanted.insert(spec.subnet);
+  std::vector<IpPrefix> removed;
+  for (const auto& [subnet, index] : impl_->by_subnet) {
+    if (!wanted.contains(subnet)) removed.push_back(subnet);
+  }
+  Update(all, removed);
+}
+
+void RemoteTable::Update(std::span<const RemoteSpec> changed, std::span<const IpPrefix> removed) {
+  for (const RemoteSpec& spec : changed) Set(spec);
+  for (const IpPrefix& subnet : removed) Remove(subnet);
+  if (impl_->changed) Publish();
+  Reclaim();
+}
+
+void RemoteTable::Set(const RemoteSpec& spec) {
+  std::uint32_t index = 0;
+  const auto known = impl_->by_subnet.find(spec.subnet);
+  if (known != impl_->by_subnet.end()) {
+    index = known->second;
+    if (impl_->leases[index].spec == spec) return;
+  }
+  impl_->changed = true;
+  // The new use of a peer is counted before the old one is given up, so that its slot survives.
+  Impl::PeerUse& use = impl_->peer_uses[spec.peer];
+  if (use.subnets++ == 0) use.id = impl_->peers.Acquire(spec.peer);
+  if (index != 0) {
+    UnlinkVtep(index);
+    GiveUpPeer(impl_->leases[index].spec.peer);
+  } else if (!impl_->free.empty()) {
+    index = impl_->free.back();
+    impl_->free.pop_back();
+  } else {
+    index = static_cast<std::uint32_t>(impl_->leases.size());
+    impl_->leases.emplace_back();
+  }
+  impl_->leases[index].spec = spec;
+
+  EncapsulationSpec outer;
+  outer.outer_source = impl_->local.outer_source;
+  if (outer.outer_source.family() != spec.vtep.family()) {
+    // Only a datagram wire can reach this peer then, and its kernel chooses the source.
+    static constexpr std::array<std::byte, 16> kUnspecified{};
+    outer.outer_source = IpAddress::FromOctets(spec.vtep.family(), kUnspecified.data());
+  }
+  outer.outer_destination = spec.vtep;
+  outer.destination_port = impl_->local.port;
+  outer.vni = impl_->local.vni;
+  outer.inner_source = impl_->local.mac;
+  outer.inner_destination = spec.mac;
+  outer.udp_checksum = impl_->local.udp_checksum;
+  WritableRecord(index) = {use.id, EncapsulationTemplate(outer), 0, spec.mac, spec.vtep};
+  LinkVtep(index);
+  if (known == impl_->by_subnet.end()) InsertPrefix(spec.subnet, index);
+}
+
+void RemoteTable::Remove(const IpPrefix& subnet) {
+  const auto known = impl_->by_subnet.find(subnet);
+  if (known == impl_->by_subnet.end()) return;
+  impl_->changed = true;
+  const std::uint32_t index = known->second;
+  ErasePrefix(subnet, index);
+  UnlinkVtep(index);
+  GiveUpPeer(impl_->leases[index].spec.peer);
+  impl_->leases[index] = {};
+  WritableRecord(index) = {};
+  impl_->free.push_back(index);
+}
+
+void RemoteTable::GiveUpPeer(const std::string& name) {
+  Impl::PeerUse& use = impl_->peer_uses.find(name)->second;
+  if (--use.subnets != 0) return;
+  use.idle_since = version_.load(std::memory_order_relaxed);
+  impl_->idle_peers.push_back({name, use.idle_since});
+}
+
+void RemoteTable::InsertPrefix(const IpPrefix& subnet, std::uint32_t index) {
+  impl_->by_subnet.emplace(subnet, index);
+  if (subnet.family() == IpFamily::kV4) {
+    ++impl_->v4_lengths[static_cast<std::size_t>(subnet.length())];
+    impl_->v4.Insert(subnet.base().v4(), subnet.length(), index);
+  } else {
+    impl_->v6.try_emplace(subnet.length(), impl_->edition)
+        .first->second.Set(AddressKey::Of(subnet.base()), index);
+  }
+}
+
+void RemoteTable::ErasePrefix(const IpPrefix& subnet, std::uint32_t index) {
+  impl_->by_subnet.erase(subnet);
+  if (subnet.family() == IpFamily::kV6) {
+    // An emptied length stays: readers may hold its index, and skipping it costs them nothing.
+    impl_->v6.find(subnet.length())->second.Erase(AddressKey::Of(subnet.base()));
+    return;
+  }
+  --impl_->v4_lengths[static_cast<std::size_t>(subnet.length())];
+  std::uint32_t cover = 0;
+  for (int length = subnet.length() - 1; length >= 0 && cover == 0; --length) {
+    if (impl_->v4_lengths[static_cast<std::size_t>(length)] == 0) continue;
+    const auto shorter = impl_->by_subnet.find(*IpPrefix::Of(subnet.base(), length));
+    if (shorter != impl_->by_subnet.end()) cover = shorter->second;
+  }
+  impl_->v4.Erase(subnet.base().v4(), subnet.length(), index, cover);
+}
+
+// Puts the record at the head of its VTEP's chain.
+void RemoteTable::LinkVtep(std::uint32_t index) {
+  Impl::Lease& lease = impl_->leases[index];
+  AddressIndexWriter& vteps = lease.spec.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
+  const AddressKey key = AddressKey::Of(lease.spec.vtep);
+  const std::uint32_t head = vteps.Find(key);
+  lease.previous_at_vtep = 0;
+  lease.next_at_vtep = head;
+  WritableRecord(index).next_at_vtep = head;
+  if (head != 0) impl_->leases[head].previous_at_vtep = index;
+  vteps.Set(key, index);
+}
+
+void RemoteTable::UnlinkVtep(std::uint32_t index) {
+  const Impl::Lease& lease = impl_->leases[index];
+  const std::uint32_t previous = lease.previous_at_vtep;
+  const std::uint32_t next = lease.next_at_vtep;
+  if (next != 0) impl_->leases[next].previous_at_vtep = previous;
+  if (previous != 0) {
+    impl_->leases[previous].next_at_vtep = next;
+    WritableRecord(previous).next_at_vtep = next;
+    return;
+  }
+  AddressIndexWriter& vteps = lease.spec.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
+  const AddressKey key = AddressKey::Of(lease.spec.vtep);
+  if (next != 0) {
+    vteps.Set(key, next);
+  } else {
+    vteps.Erase(key);
+  }
+}
+
+Remote& RemoteTable::WritableRecord(std::uint32_t index) {
+  RemoteRecords& records = impl_->edition.Writable(impl_->records);
+  const std::size_t page = index / RemoteRecords::kPerPage;
+  while (records.pages_.size() <= page)
+    records.pages_.push_back(impl_->edition.Make<RemoteRecords::Page>());
+  return impl_->edition.Writable(records.pages_[page]).remotes[index % RemoteRecords::kPerPage];
+}
+
+void RemoteTable::Publish() {
+  const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
+  auto next = std::make_shared<RemoteSnapshot>();
+  next->v4_ = impl_->v4.trie();
+  next->records_ = impl_->records;
+  next->vteps_v4_ = impl_->vteps_v4.index();
+  next->vteps_v6_ = impl_->vteps_v6.index();
+  for (const auto& [length, writer] : impl_->v6) {
+    if (writer.size() != 0) next->v6_[next->v6_count_++] = {length, writer.index()};
+  }
+  next->version_ = version;
+  std::shared_ptr<const RemoteSnapshot> old = std::move(next);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->current.swap(old);
+  }
+  version_.store(version, std::memory_order_release);
+  impl_->changed = false;
+  std::vector<RetiredPage> pages = impl_->edition.Publish();
+  if (old != nullptr) {
+    impl_->retired.push_back(
+        {std::move(old), std::move(pages), std::exchange(impl_->idle_peers, {})});
+  }
+}
+
+void RemoteTable::Reclaim() {
+  while (!impl_->retired.empty() && impl_->retired.front().snapshot.use_count() == 1) {
+    Impl::Retired& oldest = impl_->retired.front();
+    oldest.snapshot
+        .reset();  // synchronizes with the readers' release of theirs, before the pages go
+    for (const Impl::IdlePeer& peer : oldest.peers) {
+      const auto use = impl_->peer_uses.find(peer.name);
+      if (use == impl_->peer_uses.end() || use->second.subnets != 0 ||
+          use->second.idle_since != peer.since)
+        continue;
+      impl_->peers.Release(peer.name);
+      impl_->peer_uses.erase(use);
+    }
+    impl_->retired.pop_front();
+  }
+}
+
+std::shared_ptr<const RemoteSnapshot> RemoteTable::snapshot() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->current;
+}
+
+std::size_t RemoteTable::size() const { return impl_->by_subnet.size(); }
+
+std::size_t RemoteTable::retired_states() const { return impl_->retired.size(); }
+
+std::size_t RemoteTable::octets() const {
+  std::size_t octets = impl_->v4.octets() + impl_->vteps_v4.octets() + impl_->vteps_v6.octets();
+  for (const auto& [length, writer] : impl_->v6) octets += writer.octets();
+  return octets + sizeof(RemoteRecords) +
+         impl_->records->pages_.size() * (sizeof(RemoteRecords::Page) + sizeof(void*));
+}
+
+}  // namespace weft::dataplane
