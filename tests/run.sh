@@ -11,7 +11,7 @@ usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
   --tidy        clang-tidy over what compiles on Linux
   --soak        lists the soak tests; with a name runs one, with `all` each of them
 
-Needs Debian 12 and root. Logs: build/logs. WEFT_FUZZ_SECONDS (20) is the time for each fuzz target.
+Needs Debian 12 and root. Logs: build/logs.
 A stage that cannot run has failed. Exit status 0: nothing failed.
 TEXT
 }
@@ -96,25 +96,15 @@ bootstrap() {
   return 1
 }
 
+# Twenty seconds for each target, by the script that also fuzzes for an hour.
 fuzz() {
-  local name corpus seconds=${WEFT_FUZZ_SECONDS:-20}
   bootstrap fuzz && must build-fuzz compile fuzz || return
-  [ -s build/fuzz/fuzz-targets.txt ] || { say "fuzz: no targets"; count 0 1 fuzz; return; }
-  while read -r name corpus; do
-    mkdir -p "build/fuzz/found/$name"
-    # New inputs go to the build folder; a crash leaves its input there too.
-    if must "fuzz-$name" "build/fuzz/bin/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -artifact_prefix="build/fuzz/found/$name-" "build/fuzz/found/$name" "$corpus"; then
-      count 1 0 "fuzz-$name"
-    fi
-  done <build/fuzz/fuzz-targets.txt
+  WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 20 / $(nproc))) counted fuzz tests/soak/fuzz.sh
 }
 
 tidy() {
-  local log=tidy
   bootstrap build test tidy && must build-dev compile dev || return
-  # shellcheck disable=SC2046
-  if must $log nice run-clang-tidy-14 -quiet -p build/dev -j "$(nproc)" '/(vxlan|dataplane|hns|control)/.*\.cc$'; then
+  if must tidy nice run-clang-tidy-14 -quiet -p build/dev -j "$(nproc)" '/(vxlan|dataplane|hns|control)/.*\.cc$'; then
     count 1 0 tidy
   fi
 }
