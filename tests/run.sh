@@ -131,9 +131,10 @@ everything() {
   must build-asan compile asan && ctest_suite ctest-asan asan -LE repo
   bootstrap tsan && must build-tsan compile tsan && ctest_suite ctest-tsan tsan -LE repo
   fuzz
+  counted soak-transfer tests/soak/transfer.sh --short
   [ ! -e tests/e2e/run.sh ] || counted e2e tests/e2e/run.sh
   bootstrap bench && must build-bench compile bench || return
-  [ ! -e bench/smoke.sh ] || counted bench bench/smoke.sh
+  counted bench bench/run --smoke --no-build
 }
 
 finish() {
