@@ -1,2 +1,279 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/net_conf.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "control/folded_json.h"
+#include "control/lease/quoted.h"
+
+namespace weft::control {
+namespace {
+
+using lease::Quoted;
+using nlohmann::json;
+
+constexpr std::size_t kMaxFile = std::size_t{1} << 20;  // octets; real ones have a hundred
+
+std::string Show(const json& value) {
+  if (value.is_string()) return Quoted(value.get_ref<const std::string&>());
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "an array";
+  return value.dump();
+}
+
+// Reads members of one object. The first error stays; later reads give defaults. `where` is "" or
+// "Backend.".
+class Members {
+ public:
+  Members(const json& object, std::string_view where, std::string_view file, absl::Status& status)
+      : object_(object), where_(where), file_(file), status_(status) {}
+
+  // `key` in the document's spelling. Null when absent or null.
+  const json* Find(std::string_view key) const {
+    const auto at = object_.find(absl::AsciiStrToLower(key));
+    return at == object_.end() || at->is_null() ? nullptr : &*at;
+  }
+  bool Has(std::string_view key) const { return Find(key) != nullptr; }
+
+  bool Bool(std::string_view key, bool otherwise) {
+    const json* value = Find(key);
+    if (value == nullptr) return otherwise;
+    if (value->is_boolean()) return value->get<bool>();
+    Refuse(key, Show(*value), "is not true or false", "write it without quotes");
+    return otherwise;
+  }
+
+  std::uint64_t Number(std::string_view key, std::uint64_t most, std::uint64_t otherwise) {
+    const json* value = Find(key);
+    if (value == nullptr) return otherwise;
+    if (value->is_number_unsigned() && value->get<std::uint64_t>() <= most)
+      return value->get<std::uint64_t>();
+    Refuse(key, Show(*value), absl::StrCat("is not a whole number from 0 to ", most),
+           "write it without quotes and without a decimal point");
+    return otherwise;
+  }
+
+  std::string String(std::string_view key) {
+    const json* value = Find(key);
+    if (value == nullptr) return "";
+    if (value->is_string()) return value->get<std::string>();
+    Refuse(key, Show(*value), "is not a string", "write it in quotes");
+    return "";
+  }
+
+  std::optional<IpPrefix> Network(std::string_view key, IpFamily family) {
+    const json* value = Find(key);
+    if (value == nullptr) return std::nullopt;
+    const auto prefix = IpPrefix::Parse(String(key));
+    if (prefix && prefix->family() == family) return prefix;
+    const bool v4 = family == IpFamily::kV4;
+    Refuse(key, Show(*value), v4 ? "is not an IPv4 address block" : "is not an IPv6 address block",
+           absl::StrCat("write the cluster's pod network, like \"",
+                        v4 ? "10.244.0.0/16" : "fd00:10:244::/56", "\""));
+    return std::nullopt;
+  }
+
+  void Address(std::string_view key, IpFamily family) {
+    const std::string text = String(key);
+    const auto address = IpAddress::Parse(text);
+    if (text.empty() || (address && address->family() == family)) return;
+    Refuse(key, Quoted(text), "is not an address", "leave the key out: it is not used");
+  }
+
+  void Refuse(std::string_view key, std::string_view value, std::string_view rule,
+              std::string_view fix) {
+    if (!status_.ok()) return;
+    status_ = absl::InvalidArgumentError(
+        absl::StrCat("net-conf ", file_, ": ", where_, key, ": ", value, " ", rule, "; ", fix));
+  }
+
+ private:
+  const json& object_;
+  std::string_view where_;
+  std::string_view file_;
+  absl::Status& status_;
+};
+
+constexpr std::string_view kIgnoredNumbers[] = {"SubnetLen", "IPv6SubnetLen"};
+
+void ReadFamilies(Members& top, NetConf& conf) {
+  conf.enable_ipv4 = top.Bool("EnableIPv4", true);
+  conf.enable_ipv6 = top.Bool("EnableIPv6", false);
+  top.Bool("EnableNFTables", false);
+  const auto network = top.Network("Network", IpFamily::kV4);
+  const auto ipv6_network = top.Network("IPv6Network", IpFamily::kV6);
+  if (conf.enable_ipv4) conf.network = network;
+  if (conf.enable_ipv6) conf.ipv6_network = ipv6_network;
+
+  if (!conf.enable_ipv4 && !conf.enable_ipv6) {
+    top.Refuse("EnableIPv4", "false", "leaves no family, for EnableIPv6 is not true either",
+               "enable one of them");
+  }
+  if (conf.enable_ipv4 && !network) {
+    top.Refuse("Network", "nothing", "is not an IPv4 address block",
+               "write the cluster's pod network, like \"Network\": \"10.244.0.0/16\", or "
+               "\"EnableIPv4\": false");
+  }
+  if (conf.enable_ipv6 && !ipv6_network) {
+    top.Refuse("IPv6Network", "nothing", "is not an IPv6 address block",
+               "write the cluster's pod network, like \"IPv6Network\": \"fd00:10:244::/56\", or "
+               "\"EnableIPv6\": false");
+  }
+}
+
+// Upstream reads these and uses them only with etcd; a wrong type is fatal there, so it is here.
+void ReadIgnored(Members& top, NetConf& conf) {
+  for (const std::string_view key : kIgnoredNumbers)
+    top.Number(key, std::numeric_limits<unsigned>::max(), 0);
+  for (const char* key : {"SubnetMin", "SubnetMax"}) top.Address(key, IpFamily::kV4);
+  for (const char* key : {"IPv6SubnetMin", "IPv6SubnetMax"}) top.Address(key, IpFamily::kV6);
+  for (const char* key :
+       {"SubnetLen", "SubnetMin", "SubnetMax", "IPv6SubnetLen", "IPv6SubnetMin", "IPv6SubnetMax"}) {
+    if (top.Has(key))
+      conf.notes.push_back(absl::StrCat(key, " is ignored: subnets come from the Nodes' podCIDRs"));
+  }
+}
+
+void ReadVxlan(Members& backend, NetConf& conf) {
+  conf.vni = *Vni::Of(backend.Number("VNI", Vni::kMax, kFlannelWindowsVni.value()));
+  if (!backend.Has("VNI")) {
+    conf.notes.push_back(absl::StrCat(
+        "Backend.VNI is absent: ", conf.vni.value(),
+        " is used as on Windows, where Linux flannel takes 1: write it for all nodes"));
+  } else if (conf.vni.value() > std::numeric_limits<std::uint16_t>::max()) {
+    conf.notes.push_back(
+        absl::StrCat("Backend.VNI ", conf.vni.value(),
+                     " is more than 16 bits: upstream flannel on Windows skips such peers"));
+  }
+
+  conf.port = static_cast<std::uint16_t>(
+      backend.Number("Port", std::numeric_limits<std::uint16_t>::max(), kVxlanPort));
+  if (conf.port == 0) {
+    backend.Refuse("Port", "0", "is no UDP port (Linux flannel takes 8472 for it)",
+                   "write 4789 for all nodes");
+  }
+  if (!backend.Has("Port")) {
+    conf.notes.push_back(
+        "Backend.Port is absent: 4789 is used, where Linux flannel takes 8472: write it for all "
+        "nodes");
+  }
+
+  if (const std::uint64_t mtu = backend.Number("MTU", OuterMtu::kMax, 0); mtu != 0) {
+    conf.mtu = OuterMtu::Of(mtu);
+    if (!conf.mtu)
+      backend.Refuse("MTU", absl::StrCat(mtu), "leaves no room for pods' packets",
+                     "write 1280 or more");
+  }
+  conf.name = backend.String("Name");
+  if (conf.name.empty()) conf.name = absl::StrCat("flannel.", conf.vni.value());
+
+  backend.Bool("Learning", false);
+  if (!backend.String("MacPrefix").empty()) {
+    conf.notes.emplace_back(
+        "Backend.MacPrefix is ignored: the CNI plugin has its own endpointMacPrefix");
+  }
+  if (backend.Bool("GBP", false)) {
+    backend.Refuse("GBP", "true", "is not supported: no group policy is carried",
+                   "remove it on all nodes");
+  }
+  if (backend.Bool("DirectRouting", false)) {
+    backend.Refuse("DirectRouting", "true", "is not built yet",
+                   "remove it: all peers are reached through the tunnel");
+  }
+}
+
+void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetConf& conf) {
+  const json* value = top.Find("Backend");
+  if (value == nullptr) {
+    top.Refuse("Backend", "nothing", "says how peers are reached",
+               R"(write "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789})");
+    return;
+  }
+  if (!value->is_object()) {
+    top.Refuse("Backend", Show(*value), "is not an object",
+               R"(write "Backend": {"Type": "vxlan"})");
+    return;
+  }
+  Members backend(*value, "Backend.", file, status);
+  const std::string written = backend.String("Type");
+  const std::string type = absl::AsciiStrToLower(written);
+  if (type == "vxlan") {
+    conf.type = BackendType::kVxlan;
+    ReadVxlan(backend, conf);
+  } else if (type == "alloc") {
+    conf.type = BackendType::kAlloc;
+  } else if (type == "host-gw") {
+    backend.Refuse("Type", Quoted(written), "is not built yet", "use \"vxlan\"");
+  } else {
+    backend.Refuse("Type", Quoted(written), "is not a backend that weft has",
+                   "use \"vxlan\" or \"alloc\"");
+  }
+}
+
+}  // namespace
+
+std::string_view Name(BackendType type) { return type == BackendType::kVxlan ? "vxlan" : "alloc"; }
+
+absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file) {
+  const auto document = ParseFolded(text);
+  if (!document.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("net-conf ", file, ": ", document.status().message(), "; correct the file"));
+  }
+  if (!document->is_object()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("net-conf ", file, ": it is ", Show(*document),
+                     ", not an object; write {\"Network\": ..., \"Backend\": ...}"));
+  }
+  NetConf conf;
+  absl::Status status;
+  Members top(*document, "", file, status);
+  ReadFamilies(top, conf);
+  ReadIgnored(top, conf);
+  ReadBackend(top, file, status, conf);
+  if (!status.ok()) return status;
+  return conf;
+}
+
+absl::StatusOr<NetConf> LoadNetConf(const std::string& path) {
+  std::ifstream file(std::filesystem::path(std::u8string(path.begin(), path.end())),
+                     std::ios::binary);
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat(
+        "net-conf ", path, ": cannot be opened; check the path given by --net-config-path"));
+  }
+  std::string text(kMaxFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.size() > kMaxFile) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "net-conf ", path, ": cannot be read, or is larger than 1 MiB; is it the right file?"));
+  }
+  return ParseNetConf(text, path);
+}
+
+absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& network) {
+  if (network.Contains(pod_cidr)) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(
+      "podCIDR ", pod_cidr.ToString(), " lies outside ",
+      network.family() == IpFamily::kV4 ? "Network " : "IPv6Network ", network.ToString(),
+      " of net-conf: make net-conf agree with kube-controller-manager's --cluster-cidr"));
+}
+
+absl::Status CheckForHns(const NetConf& conf) {
+  constexpr std::uint32_t kLeast = 4096;
+  constexpr std::uint32_t kMost = 65535;
+  if (conf.vni.value() >= kLeast && conf.vni.value() <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Backend.VNI: ", conf.vni.value(), " is not from ", kLeast, " to ", kMost,
+                   ", which is what HNS and kube-proxy take; write 4096 for all "
+                   "nodes, or use --dataplane=userspace"));
+}
+
+}  // namespace weft::control

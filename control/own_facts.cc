@@ -1,2 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/own_facts.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/lease/quoted.h"
+
+namespace weft::control {
+namespace {
+
+using lease::Quoted;
+
+absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily family,
+                                           const IpPrefix& network) {
+  const lease::OwnNodeFamily& half = family == IpFamily::kV4 ? node.v4 : node.v6;
+  if (!half.subnet) {
+    const std::string why = node.problems.empty()
+                                ? std::string("let kube-controller-manager allocate node CIDRs")
+                                : absl::StrJoin(node.problems, "; ");
+    return absl::FailedPreconditionError(absl::StrCat("node ", Quoted(node.node.name), " has no ",
+                                                      family == IpFamily::kV4 ? "IPv4" : "IPv6",
+                                                      " podCIDR yet: ", why));
+  }
+  if (const absl::Status inside = CheckInsideNetwork(*half.subnet, network); !inside.ok()) {
+    return absl::OutOfRangeError(
+        absl::StrCat("node ", Quoted(node.node.name), ": ", inside.message()));
+  }
+  return OwnFamilyFacts{*half.subnet,
+                        half.published_vtep_mac.value_or(DeriveVtepMac(node.node.name))};
+}
+
+}  // namespace
+
+absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
+                                        const std::optional<lease::OwnNode>& node,
+                                        const NetConf& conf) {
+  if (!node) {
+    return absl::NotFoundError(
+        absl::StrCat("node ", Quoted(node_name),
+                     " is not among the Nodes: register it, or correct --node-name or NODE_NAME"));
+  }
+  OwnFacts facts;
+  facts.node = node->node;
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!conf.enabled(family)) continue;
+    const auto half = FamilyFacts(*node, family, *conf.network_of(family));
+    if (!half.ok()) return half.status();
+    (family == IpFamily::kV4 ? facts.v4 : facts.v6) = *half;
+  }
+  return facts;
+}
+
+lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf) {
+  lease::OwnIdentity own;
+  own.node_name = facts.node.name;
+  own.backend_type = Name(conf.type);
+  own.vni = conf.vni;
+  own.v4.network = conf.network;
+  own.v6.network = conf.ipv6_network;
+  if (facts.v4) own.v4.subnet = facts.v4->subnet;
+  if (facts.v6) own.v6.subnet = facts.v6->subnet;
+  return own;
+}
+
+MacAddress DeriveVtepMac(std::string_view node_name) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  for (const char c : node_name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::array<std::byte, MacAddress::kSize> octets{std::byte{0x02}};
+  for (std::size_t i = 1; i < octets.size(); ++i)
+    octets[i] = static_cast<std::byte>(hash >> (8 * (8 - i)));
+  return MacAddress::FromOctets(octets.data());
+}
+
+}  // namespace weft::control

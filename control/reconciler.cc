@@ -1,2 +1,349 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/reconciler.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/lease/quoted.h"
+
+namespace weft::control {
+namespace {
+
+using lease::Quoted;
+
+// Lines of one kind in the log for one event; a cluster of thousands may be wrong at once. The rest
+// is in status.
+constexpr std::size_t kMaxLines = 20;
+// Pending items that one line names.
+constexpr std::size_t kMaxItems = 3;
+
+bool Takes(Families families, IpFamily family) {
+  const auto bit = static_cast<unsigned>(family == IpFamily::kV4 ? Families::kV4 : Families::kV6);
+  return (static_cast<unsigned>(families) & bit) != 0;
+}
+
+template <typename T>
+void Append(std::vector<T>& all, const std::vector<T>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+std::string Items(const std::vector<std::string>& items) {
+  const std::size_t shown = std::min(items.size(), kMaxItems);
+  std::string text =
+      absl::StrJoin(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown), "; ");
+  if (shown < items.size()) absl::StrAppend(&text, "; and ", items.size() - shown, " more");
+  return text;
+}
+
+}  // namespace
+
+struct Reconciler::Impl {
+  struct Attached {
+    lease::Sink* sink;
+    Backoff backoff;
+    std::optional<TimePoint> retry_at;
+    SinkStatus status;
+  };
+
+  Impl(const Clock& the_clock, Random the_random, ReconcilerHooks the_hooks,
+       ReconcilerOptions the_options)
+      : clock(the_clock),
+        random(std::move(the_random)),
+        hooks(std::move(the_hooks)),
+        options(the_options) {}
+
+  bool Ready() const { return source_synced && own_known; }
+
+  void Notice(NoticeLevel level, const std::string& line) const {
+    if (hooks.on_notice) hooks.on_notice(level, line);
+  }
+  void Changed() const {
+    if (hooks.on_change) hooks.on_change();
+  }
+
+  void Settle(Attached& at, lease::SinkReport report) {
+    const bool news = report.pending != at.status.report.pending;
+    at.status.report = std::move(report);
+    const auto& pending = at.status.report.pending;
+    if (pending.empty()) {
+      at.backoff.Reset();
+      at.retry_at.reset();
+      if (news) {
+        Notice(NoticeLevel::kInfo, absl::StrCat(at.status.name, ": nothing pending any more, ",
+                                                at.status.report.applied, " leases in place"));
+      }
+      return;
+    }
+    at.retry_at = clock.Now() + at.backoff.Next();
+    if (news) {
+      Notice(NoticeLevel::kWarning,
+             absl::StrCat(at.status.name, ": ", pending.size(),
+                          " pending, will be tried again: ", Items(pending)));
+    }
+  }
+
+  void Resync(Attached& at) {
+    std::vector<lease::Peer> all;
+    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      if (Takes(at.status.families, family)) Append(all, table.Snapshot(family));
+    }
+    at.status.resynced = true;
+    Settle(at, at.sink->Resync(all));
+  }
+
+  // Sinks that know the truth get what changed; the others get the truth.
+  void Flush() {
+    flush_at.reset();
+    if (!Ready()) return;
+    const lease::PeerChanges v4 = table.TakeChanges(IpFamily::kV4);
+    const lease::PeerChanges v6 = table.TakeChanges(IpFamily::kV6);
+    for (Attached& at : sinks) {
+      if (!at.status.resynced) {
+        Resync(at);
+        continue;
+      }
+      lease::PeerChanges changes;
+      for (const auto& [family, half] :
+           {std::pair(IpFamily::kV4, &v4), std::pair(IpFamily::kV6, &v6)}) {
+        if (!Takes(at.status.families, family)) continue;
+        Append(changes.upserts, half->upserts);
+        Append(changes.removals, half->removals);
+      }
+      if (!changes.empty()) Settle(at, at.sink->Update(changes));
+    }
+    if (!resync_at) resync_at = clock.Now() + options.resync_period;
+  }
+
+  void FlushSoon() {
+    if (options.batch_window == Duration::zero()) {
+      Flush();
+    } else if (!flush_at) {
+      flush_at = clock.Now() + options.batch_window;
+    }
+  }
+
+  void TellState(const lease::LeaseRow& row, std::size_t& lines) {
+    const auto key = std::pair(row.node, row.family);
+    if (row.state == lease::PeerState::kUsable || row.state == lease::PeerState::kSelf) {
+      told_states.erase(key);
+      return;
+    }
+    const auto [at, is_new] = told_states.try_emplace(key, row.detail);
+    if (!is_new && at->second == row.detail) return;
+    at->second = row.detail;
+    if (++lines > kMaxLines) return;
+    Notice(lease::IsUsable(row.state) ? NoticeLevel::kInfo : NoticeLevel::kWarning,
+           absl::StrCat("lease of node ", Quoted(row.node.name), " (", row.lease.subnet.ToString(),
+                        "): ", lease::Name(row.state), ": ", row.detail));
+  }
+  void TellMore(std::size_t lines, std::string_view what) const {
+    if (lines <= kMaxLines) return;
+    Notice(NoticeLevel::kWarning,
+           absl::StrCat("and ", lines - kMaxLines, " more ", what, "; see: flannelctl leases"));
+  }
+  void TellAllStates() {
+    if (!own_known) return;
+    for (auto at = told_states.begin(); at != told_states.end();) {
+      at = table.StateOf(at->first.first, at->first.second) ? std::next(at) : told_states.erase(at);
+    }
+    std::size_t lines = 0;
+    for (const lease::LeaseRow& row : table.Rows()) TellState(row, lines);
+    TellMore(lines, "leases that are not plainly usable");
+  }
+  void TellStatesOf(const lease::NodeKey& node) {
+    if (!own_known) return;
+    std::size_t lines = 0;
+    for (const lease::LeaseRow& row : table.RowsOf(node)) TellState(row, lines);
+  }
+  void TellRefused(const lease::RefusedNode& node) const {
+    Notice(NoticeLevel::kWarning,
+           absl::StrCat("node ", Quoted(node.name), " is refused: ", node.reason));
+  }
+
+  const Clock& clock;
+  Random random;
+  ReconcilerHooks hooks;
+  ReconcilerOptions options;
+  lease::LeaseTable table;
+  std::optional<lease::OwnNode> own_node;
+  bool own_known = false;
+  bool source_synced = false;
+  std::optional<std::string> trouble;
+  std::uint64_t troubles_total = 0;
+  std::vector<Attached> sinks;
+  std::optional<TimePoint> flush_at;
+  std::optional<TimePoint> resync_at;
+  std::map<std::pair<lease::NodeKey, IpFamily>, std::string> told_states;
+};
+
+Reconciler::Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
+                       ReconcilerOptions options)
+    : impl_(std::make_unique<Impl>(clock, std::move(random), std::move(hooks), options)) {}
+
+Reconciler::~Reconciler() = default;
+
+void Reconciler::SetOwn(lease::OwnIdentity own) {
+  impl_->table.SetOwn(std::move(own));
+  impl_->own_known = true;
+  if (impl_->source_synced) impl_->TellAllStates();
+  impl_->Flush();
+  impl_->Changed();
+}
+
+void Reconciler::AddSink(lease::Sink& sink, Families families) {
+  SinkStatus status;
+  status.name = sink.name();
+  status.families = families;
+  impl_->sinks.push_back(
+      {&sink, Backoff(impl_->options.retry, impl_->random), std::nullopt, std::move(status)});
+  impl_->Flush();
+}
+
+void Reconciler::RemoveSink(const lease::Sink& sink) {
+  std::erase_if(impl_->sinks, [&sink](const Impl::Attached& at) { return at.sink == &sink; });
+}
+
+void Reconciler::ResyncAll() {
+  if (!impl_->Ready()) return;
+  impl_->table.TakeChanges(IpFamily::kV4);
+  impl_->table.TakeChanges(IpFamily::kV6);
+  impl_->flush_at.reset();
+  for (Impl::Attached& at : impl_->sinks) impl_->Resync(at);
+  impl_->resync_at = impl_->clock.Now() + impl_->options.resync_period;
+  impl_->Changed();
+}
+
+std::optional<TimePoint> Reconciler::NextDeadline() const {
+  std::optional<TimePoint> next;
+  const auto consider = [&next](const std::optional<TimePoint>& at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  consider(impl_->flush_at);
+  consider(impl_->resync_at);
+  for (const Impl::Attached& at : impl_->sinks) consider(at.retry_at);
+  return next;
+}
+
+void Reconciler::Tick() {
+  const TimePoint now = impl_->clock.Now();
+  const auto due = [now](const std::optional<TimePoint>& at) { return at && *at <= now; };
+  if (due(impl_->resync_at)) return ResyncAll();
+  bool worked = false;
+  if (due(impl_->flush_at)) {
+    impl_->Flush();
+    worked = true;
+  }
+  for (Impl::Attached& at : impl_->sinks) {
+    if (!due(at.retry_at)) continue;
+    impl_->Settle(at, at.sink->Retry());
+    worked = true;
+  }
+  if (worked) impl_->Changed();
+}
+
+const lease::LeaseTable& Reconciler::table() const { return impl_->table; }
+
+const std::optional<lease::OwnNode>& Reconciler::own_node() const { return impl_->own_node; }
+
+ReconcilerReport Reconciler::report() const {
+  const Impl& my = *impl_;
+  ReconcilerReport report;
+  report.source_synced = my.source_synced;
+  report.in_sync = my.Ready() && !my.flush_at;
+  report.generation = my.table.generation();
+  report.leases = my.table.size();
+  report.v4 = my.table.Counts(IpFamily::kV4);
+  report.v6 = my.table.Counts(IpFamily::kV6);
+  report.refused = my.table.Refused();
+  report.refused_total = my.table.refused_total();
+  report.trouble = my.trouble;
+  report.troubles_total = my.troubles_total;
+  for (const Impl::Attached& at : my.sinks) {
+    report.sinks.push_back(at.status);
+    const lease::SinkReport& sink = at.status.report;
+    if (!at.status.resynced || !sink.pending.empty() || sink.applied != sink.desired)
+      report.in_sync = false;
+  }
+  return report;
+}
+
+void Reconciler::OnSnapshot(std::vector<lease::Lease> leases,
+                            std::vector<lease::RefusedNode> refused) {
+  std::map<std::string, std::string> known;
+  for (lease::RefusedNode& node : impl_->table.Refused())
+    known.emplace(std::move(node.name), std::move(node.reason));
+  std::size_t lines = 0;
+  for (const lease::RefusedNode& node : refused) {
+    const auto at = known.find(node.name);
+    if (at != known.end() && at->second == node.reason) continue;
+    if (++lines <= kMaxLines) impl_->TellRefused(node);
+  }
+  impl_->TellMore(lines, "nodes are refused");
+
+  const bool first = !impl_->source_synced;
+  impl_->source_synced = true;
+  impl_->table.ApplySnapshot(std::move(leases), std::move(refused));
+  if (first) {
+    impl_->Notice(NoticeLevel::kInfo,
+                  absl::StrCat("the source is in sync: ", impl_->table.size(), " leases"));
+  }
+  impl_->TellAllStates();
+  impl_->FlushSoon();
+  impl_->Changed();
+}
+
+void Reconciler::OnUpsert(lease::Lease lease) {
+  const lease::NodeKey node = lease.node;
+  if (impl_->table.Upsert(std::move(lease))) {
+    impl_->TellStatesOf(node);
+    impl_->FlushSoon();
+  }
+  impl_->Changed();
+}
+
+void Reconciler::OnDelete(const lease::NodeKey& node) {
+  if (impl_->table.Remove(node)) {
+    impl_->told_states.erase({node, IpFamily::kV4});
+    impl_->told_states.erase({node, IpFamily::kV6});
+    impl_->FlushSoon();
+  }
+  impl_->Changed();
+}
+
+void Reconciler::OnRefused(lease::RefusedNode node) {
+  const std::uint64_t before = impl_->table.refused_total();
+  impl_->table.Refuse(node);
+  if (impl_->table.refused_total() != before) impl_->TellRefused(node);
+  impl_->Changed();
+}
+
+void Reconciler::OnTrouble(const absl::Status& status) {
+  if (status.ok()) {
+    if (!impl_->trouble) return;
+    impl_->trouble.reset();
+    impl_->Notice(NoticeLevel::kInfo, "the lease source can be read again");
+  } else {
+    if (impl_->trouble == status.message()) return;
+    impl_->trouble = std::string(status.message());
+    ++impl_->troubles_total;
+    impl_->Notice(NoticeLevel::kError, *impl_->trouble);
+  }
+  impl_->Changed();
+}
+
+void Reconciler::OnOwnNode(const std::optional<lease::OwnNode>& node) {
+  if (node == impl_->own_node) return;
+  impl_->own_node = node;
+  if (node) {
+    for (const std::string& problem : node->problems) {
+      impl_->Notice(NoticeLevel::kWarning, absl::StrCat("our own node: ", problem));
+    }
+  }
+  if (impl_->hooks.on_own_node) impl_->hooks.on_own_node(impl_->own_node);
+  impl_->Changed();
+}
+
+}  // namespace weft::control

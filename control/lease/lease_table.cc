@@ -139,14 +139,13 @@ std::optional<PeerState> LeaseTable::StateOf(const NodeKey& node, IpFamily famil
 std::vector<LeaseRow> LeaseTable::Rows() const {
   std::vector<LeaseRow> rows;
   rows.reserve(leases_.size());
-  for (const auto& [key, lease] : leases_) {
-    for (const IpFamily family : kFamilies) {
-      const auto& half = lease.of(family);
-      if (!half) continue;
-      const PeerState state = Judge(lease, *half);
-      rows.push_back({key, lease.backend_type, family, *half, state, Explain(lease, *half, state)});
-    }
-  }
+  for (const auto& [key, lease] : leases_) AppendRows(lease, rows);
+  return rows;
+}
+
+std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node) const {
+  std::vector<LeaseRow> rows;
+  if (const auto at = leases_.find(node); at != leases_.end()) AppendRows(at->second, rows);
   return rows;
 }
 
@@ -238,6 +237,16 @@ PeerState LeaseTable::Judge(const Lease& lease, const FamilyLease& half) const {
   const auto& network = own_.of(half.subnet.family()).network;
   if (network && !network->Contains(half.subnet)) return PeerState::kOutsideNetwork;
   return PeerState::kUsable;
+}
+
+void LeaseTable::AppendRows(const Lease& lease, std::vector<LeaseRow>& rows) const {
+  for (const IpFamily family : kFamilies) {
+    const auto& half = lease.of(family);
+    if (!half) continue;
+    const PeerState state = Judge(lease, *half);
+    rows.push_back(
+        {lease.node, lease.backend_type, family, *half, state, Explain(lease, *half, state)});
+  }
 }
 
 std::string LeaseTable::Explain(const Lease& lease, const FamilyLease& half,

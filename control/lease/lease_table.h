@@ -70,6 +70,8 @@ class LeaseTable {
   std::optional<PeerState> StateOf(const NodeKey& node, IpFamily family) const;
   // Ordered by node and family. O(n log n).
   std::vector<LeaseRow> Rows() const;
+  // The same of one node: none, one or two. O(log n).
+  std::vector<LeaseRow> RowsOf(const NodeKey& node) const;
   // O(n log n), then free until the next change.
   const StateCounts& Counts(IpFamily family) const;
   // Ordered by name.
@@ -99,6 +101,7 @@ class LeaseTable {
   // Without the contest for the subnet and the states that do no harm: kUsable means complete.
   PeerState JudgeAlone(const Lease& lease, const FamilyLease& half) const;
   PeerState Judge(const Lease& lease, const FamilyLease& half) const;
+  void AppendRows(const Lease& lease, std::vector<LeaseRow>& rows) const;
   std::string Explain(const Lease& lease, const FamilyLease& half, PeerState state) const;
   Family& of(IpFamily family) { return families_[static_cast<std::size_t>(family)]; }
   const Family& of(IpFamily family) const { return families_[static_cast<std::size_t>(family)]; }

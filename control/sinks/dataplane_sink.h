@@ -2,6 +2,7 @@
 // Leases into the userspace data plane's remote table.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,13 +29,14 @@ class DataplaneSink final : public lease::Sink {
   lease::SinkReport Retry() override { return Report(); }
 
  private:
+  bool Reachable(const lease::Peer& peer) const;
   lease::SinkReport Report() const;
 
   dataplane::RemoteTable& table_;
   std::optional<IpFamily> outer_;
   std::string name_;
   absl::flat_hash_set<IpPrefix> wanted_;
-  absl::flat_hash_set<IpPrefix> unreachable_;  // of those, without an outer address of our family
+  std::map<IpPrefix, lease::Peer> unreachable_;  // of those, without an outer address of our family
 };
 
 }  // namespace weft::control

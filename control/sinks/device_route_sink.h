@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "control/host/host.h"
 #include "control/lease/difference_tracker.h"
@@ -34,19 +34,23 @@ class DeviceRouteSink final : public lease::Sink {
     bool operator()(const host::Route& desired, const host::Route& actual) const;
   };
 
+  using Routes = lease::DifferenceTracker<IpPrefix, host::Route, SameRoute>;
+
   host::Route RouteFor(const IpPrefix& subnet) const;
   bool ReadBack();
   void Apply();
+  lease::SinkReport ReadApplyAndVerify();
+  void Fail(const host::Route& route, const absl::Status& status);
   lease::SinkReport Report() const;
 
   host::Host& host_;
   std::uint32_t adapter_index_;
   std::string device_;
   IpFamily family_;
-  lease::DifferenceTracker<IpPrefix, host::Route, SameRoute> routes_;
+  Routes routes_;
   std::string unread_;  // why the device's routes could not be read; while not empty nothing is
                         // known to be in place
-  std::vector<std::string> failures_;  // of the last attempt
+  std::map<IpPrefix, std::string> failures_;  // of the last attempt, as Report tells them
 };
 
 }  // namespace weft::control

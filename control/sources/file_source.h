@@ -3,6 +3,7 @@
 // Watched by polling.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -39,16 +40,17 @@ class FileSource final : public lease::Source {
 
  private:
   absl::StatusOr<std::string> Read() const;
-  void Report(const absl::Status& status);
+  absl::Status ReadAndReport();
+  void SetStatus(absl::Status status);
 
   std::filesystem::path path_;
   kube::NodeJsonCodec codec_;
   lease::SourceListener* listener_ = nullptr;
-  std::optional<FileStamp> stamp_;  // of what was last read
-  bool settled_ =
-      false;  // read twice under one stamp: a writer inside the clock's grain was not missed
-  std::size_t text_hash_ = 0;  // of what was last reported as a snapshot
-  bool reported_ = false;
+  std::optional<FileStamp> stamp_;  // of the last attempt; empty: try again at the next poll
+  // Read twice under one stamp: a writer that came within the clock's grain after the first read,
+  // and kept the size, is seen by the second.
+  bool settled_ = false;
+  std::optional<std::size_t> text_hash_;  // of the content that is reported now
   absl::Status status_;
   std::size_t not_managed_ = 0;
 };
