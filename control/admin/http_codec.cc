@@ -117,6 +117,7 @@ Reading ResponseReader::Take(std::string_view octets) {
 }
 
 Reading ResponseReader::End() {
+  if (!parser_->got_some()) return Reading::kRefused;  // Beast asserts it
   boost::system::error_code error;
   parser_->put_eof(error);
   return error || !parser_->is_done() ? Reading::kRefused : Reading::kDone;

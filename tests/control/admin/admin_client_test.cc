@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator reads when the daemon is away, old, deaf or closed.
+#include "control/admin/admin_client.h"
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "control/admin/admin_server.h"
+#include "gmock/gmock.h"
+#include "tests/control/admin/running_server.h"
+#include "tests/control/admin/samples.h"
+
+namespace weft::admin {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+std::string Text(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(AdminClientTest, ReadsBothDocuments) {
+  FakeState state;
+  RunningServer server(AdminHandler(state));
+  const AdminClient client(server.endpoint());
+  EXPECT_EQ(client.ReadLeases().value(), SampleLeases());
+  EXPECT_EQ(client.ReadStatus().value(), SampleStatus());
+}
+
+TEST(AdminClientTest, ReadsALargeList) {
+  FakeState state;
+  const LeaseRow row = state.leases.leases[0];
+  state.leases.leases.assign(20'000, row);
+  RunningServer server(AdminHandler(state));
+  EXPECT_EQ(AdminClient(server.endpoint()).ReadLeases().value().leases.size(), 20'000u);
+}
+
+TEST(AdminClientTest, WaitsForAChange) {
+  FakeState state;
+  std::promise<void> asked;
+  bool first = true;
+  const Handler inner = AdminHandler(state);
+  RunningServer server([&](const Request& request) {
+    const Response response = inner(request);
+    if (std::exchange(first, false)) asked.set_value();
+    return response;
+  });
+  auto change = std::async(std::launch::async, [&] {
+    return AdminClient(server.endpoint()).ReadLeasesAfter(state.leases.generation, 60s);
+  });
+  asked.get_future().wait();
+  server.Do([&](HttpServer& s) {
+    ++state.leases.generation;
+    state.leases.leases.pop_back();
+    s.Wake();
+  });
+  const absl::StatusOr<LeaseList> list = change.get();
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->generation, SampleLeases().generation + 1);
+  EXPECT_EQ(list->leases.size(), SampleLeases().leases.size() - 1);
+}
+
+TEST(AdminClientTest, NoDaemon) {
+  const TemporaryFolder folder;
+  const std::string endpoint = folder.Endpoint();
+  const absl::Status status = AdminClient(endpoint).ReadStatus().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Text(status), AllOf(HasSubstr("flanneld does not answer"), HasSubstr(endpoint),
+                                  HasSubstr("start it on this node"), HasSubstr("--admin")));
+}
+
+TEST(AdminClientTest, ADaemonThatStopsWhileAsked) {
+  std::promise<void> asked;
+  RunningServer server([&](const Request&) {
+    asked.set_value();
+    Response response;
+    response.hold = 60s;
+    return response;
+  });
+  auto answer = std::async(std::launch::async,
+                           [&] { return AdminClient(server.endpoint()).ReadStatus().status(); });
+  asked.get_future().wait();
+  server.Do([](HttpServer& s) { s.Close(); });
+  const absl::Status status = answer.get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Text(status), HasSubstr(server.endpoint()));
+}
+
+TEST(AdminClientTest, ADaemonThatDoesNotAnswerInTime) {
+  RunningServer server([](const Request&) {
+    Response response;
+    response.hold = 60s;
+    return response;
+  });
+  const absl::Status status = AdminClient(server.endpoint(), 20ms).ReadStatus().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_THAT(Text(status), AllOf(HasSubstr(server.endpoint()), HasSubstr("look at its log")));
+}
+
+TEST(AdminClientTest, AnotherVersion) {
+  RunningServer server([](const Request&) {
+    return Response{.body = R"({"apiVersion": "weft/v9", "kind": "Status"})"};
+  });
+  const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(status), AllOf(HasSubstr("weft/v9"), HasSubstr("weft/v1"),
+                                  HasSubstr("use the flannelctl of flanneld's version")));
+}
+
+TEST(AdminClientTest, ADocumentThatTheDaemonDoesNotHave) {
+  FakeState state;
+  RunningServer server(AdminHandler(state));
+  const absl::Status status = AdminClient(server.endpoint()).Get("/v1/nothing").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(status), AllOf(HasSubstr("404"), HasSubstr("no such document: /v1/nothing")));
+}
+
+TEST(AdminClientTest, AnInternalErrorOfTheDaemon) {
+  RunningServer server([](const Request&) -> Response { throw 1; });
+  const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Text(status), AllOf(HasSubstr("500: internal error;"), HasSubstr("its log")));
+}
+
+}  // namespace
+}  // namespace weft::admin

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server against clients that behave and clients that do not, over the local endpoint and TCP.
+#include "control/admin/http_server.h"
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "control/admin/http_codec.h"
+#include "control/admin/local_connection.h"
+#include "gmock/gmock.h"
+#include "tests/control/admin/running_server.h"
+
+namespace weft::admin {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using namespace std::chrono_literals;
+
+Response Echo(const Request& request) { return {.body = request.path + "\n"}; }
+
+std::unique_ptr<LocalConnection> Connect(const RunningServer& server) {
+  auto connection = ConnectLocal(server.endpoint(), 30s);
+  EXPECT_TRUE(connection.ok()) << connection.status();
+  return *std::move(connection);
+}
+
+// Octets until the end or an error; the server closing is both on the systems that tell.
+std::size_t ReadToEnd(LocalConnection& connection) {
+  std::array<char, 4096> buffer;
+  std::size_t all = 0;
+  for (;;) {
+    const absl::StatusOr<std::size_t> size = connection.Read(buffer);
+    if (!size.ok() || *size == 0) return all;
+    all += *size;
+  }
+}
+
+TEST(HttpServerTest, AnswersOverTheLocalEndpoint) {
+  RunningServer server(Echo);
+  EXPECT_EQ(RawExchange(server.endpoint(), WriteRequest("/hello")),
+            WriteResponse({.body = "/hello\n"}, false));
+}
+
+TEST(HttpServerTest, AnswersOverTcp) {
+  RunningServer server(Echo);
+  EXPECT_EQ(RawTcpExchange(server.tcp_port(), WriteRequest("/healthz")),
+            WriteResponse({.body = "/healthz\n"}, false));
+}
+
+TEST(HttpServerTest, AnswersHeadWithoutBody) {
+  RunningServer server(Echo);
+  EXPECT_EQ(RawExchange(server.endpoint(), "HEAD /x HTTP/1.1\r\nHost: x\r\n\r\n"),
+            WriteResponse({.body = "/x\n"}, true));
+}
+
+TEST(HttpServerTest, RefusesWhatItDoesNotServe) {
+  RunningServer server(Echo, {.header_octets = 512});
+  const std::pair<std::string, const char*> rows[] = {
+      {"\x16\x03\x01\r\n\r\n", "HTTP/1.1 400 "},
+      {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405 "},
+      {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 413 "},
+      {"GET /" + std::string(4096, 'x') + " HTTP/1.1\r\n\r\n", "HTTP/1.1 431 "},
+      {"GET / HTTP/3.0\r\nHost: x\r\n\r\n", "HTTP/1.1 505 "},
+  };
+  for (const auto& [octets, answer] : rows) {
+    EXPECT_THAT(RawExchange(server.endpoint(), octets), StartsWith(answer));
+    EXPECT_THAT(RawTcpExchange(server.tcp_port(), octets), StartsWith(answer));
+  }
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/still-there")), HasSubstr(" 200 "));
+}
+
+TEST(HttpServerTest, WhatAHandlerThrowsIsAnInternalError) {
+  RunningServer server([](const Request&) -> Response { throw std::runtime_error("secret"); });
+  const std::string answer = RawExchange(server.endpoint(), WriteRequest("/"));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
+  EXPECT_THAT(answer, testing::Not(HasSubstr("secret")));
+}
+
+TEST(HttpServerTest, CutsAClientThatSendsTooSlowly) {
+  RunningServer server(Echo, {.deadline = 30ms});
+  const auto silent = Connect(server);
+  const auto slow = Connect(server);
+  ASSERT_TRUE(slow->Write("GET / HT").ok());
+  EXPECT_EQ(ReadToEnd(*slow), 0u);
+  EXPECT_EQ(ReadToEnd(*silent), 0u);
+}
+
+TEST(HttpServerTest, CutsAClientThatDoesNotTakeItsAnswer) {
+  constexpr std::size_t kMuch = 64 << 20;
+  RunningServer server([](const Request&) { return Response{.body = std::string(kMuch, 'x')}; },
+                       {.deadline = 30ms});
+  const auto client = Connect(server);
+  ASSERT_TRUE(client->Write(WriteRequest("/")).ok());
+  // The first octets show that the answer has begun; a second client that the deadline has passed
+  // twice by the time it is served and cut.
+  std::array<char, 1> first;
+  ASSERT_TRUE(client->Read(first).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto other = Connect(server);
+    EXPECT_EQ(ReadToEnd(*other), 0u);
+  }
+  EXPECT_LT(ReadToEnd(*client), kMuch);
+}
+
+TEST(HttpServerTest, RefusesConnectionsAboveTheLimitUntilOthersEnd) {
+  RunningServer server(Echo, {.connections = 2});
+  auto first = Connect(server);
+  auto second = Connect(server);
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), StartsWith("HTTP/1.1 503 "));
+  first.reset();
+  // The server notices the end when it comes to it: a few answers later at most.
+  std::string answer;
+  for (int i = 0; i < 10'000 && !answer.starts_with("HTTP/1.1 200 "); ++i) {
+    answer = RawExchange(server.endpoint(), WriteRequest("/"));
+  }
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServerTest, ServesManyAtATime) {
+  RunningServer server(Echo);
+  std::atomic<int> right = 0;
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 16; ++c) {
+    clients.emplace_back([&, c] {
+      for (int i = 0; i < 25; ++i) {
+        const std::string path = "/" + std::to_string(c) + "/" + std::to_string(i);
+        const std::string wanted = WriteResponse({.body = path + "\n"}, false);
+        if (RawExchange(server.endpoint(), WriteRequest(path)) == wanted) ++right;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(right, 16 * 25);
+}
+
+TEST(HttpServerTest, AHeldRequestIsAskedAgainAtEachWake) {
+  std::promise<void> asked;
+  int calls = 0;
+  bool ready = false;
+  RunningServer server([&](const Request& request) {
+    EXPECT_FALSE(request.held);
+    if (++calls == 1) asked.set_value();
+    Response response{.body = "now\n"};
+    if (!ready) response.hold = 30s;
+    return response;
+  });
+  auto answer = std::async(std::launch::async,
+                           [&] { return RawExchange(server.endpoint(), WriteRequest("/")); });
+  asked.get_future().wait();
+  server.Do([](HttpServer& s) { s.Wake(); });
+  server.Do([&](HttpServer& s) {
+    ready = true;
+    s.Wake();
+  });
+  EXPECT_THAT(answer.get(), HasSubstr("now\n"));
+  EXPECT_GE(calls, 2);
+}
+
+TEST(HttpServerTest, AHeldRequestIsAskedForTheLastTimeWhenItsTimeIsOver) {
+  RunningServer server([](const Request& request) {
+    Response response{.body = request.held ? "late\n" : "early\n"};
+    response.hold = 20ms;
+    return response;
+  });
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), HasSubstr("late\n"));
+}
+
+TEST(HttpServerTest, AHoldDoesNotCountAgainstTheDeadline) {
+  RunningServer server(
+      [](const Request&) {
+        Response response{.body = "patient\n"};
+        response.hold = 60ms;
+        return response;
+      },
+      {.deadline = 20ms});
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), HasSubstr("patient\n"));
+}
+
+TEST(HttpServerTest, CloseCutsHeldAndSilentClientsAndStopsListening) {
+  std::promise<void> asked;
+  RunningServer server([&](const Request&) {
+    asked.set_value();
+    Response response;
+    response.hold = 60s;
+    return response;
+  });
+  const auto held = Connect(server);
+  const auto silent = Connect(server);
+  ASSERT_TRUE(held->Write(WriteRequest("/")).ok());
+  asked.get_future().wait();
+  server.Do([](HttpServer& s) { s.Close(); });
+  EXPECT_EQ(ReadToEnd(*held), 0u);
+  EXPECT_EQ(ReadToEnd(*silent), 0u);
+  EXPECT_FALSE(ConnectLocal(server.endpoint(), 1s).ok());
+  EXPECT_THAT(RawTcpExchange(server.tcp_port(), WriteRequest("/")),
+              testing::Not(HasSubstr("HTTP/1.1")));
+}
+
+TEST(HttpServerTest, AnAddressThatIsNoneIsRefusedByName) {
+  RunningServer server(Echo);
+  server.Do([](HttpServer& s) {
+    const absl::Status status = s.ListenTcp("localhost", 0).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("\"localhost\""));
+  });
+}
+
+TEST(HttpServerTest, APortThatIsTakenIsNamed) {
+  RunningServer server(Echo);
+  const std::uint16_t port = server.tcp_port();
+  server.Do([port](HttpServer& s) {
+    const absl::Status status = s.ListenTcp("127.0.0.1", port).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("port " + std::to_string(port)));
+  });
+}
+
+TEST(HttpServerTest, AnEndpointThatIsAnsweredOnIsNotTaken) {
+  RunningServer server(Echo);
+  const std::string endpoint = server.endpoint();
+  server.Do([&endpoint](HttpServer& s) {
+    const absl::Status status = s.ListenLocal(endpoint);
+    EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(endpoint));
+  });
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), HasSubstr(" 200 "));
+}
+
+}  // namespace
+}  // namespace weft::admin

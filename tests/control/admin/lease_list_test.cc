@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/lease_list.h"
+
+#include "gmock/gmock.h"
+
+namespace weft::admin {
+namespace {
+
+using lease::FamilyLease;
+using lease::Lease;
+
+FamilyLease Half(std::string_view subnet, std::string_view public_ip, std::string_view mac) {
+  return {.subnet = *IpPrefix::Parse(subnet),
+          .public_ip = IpAddress::Parse(public_ip),
+          .vni = 4096,
+          .vtep_mac = MacAddress::Parse(mac)};
+}
+
+lease::LeaseTable Table() {
+  lease::OwnIdentity own;
+  own.node_name = "me";
+  lease::LeaseTable table(own);
+  Lease me{.node = {"me", "u1"}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
+  me.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
+  Lease both{.node = {"both", "u2"}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
+  both.v4 = Half("10.244.2.0/24", "192.0.2.2", "02:00:00:00:00:02");
+  both.v6 = Half("fd00:2::/64", "2001:db8::2", "02:00:00:00:00:62");
+  Lease half{.node = {"half", ""}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
+  half.v4 = Half("10.244.3.0/24", "192.0.2.3", "");
+  table.ApplySnapshot({me, half, both}, {{"bad", "spec.podCIDR is missing"}});
+  return table;
+}
+
+TEST(LeaseListTest, OneRowANodeByName) {
+  const lease::LeaseTable table = Table();
+  const LeaseList list = ListLeases(table, "file nodes.json");
+  EXPECT_EQ(list.generation, table.generation());
+  EXPECT_EQ(list.source, "file nodes.json");
+  ASSERT_EQ(list.leases.size(), 3u);
+  EXPECT_EQ(list.leases[0].node, "both");
+  EXPECT_EQ(list.leases[0].uid, "u2");
+  EXPECT_EQ(list.leases[0].v4->subnet.ToString(), "10.244.2.0/24");
+  EXPECT_EQ(list.leases[0].v6->public_ip->ToString(), "2001:db8::2");
+  EXPECT_EQ(list.leases[1].node, "half");
+  EXPECT_EQ(list.leases[2].node, "me");
+  EXPECT_THAT(list.refused,
+              testing::ElementsAre(lease::RefusedNode{"bad", "spec.podCIDR is missing"}));
+}
+
+TEST(LeaseListTest, StatesCarryNameSentenceAndUse) {
+  const LeaseList list = ListLeases(Table(), "");
+  EXPECT_EQ(list.leases[0].v4->state, "usable");
+  EXPECT_TRUE(list.leases[0].v4->usable);
+  EXPECT_EQ(list.leases[1].v4->state, "missing-mac");
+  EXPECT_FALSE(list.leases[1].v4->usable);
+  EXPECT_FALSE(list.leases[1].v4->vtep_mac.has_value());
+  EXPECT_EQ(list.leases[2].v4->state, "self");
+  for (const LeaseRow& row : list.leases) EXPECT_NE(row.v4->state_sentence, "");
+}
+
+TEST(LeaseListTest, CountsAreOfHalvesAndLeaveEmptyStatesOut) {
+  const std::vector<LeaseCount> counts = CountLeases(Table());
+  ASSERT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts[0].state, "usable");
+  EXPECT_EQ(counts[0].count, 2u);
+  EXPECT_EQ(counts[1].state, "self");
+  EXPECT_EQ(counts[1].count, 1u);
+  EXPECT_EQ(counts[2].state, "missing-mac");
+  EXPECT_EQ(counts[2].count, 1u);
+}
+
+TEST(LeaseListTest, AnEmptyTableIsAnEmptyList) {
+  const LeaseList list = ListLeases(lease::LeaseTable(), "nothing");
+  EXPECT_TRUE(list.leases.empty());
+  EXPECT_TRUE(list.refused.empty());
+  EXPECT_TRUE(CountLeases(lease::LeaseTable()).empty());
+}
+
+}  // namespace
+}  // namespace weft::admin

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The socket's file: whose it is, whom it lets in, and what it never replaces.
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <fstream>
+
+#include "control/admin/http_server.h"
+#include "control/admin/local_connection.h"
+#include "control/admin/unix_address_linux.h"
+#include "gmock/gmock.h"
+#include "tests/control/admin/running_server.h"
+
+namespace weft::admin {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+class LocalListenerTest : public testing::Test {
+ protected:
+  absl::Status Listen(const std::string& path) { return server_.ListenLocal(path); }
+  std::string Path(std::string_view name) const { return (folder_.path() / name).string(); }
+  static std::string Text(const absl::Status& status) { return std::string(status.message()); }
+
+  TemporaryFolder folder_;
+  boost::asio::io_context io_;
+  HttpServer server_{io_, [](const Request&) { return Response(); }};
+};
+
+mode_t ModeOf(const std::string& path) {
+  struct stat info {};
+  EXPECT_EQ(::lstat(path.c_str(), &info), 0);
+  return info.st_mode & 0777;
+}
+
+// Leaves the file of a socket on which nobody listens any more.
+void MakeStaleSocket(const std::string& path) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  const sockaddr_un address = UnixAddress(path).value();
+  ASSERT_EQ(::bind(fd, Generic(address), sizeof address), 0);
+  ::close(fd);
+}
+
+TEST_F(LocalListenerTest, OnlyItsOwnerMayConnectWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  const absl::Status status = Listen(Path("s"));
+  ::umask(before);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(ModeOf(Path("s")), 0600u);
+}
+
+TEST_F(LocalListenerTest, AnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  ASSERT_TRUE(Listen(Path("s")).ok());
+  fs::permissions(folder_.path(), fs::perms(0755));
+  const std::string path = Path("s");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::setuid(kNobody) != 0) ::_exit(2);
+    const bool denied = absl::IsPermissionDenied(ConnectLocal(path, 1s).status());
+    ::_exit(denied ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  EXPECT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
+TEST_F(LocalListenerTest, AStaleSocketIsReplaced) {
+  MakeStaleSocket(Path("s"));
+  EXPECT_EQ(ConnectLocal(Path("s"), 1s).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Listen(Path("s")).ok());
+  EXPECT_TRUE(ConnectLocal(Path("s"), 1s).ok());
+}
+
+TEST_F(LocalListenerTest, ASocketThatIsAnsweredOnIsLeft) {
+  ASSERT_TRUE(Listen(Path("s")).ok());
+  HttpServer second(io_, [](const Request&) { return Response(); });
+  const absl::Status status = second.ListenLocal(Path("s"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(Text(status), AllOf(HasSubstr(Path("s")), HasSubstr("is flanneld running already?")));
+  EXPECT_TRUE(ConnectLocal(Path("s"), 1s).ok());
+}
+
+TEST_F(LocalListenerTest, WhatIsNoSocketIsLeft) {
+  std::ofstream(Path("file")) << "precious";
+  fs::create_symlink("file", Path("link"));
+  fs::create_directory(Path("folder"));
+  for (const char* name : {"file", "link", "folder"}) {
+    const absl::Status status = Listen(Path(name));
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << name;
+    EXPECT_THAT(Text(status), AllOf(HasSubstr(Path(name)), HasSubstr("is not a socket")));
+  }
+  EXPECT_EQ(fs::file_size(Path("file")), 8u);
+}
+
+TEST_F(LocalListenerTest, AFolderThatOthersMayWriteIsRefusedUnlessSticky) {
+  const std::string open = Path("open");
+  fs::create_directory(open);
+  fs::permissions(open, fs::perms(0777));
+  EXPECT_THAT(Text(Listen(open + "/s")), AllOf(HasSubstr(open), HasSubstr("written by others")));
+  fs::permissions(open, fs::perms(01777));
+  EXPECT_TRUE(Listen(open + "/s").ok());
+}
+
+TEST_F(LocalListenerTest, AFolderOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a folder away";
+  fs::create_directory(Path("theirs"));
+  ASSERT_EQ(::chown(Path("theirs").c_str(), 65534, 65534), 0);
+  EXPECT_THAT(Text(Listen(Path("theirs/s"))), HasSubstr("belongs to another user"));
+}
+
+TEST_F(LocalListenerTest, AMissingFolderIsMadeOneDeep) {
+  EXPECT_TRUE(Listen(Path("new/s")).ok());
+  EXPECT_THAT(Text(Listen(Path("a/b/s"))), HasSubstr(Path("a/b")));
+}
+
+TEST_F(LocalListenerTest, ALongPathIsRefusedByName) {
+  const std::string fits = "/" + std::string(106, 'x');
+  const std::string longer = "/" + std::string(107, 'x');
+  EXPECT_TRUE(UnixAddress(fits).ok());
+  const absl::Status status = Listen(longer);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Text(status), AllOf(HasSubstr(longer), HasSubstr("108 octets"), HasSubstr("107")));
+  EXPECT_EQ(ConnectLocal(longer, 1s).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LocalListenerTest, TheFileGoesAwayWithTheServer) {
+  ASSERT_TRUE(Listen(Path("s")).ok());
+  server_.Close();
+  EXPECT_FALSE(fs::exists(Path("s")));
+}
+
+TEST_F(LocalListenerTest, AnothersFileInItsPlaceStays) {
+  ASSERT_TRUE(Listen(Path("s")).ok());
+  fs::rename(Path("s"), Path("moved"));
+  MakeStaleSocket(Path("s"));
+  server_.Close();
+  EXPECT_TRUE(fs::exists(fs::symlink_status(Path("s"))));
+}
+
+}  // namespace
+}  // namespace weft::admin

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents with something in every field, for round trips, servers and goldens.
+#pragma once
+
+#include <string>
+
+#include "control/admin/schema.h"
+#include "control/admin/state_provider.h"
+
+namespace weft::admin {
+
+// Five nodes: this one, usable ones (one with two families), one without a MAC; one refused.
+LeaseList SampleLeases();
+// A ready daemon on "win-1" that has dropped a little.
+Status SampleStatus();
+// One that is not ready: a failing check, trouble with the source, pending items.
+Status DegradedStatus();
+
+// What a test sets. Touched on the server's thread only once a server uses it.
+struct FakeState : StateProvider {
+  Status status = SampleStatus();
+  LeaseList leases = SampleLeases();
+  Status ReadStatus() override { return status; }
+  LeaseList ReadLeases() override { return leases; }
+  std::uint64_t generation() const override { return leases.generation; }
+};
+
+}  // namespace weft::admin

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/schema.h"
+
+#include <set>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/control/admin/golden.h"
+#include "tests/control/admin/samples.h"
+
+namespace weft::admin {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+// Where a value stands: keys and indices from the root.
+struct Place {
+  std::string name;  // "leases[3].ipv4.subnet"
+  Json::json_pointer pointer;
+};
+
+void CollectPlaces(const Json& json, const Place& here, std::vector<Place>& places) {
+  if (!here.name.empty()) places.push_back(here);
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) {
+      CollectPlaces(value, {here.name.empty() ? key : here.name + "." + key, here.pointer / key},
+                    places);
+    }
+  } else if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      CollectPlaces(json[i], {here.name + "[" + std::to_string(i) + "]", here.pointer / i}, places);
+    }
+  }
+}
+
+std::vector<Place> Places(const Json& json) {
+  std::vector<Place> places;
+  CollectPlaces(json, {"", Json::json_pointer()}, places);
+  return places;
+}
+
+bool IsOptional(const std::string& name) {
+  const std::string last = name.substr(name.rfind('.') + 1);
+  static const std::set<std::string> kAlways = {"uid",     "ipv4", "ipv6",    "publicIP",
+                                                "vtepMAC", "vni",  "trouble", "pathMTU"};
+  // A tunnel has a VNI always, our own facts may lack the subnet.
+  if (name.starts_with("tunnels")) return false;
+  if (name == "ipv4.subnet" || name == "ipv6.subnet") return true;
+  return kAlways.contains(last);
+}
+
+bool IsArrayElement(const std::string& name) { return name.ends_with("]"); }
+
+TEST(SchemaTest, LeaseListComesBackEqual) {
+  const LeaseList list = SampleLeases();
+  const absl::StatusOr<LeaseList> back = ParseLeaseList(ToJson(list).dump());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, list);
+}
+
+TEST(SchemaTest, StatusComesBackEqual) {
+  for (const Status& status : {SampleStatus(), DegradedStatus()}) {
+    const absl::StatusOr<Status> back = ParseStatus(ToJson(status).dump());
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(*back, status);
+  }
+}
+
+TEST(SchemaTest, EmptyDocumentsComeBackEqual) {
+  const absl::StatusOr<LeaseList> list = ParseLeaseList(ToJson(LeaseList()).dump());
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(*list, LeaseList());
+  const absl::StatusOr<Status> status = ParseStatus(ToJson(Status()).dump());
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(*status, Status());
+}
+
+TEST(SchemaTest, ExtremesComeBackEqual) {
+  LeaseList list = SampleLeases();
+  list.generation = UINT64_MAX;
+  list.leases[0].v4->vni = UINT32_MAX;
+  list.leases[0].node = "quote\" back\\slash \xc3\xa9 \x01";
+  const absl::StatusOr<LeaseList> back = ParseLeaseList(ToJson(list).dump());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, list);
+}
+
+// The promise of "weft/v1": this test fails when a field is renamed, moved or changes its form.
+TEST(SchemaTest, DocumentsAreAsPromised) {
+  EXPECT_TRUE(MatchesGolden(ToJson(SampleLeases()).dump(2) + "\n", "admin/lease_list.json"));
+  EXPECT_TRUE(MatchesGolden(ToJson(SampleStatus()).dump(2) + "\n", "admin/status.json"));
+}
+
+TEST(SchemaTest, EachMissingFieldIsNamedUnlessOptional) {
+  for (const Json& whole : {ToJson(SampleLeases()), ToJson(DegradedStatus())}) {
+    const bool is_status = whole["kind"] == "Status";
+    for (const Place& place : Places(whole)) {
+      if (IsArrayElement(place.name)) continue;
+      SCOPED_TRACE(place.name);
+      Json json = whole;
+      Json& parent = json[place.pointer.parent_pointer()];
+      parent.erase(place.pointer.back());
+      const absl::Status status =
+          is_status ? ParseStatus(json.dump()).status() : ParseLeaseList(json.dump()).status();
+      if (IsOptional(place.name)) {
+        EXPECT_TRUE(status.ok()) << status;
+      } else {
+        EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+        EXPECT_THAT(std::string(status.message()), HasSubstr(place.name + " is missing"));
+      }
+    }
+  }
+}
+
+TEST(SchemaTest, EachFieldOfAWrongTypeIsNamed) {
+  for (const Json& whole : {ToJson(SampleLeases()), ToJson(DegradedStatus())}) {
+    const bool is_status = whole["kind"] == "Status";
+    for (const Place& place : Places(whole)) {
+      for (const Json& wrong : {Json(nullptr), Json(-1), Json(1.5), Json::array({1})}) {
+        SCOPED_TRACE(place.name + " = " + wrong.dump());
+        Json json = whole;
+        json[place.pointer] = wrong;
+        const absl::Status status =
+            is_status ? ParseStatus(json.dump()).status() : ParseLeaseList(json.dump()).status();
+        EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+        EXPECT_THAT(std::string(status.message()), HasSubstr(place.name));
+      }
+    }
+  }
+}
+
+struct BadValue {
+  const char* pointer;
+  Json value;
+  const char* error;
+};
+
+TEST(SchemaTest, WrongValuesAreQuoted) {
+  const BadValue rows[] = {
+      {"/leases/0/ipv4/subnet", "10.244.300.0/24",
+       "leases[0].ipv4.subnet \"10.244.300.0/24\" is not an address block"},
+      {"/leases/0/ipv4/publicIP", "here", "leases[0].ipv4.publicIP \"here\" is not an IP address"},
+      {"/leases/0/ipv6/vtepMAC", "5e:00", "leases[0].ipv6.vtepMAC \"5e:00\" is not a MAC address"},
+      {"/leases/0/ipv4/vni", 4294967296, "leases[0].ipv4.vni exceeds 4294967295"},
+      {"/apiVersion", "weft/v2", "apiVersion is \"weft/v2\"; this program reads \"weft/v1\""},
+      {"/kind", "Status", "kind is \"Status\"; this program reads \"LeaseList\""},
+  };
+  for (const BadValue& row : rows) {
+    Json json = ToJson(SampleLeases());
+    json[Json::json_pointer(row.pointer)] = row.value;
+    EXPECT_EQ(ParseLeaseList(json.dump()).status().message(), row.error);
+  }
+}
+
+TEST(SchemaTest, ABadTimeIsQuoted) {
+  Json json = ToJson(SampleStatus());
+  json["started"] = "yesterday";
+  EXPECT_EQ(ParseStatus(json.dump()).status().message(),
+            "started \"yesterday\" is not an RFC 3339 time");
+}
+
+TEST(SchemaTest, FieldsOfALaterMinorAreIgnored) {
+  Json json = ToJson(SampleLeases());
+  json["colour"] = "blue";
+  json["leases"][0]["ipv4"]["age"] = 3;
+  const absl::StatusOr<LeaseList> back = ParseLeaseList(json.dump());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, SampleLeases());
+}
+
+TEST(SchemaTest, WhatIsNoDocumentIsRefused) {
+  for (const char* text : {"", "{", "[]", "null", "\"weft/v1\"", "{}", "\xff\xfe"}) {
+    EXPECT_FALSE(ParseLeaseList(text).ok()) << text;
+    EXPECT_FALSE(ParseStatus(text).ok()) << text;
+  }
+  EXPECT_FALSE(ParseStatus(std::string(100'000, '[')).ok());
+}
+
+}  // namespace
+}  // namespace weft::admin
