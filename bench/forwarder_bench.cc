@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forwarder, a batch of 256 at a time, by frame size and number of leases: what one more lease
+// and one more octet cost. `flows` is the number of different destinations (sources, for C3) among
+// the leases: 256 keeps the remotes of a batch in the nearest caches, 100000 walks through all of
+// them.
+//
+//   C1  encapsulate 64-octet inner packets in place: parse, look up, check the MTU, stamp 50
+//   octets, count for the peer C2  the same with 1450 octets C3  decapsulate 64-octet inner
+//   packets: the outer and inner headers checked, sender looked up and compared, counted
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "bench/allocation_counter.h"
+#include "bench/leases.h"
+#include "dataplane/forwarder.h"
+#include "tests/support/packet_builder.h"
+
+namespace weft::dataplane {
+namespace {
+
+using bench::Layout;
+
+constexpr std::uint32_t kOurSubnet = 0x0900'0000;  // 9.0.0.0/24
+constexpr std::size_t kRounds = 4096;              // batches of addresses prepared
+
+struct Setting {
+  std::size_t leases = 100'000;
+  Layout layout = Layout::kClustered;
+  PortKind wire = PortKind::kWirePacket;
+  bool udp_checksum = false;
+  friend auto operator<=>(const Setting&, const Setting&) = default;
+};
+
+struct World {
+  explicit World(const Setting& setting)
+      : leases(bench::MakeLeases(setting.leases, setting.layout)) {
+    LocalVtep local;
+    local.outer_source = IpAddress::V4(0xac10'0001);
+    local.mac = bench::MacOf(0xffff'ffff);
+    local.udp_checksum = setting.udp_checksum;
+    remotes = std::make_unique<RemoteTable>(local, peers);
+    remotes->Resync(leases);
+    ForwarderConfig config;
+    config.local = local;
+    config.own_subnets = {*IpPrefix::Of(IpAddress::V4(kOurSubnet), 24)};
+    config.own_addresses = {IpAddress::V4(kOurSubnet)};
+    config.wire = setting.wire;
+    forwarder = std::make_unique<Forwarder>(config, *remotes, peers, counters);
+  }
+  std::vector<RemoteSpec> leases;
+  PeerTable peers;
+  Counters counters;
+  std::unique_ptr<RemoteTable> remotes;
+  std::unique_ptr<Forwarder> forwarder;
+};
+
+// Building a table takes longer than measuring it.
+World& WorldOf(const Setting& setting) {
+  static std::map<Setting, std::unique_ptr<World>> worlds;
+  std::unique_ptr<World>& world = worlds[setting];
+  if (world == nullptr) world = std::make_unique<World>(setting);
+  return *world;
+}
+
+// 256 packets, an odd number of cache lines apart.
+struct Packets {
+  explicit Packets(const Octets& first) : stride(((kHeadroom + first.size()) / 64 | 1) * 64 + 128) {
+    memory.resize(stride * kMaxBatch);
+    for (std::size_t i = 0; i < kMaxBatch; ++i) {
+      Packet packet;
+      packet.data = memory.data() + i * stride + kHeadroom;
+      packet.length = static_cast<std::uint32_t>(first.size());
+      packet.headroom = kHeadroom;
+      std::memcpy(packet.data, first.data(), first.size());
+      batch->Add(packet);
+    }
+  }
+  std::size_t stride;
+  std::vector<std::byte> memory;
+  std::unique_ptr<Batch> batch = std::make_unique<Batch>();
+};
+
+void Report(benchmark::State& state) {
+  const auto packets = static_cast<double>(state.iterations()) * kMaxBatch;
+  state.SetItemsProcessed(static_cast<std::int64_t>(packets));
+  // Shown with its unit, e.g. "12.5ns".
+  state.counters["packet"] =
+      benchmark::Counter(packets, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+std::vector<std::uint32_t> PickLeases(const World& world, std::size_t flows) {
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> picked;
+  const std::size_t count = flows <= kMaxBatch ? kMaxBatch : kRounds * kMaxBatch;
+  for (std::size_t i = 0; i < count; ++i)
+    picked.push_back(static_cast<std::uint32_t>(random() % world.leases.size()));
+  return picked;
+}
+
+void Encapsulate(benchmark::State& state, const Setting& setting, std::size_t octets,
+                 std::size_t flows) {
+  World& world = WorldOf(setting);
+  const Octets inner =
+      PacketBuilder("9.0.0.9", "10.0.0.1").Udp(4000, 53).TotalLength(octets).Build();
+  Packets packets(inner);
+  Batch& batch = *packets.batch;
+  auto replies = std::make_unique<Batch>();
+  std::vector<std::uint32_t> destinations;
+  for (const std::uint32_t lease : PickLeases(world, flows)) {
+    destinations.push_back(__builtin_bswap32(world.leases[lease].subnet.base().v4() + 7));
+  }
+  const bool moving = destinations.size() > kMaxBatch;
+  const auto aim = [&](std::size_t from) {
+    for (std::size_t i = 0; i < kMaxBatch; ++i)
+      std::memcpy(batch[i].data + 16, &destinations[from + i], 4);
+  };
+  aim(0);
+  std::size_t round = 0;
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      world.forwarder->Encapsulate(batch, *replies);
+      for (Packet& packet : batch) packet.Pull(packet.inner_offset);
+      if (moving) aim(++round % kRounds * kMaxBatch);
+      benchmark::ClobberMemory();
+    }
+  }
+  for (const Packet& packet : batch) {
+    if (packet.verdict != Verdict::kForward) state.SkipWithError("a packet was dropped");
+  }
+  Report(state);
+}
+
+void Decapsulate(benchmark::State& state, const Setting& setting, std::size_t octets,
+                 std::size_t flows) {
+  World& world = WorldOf(setting);
+  const Octets inner =
+      PacketBuilder("10.0.0.1", "9.0.0.9").Udp(4000, 53).TotalLength(octets).Build();
+  VxlanBuilder builder(inner);
+  builder.Outer("172.16.0.2", "172.16.0.1").Macs(bench::MacOf(1), bench::MacOf(0xffff'ffff));
+  if (setting.udp_checksum) builder.UdpChecksum();
+  const Octets outer =
+      setting.wire == PortKind::kWirePacket ? builder.Build() : builder.BuildPayload();
+  const std::size_t before_inner = outer.size() - inner.size();
+  Packets packets(outer);
+  Batch& batch = *packets.batch;
+  struct Sender {
+    std::uint32_t inner;
+    std::uint32_t outer;
+    std::uint16_t outer_checksum;
+  };
+  std::vector<Sender> senders;
+  for (const std::uint32_t lease : PickLeases(world, flows)) {
+    const std::uint32_t vtep = world.leases[lease].vtep.v4();
+    senders.push_back(
+        {__builtin_bswap32(world.leases[lease].subnet.base().v4() + 7), __builtin_bswap32(vtep),
+         __builtin_bswap16(UpdateChecksum32(LoadBe16(outer.data() + 10), 0xac10'0002, vtep))});
+  }
+  const bool moving = senders.size() > kMaxBatch;
+  const auto aim = [&](std::size_t from) {
+    for (std::size_t i = 0; i < kMaxBatch; ++i) {
+      Packet& packet = batch[i];
+      const Sender& sender = senders[from + i];
+      std::memcpy(packet.data + before_inner + 12, &sender.inner, 4);
+      if (setting.wire == PortKind::kWirePacket) {
+        std::memcpy(packet.data + 12, &sender.outer, 4);
+        std::memcpy(packet.data + 10, &sender.outer_checksum, 2);
+      } else {
+        packet.outer_address = IpAddress::V4(__builtin_bswap32(sender.outer));
+      }
+    }
+  };
+  aim(0);
+  std::size_t round = 0;
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      world.forwarder->Decapsulate(batch);
+      for (Packet& packet : batch) packet.Push(static_cast<std::uint32_t>(before_inner));
+      if (moving) aim(++round % kRounds * kMaxBatch);
+      benchmark::ClobberMemory();
+    }
+  }
+  for (const Packet& packet : batch) {
+    if (packet.verdict != Verdict::kForward) state.SkipWithError("a packet was dropped");
+  }
+  Report(state);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  const auto add = [](const std::string& name, auto function) {
+    benchmark::RegisterBenchmark(name.c_str(), function);
+  };
+  for (const std::size_t flows : {256, 100'000}) {
+    for (const std::size_t leases : {100'000, 1'000}) {
+      const std::string tail =
+          "/leases:" + std::to_string(leases) + "/flows:" + std::to_string(flows);
+      add("C1/encapsulate/octets:64" + tail,
+          [=](auto& state) { Encapsulate(state, {leases}, 64, flows); });
+      add("C2/encapsulate/octets:1450" + tail,
+          [=](auto& state) { Encapsulate(state, {leases}, 1450, flows); });
+      add("C3/decapsulate/octets:64" + tail,
+          [=](auto& state) { Decapsulate(state, {leases}, 64, flows); });
+    }
+  }
+  const Setting spread{100'000, Layout::kSpread};
+  add("encapsulate/spread/octets:64",
+      [=](auto& state) { Encapsulate(state, spread, 64, 100'000); });
+  const Setting datagrams{100'000, Layout::kClustered, PortKind::kWireDatagram};
+  add("encapsulate/datagrams/octets:64",
+      [=](auto& state) { Encapsulate(state, datagrams, 64, 256); });
+  add("decapsulate/datagrams/octets:64",
+      [=](auto& state) { Decapsulate(state, datagrams, 64, 256); });
+  Setting checksummed;
+  checksummed.udp_checksum = true;
+  for (const std::size_t octets : {64, 1450}) {
+    const std::string tail = "/udp-checksum/octets:" + std::to_string(octets);
+    add("encapsulate" + tail, [=](auto& state) { Encapsulate(state, checksummed, octets, 256); });
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace weft::dataplane

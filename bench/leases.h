@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lease sets for benches: N nodes with a /24 each, from a fixed seed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "dataplane/remote_table.h"
+
+namespace weft::bench {
+
+// kClustered: one after the other from 10.0.0.0 on, as a cluster's PodCIDRs are. kSpread: anywhere
+// in 0.0.0.0/1, the worst case for the index.
+enum class Layout : std::uint8_t { kClustered, kSpread };
+
+inline MacAddress MacOf(std::uint32_t number) {
+  std::byte octets[6]{std::byte{2}};
+  StoreBe32(octets + 2, number);
+  return MacAddress::FromOctets(octets);
+}
+
+inline IpAddress VtepOf(std::uint32_t number) {
+  return IpAddress::V4(0xac10'0000 + 2 + number);
+}  // from 172.16.0.2 on
+
+inline dataplane::RemoteSpec LeaseOf(std::uint32_t number, std::uint32_t slash24) {
+  return {"node-" + std::to_string(number), *IpPrefix::Of(IpAddress::V4(slash24 << 8), 24),
+          VtepOf(number), MacOf(number)};
+}
+
+// Shuffled, so that neighbours in the table are not neighbours in memory.
+inline std::vector<dataplane::RemoteSpec> MakeLeases(std::size_t count, Layout layout) {
+  std::mt19937 random(20261120);
+  std::vector<std::uint32_t> slash24s;
+  const std::uint32_t space =
+      layout == Layout::kClustered ? static_cast<std::uint32_t>(count) : 1u << 23;
+  const std::uint32_t first = layout == Layout::kClustered ? 10u << 16 : 0;
+  for (std::uint32_t i = 0; i < space; ++i) slash24s.push_back(first + i);
+  std::shuffle(slash24s.begin(), slash24s.end(), random);
+  slash24s.resize(count);
+  std::vector<dataplane::RemoteSpec> leases;
+  leases.reserve(count);
+  for (std::size_t i = 0; i < count; ++i)
+    leases.push_back(LeaseOf(static_cast<std::uint32_t>(i), slash24s[i]));
+  return leases;
+}
+
+}  // namespace weft::bench
