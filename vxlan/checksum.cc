@@ -81,9 +81,7 @@ namespace detail {
 const ChecksumKernel kPortableKernel = {SumPortable, CopyAndSumPortable};
 }  // namespace detail
 
-PartialSum Sum(Bytes octets) {
-  return FromNative(Kernel().sum(octets.data(), octets.size()));
-}
+PartialSum Sum(Bytes octets) { return FromNative(Kernel().sum(octets.data(), octets.size())); }
 
 PartialSum CopyAndSum(MutableBytes destination, Bytes source) {
   return FromNative(Kernel().copy_and_sum(destination.data(), source.data(), source.size()));

@@ -88,11 +88,7 @@ PartialSum CopyAndSum(MutableBytes destination, Bytes source);
 }
 [[nodiscard]] constexpr std::uint16_t UpdateChecksum32(std::uint16_t checksum, std::uint32_t before,
                                                        std::uint32_t after) {
-  return PartialSum()
-      .Add(static_cast<std::uint16_t>(~checksum))
-      .Add(~before)
-      .Add(after)
-      .Checksum();
+  return PartialSum().Add(static_cast<std::uint16_t>(~checksum)).Add(~before).Add(after).Checksum();
 }
 
 }  // namespace weft

@@ -37,8 +37,7 @@ WEFT_AVX512 std::uint64_t SumAvx512(const std::byte* from, std::size_t size) {
   return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
 }
 
-WEFT_AVX512 std::uint64_t CopyAndSumAvx512(std::byte* to, const std::byte* from,
-                                           std::size_t size) {
+WEFT_AVX512 std::uint64_t CopyAndSumAvx512(std::byte* to, const std::byte* from, std::size_t size) {
   __m512i a = _mm512_setzero_si512();
   __m512i b = _mm512_setzero_si512();
   for (; size >= 128; to += 128, from += 128, size -= 128) {

@@ -7,8 +7,9 @@
 
 namespace weft::detail {
 
-// Both return the sum of the octets taken as 32-bit words in the CPU's own byte order, the last word
-// filled up with zero octets; 2^32 words cannot overflow it. `copy_and_sum` writes `size` octets.
+// Both return the sum of the octets taken as 32-bit words in the CPU's own byte order, the last
+// word filled up with zero octets; 2^32 words cannot overflow it. `copy_and_sum` writes `size`
+// octets.
 struct ChecksumKernel {
   std::uint64_t (*sum)(const std::byte* from, std::size_t size);
   std::uint64_t (*copy_and_sum)(std::byte* to, const std::byte* from, std::size_t size);

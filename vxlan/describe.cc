@@ -111,9 +111,8 @@ class Describer {
          ", Dst: " + frame->destination.ToString() + ", Type: " + Text(outer_type));
     if (frame->tag) {
       Line("802.1Q Virtual LAN, PRI: " + std::to_string(frame->tag->priority) +
-           ", DEI: " + std::to_string(frame->tag->drop_eligible) +
-           ", ID: " + std::to_string(frame->tag->identifier) +
-           ", Type: " + Text(frame->ether_type));
+           ", DEI: " + std::to_string(frame->tag->drop_eligible) + ", ID: " +
+           std::to_string(frame->tag->identifier) + ", Type: " + Text(frame->ether_type));
     }
     const std::size_t payload = at + frame->payload_offset;
     switch (frame->ether_type) {
@@ -162,8 +161,7 @@ class Describer {
     const auto packet = ParseInnerIp(in);
     if (!packet) return Refuse("IPv6 extension headers", at, packet.error());
     if (family == IpFamily::kV6 && packet->header_length > Ipv6Header::kSize) {
-      Line("IPv6 extension headers, " +
-           std::to_string(packet->header_length - Ipv6Header::kSize) +
+      Line("IPv6 extension headers, " + std::to_string(packet->header_length - Ipv6Header::kSize) +
            " bytes, then: " + Text(packet->protocol) + std::string(Text(packet->fragment)));
     }
     if (packet->fragment == FragmentKind::kLater) return Data(packet->transport().size());
@@ -178,20 +176,18 @@ class Describer {
          ", Len: " + std::to_string(ip->total_length) + ", ID: " + Hex(ip->identification, 4) +
          (ip->dont_fragment ? ", DF" : "") + (ip->more_fragments ? ", MF" : "") +
          (ip->fragment_offset != 0 ? ", Frag Offset: " + std::to_string(ip->fragment_offset) : "") +
-         ", TTL: " + std::to_string(ip->ttl) +
-         Tos(ip->dscp, ip->ecn) + ", Protocol: " + Text(ip->protocol) +
-         (Ipv4ChecksumIsRight(in) ? "" : ", header checksum INCORRECT"));
+         ", TTL: " + std::to_string(ip->ttl) + Tos(ip->dscp, ip->ecn) + ", Protocol: " +
+         Text(ip->protocol) + (Ipv4ChecksumIsRight(in) ? "" : ", header checksum INCORRECT"));
     return true;
   }
 
   bool Ipv6(Bytes in, std::size_t at) {
     const auto ip = Ipv6Header::Parse(in);
     if (!ip) return Refuse("IPv6", at, ip.error()), false;
-    Line("Internet Protocol Version 6, Src: " + ip->source.ToString() +
-         ", Dst: " + ip->destination.ToString() +
-         ", Payload Len: " + std::to_string(ip->payload_length) +
-         ", Flow Label: " + Hex(ip->flow_label, 5) + ", Hop Limit: " +
-         std::to_string(ip->hop_limit) + Tos(ip->dscp, ip->ecn) +
+    Line("Internet Protocol Version 6, Src: " + ip->source.ToString() + ", Dst: " +
+         ip->destination.ToString() + ", Payload Len: " + std::to_string(ip->payload_length) +
+         ", Flow Label: " + Hex(ip->flow_label, 5) +
+         ", Hop Limit: " + std::to_string(ip->hop_limit) + Tos(ip->dscp, ip->ecn) +
          ", Next Header: " + Text(ip->next_header));
     return true;
   }
@@ -267,10 +263,9 @@ class Describer {
     const auto tcp = TcpHeader::Parse(in);
     if (!tcp) return Refuse("TCP", at, tcp.error());
     Line("Transmission Control Protocol, Src Port: " + std::to_string(tcp->source_port) +
-         ", Dst Port: " + std::to_string(tcp->destination_port) +
-         ", Seq: " + std::to_string(tcp->sequence) +
-         ", Ack: " + std::to_string(tcp->acknowledgment) + ", Flags: [" +
-         TcpFlagNames(tcp->flags) + "], Win: " + std::to_string(tcp->window) +
+         ", Dst Port: " + std::to_string(tcp->destination_port) + ", Seq: " +
+         std::to_string(tcp->sequence) + ", Ack: " + std::to_string(tcp->acknowledgment) +
+         ", Flags: [" + TcpFlagNames(tcp->flags) + "], Win: " + std::to_string(tcp->window) +
          ", Len: " + std::to_string(in.size() - tcp->header_length) + ChecksumText(packet));
   }
 
@@ -281,16 +276,15 @@ class Describer {
     // ICMP numbers its messages by protocol, not by the IP version around it.
     const bool v4 = packet.protocol == IpProtocol::kIcmp;
     const IpFamily family = v4 ? IpFamily::kV4 : IpFamily::kV6;
-    std::string line = v4 ? "Internet Control Message Protocol"
-                          : "Internet Control Message Protocol v6";
+    std::string line =
+        v4 ? "Internet Control Message Protocol" : "Internet Control Message Protocol v6";
     line += ", Type: " + WithNumber(IcmpTypeName(family, icmp->type), std::to_string(icmp->type)) +
             ", Code: " + std::to_string(icmp->code);
-    const bool echo =
-        v4 ? icmp->type == icmp_v4::kEchoRequest || icmp->type == icmp_v4::kEchoReply
-           : icmp->type == icmp_v6::kEchoRequest || icmp->type == icmp_v6::kEchoReply;
-    const bool too_big = v4 ? icmp->type == icmp_v4::kUnreachable &&
-                                  icmp->code == icmp_v4::kCodeFragmentationNeeded
-                            : icmp->type == icmp_v6::kPacketTooBig;
+    const bool echo = v4 ? icmp->type == icmp_v4::kEchoRequest || icmp->type == icmp_v4::kEchoReply
+                         : icmp->type == icmp_v6::kEchoRequest || icmp->type == icmp_v6::kEchoReply;
+    const bool too_big =
+        v4 ? icmp->type == icmp_v4::kUnreachable && icmp->code == icmp_v4::kCodeFragmentationNeeded
+           : icmp->type == icmp_v6::kPacketTooBig;
     if (echo) {
       line += ", id=" + Hex(icmp->rest >> 16, 4) + ", seq=" + std::to_string(icmp->rest & 0xffff);
     }

@@ -36,7 +36,7 @@ struct EncapsulationSpec {
 class EncapsulationTemplate {
  public:
   // VXLAN header and inner Ethernet header: what a datagram carries before the inner packet.
-  static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;  // 22
+  static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;       // 22
   static constexpr std::size_t kMaxSize = kIpv6HeaderSize + kUdpHeaderSize + kPayloadSize;  // 70
 
   // Stamps nothing: size() is 0.

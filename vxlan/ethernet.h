@@ -18,7 +18,7 @@ namespace weft {
 enum class EtherType : std::uint16_t {
   kIpv4 = 0x0800,
   kArp = 0x0806,
-  kVlan = 0x8100,         // 802.1Q customer tag
+  kVlan = 0x8100,  // 802.1Q customer tag
   kIpv6 = 0x86dd,
   kServiceVlan = 0x88a8,  // 802.1ad service tag
 };
@@ -71,7 +71,7 @@ struct EthernetFrame {
   MacAddress destination;
   MacAddress source;
   std::optional<VlanTag> tag;
-  EtherType ether_type{};           // of the payload; a second tag shows here as kVlan or kServiceVlan
+  EtherType ether_type{};  // of the payload; a second tag shows here as kVlan or kServiceVlan
   std::size_t payload_offset = 0;  // 14 or 18
 
   // Refuses a frame too short for its header or its tag. The payload may be empty.

@@ -15,8 +15,8 @@ std::uint64_t MixAddress(const std::byte* at) {
 
 FlowHash detail::HashInnerIpv6Flow(const InnerPacket& packet) {
   // The rotation keeps source and destination from cancelling when they are equal.
-  const std::uint64_t addresses = std::rotl(MixAddress(packet.source_octets()), 31) ^
-                                  MixAddress(packet.destination_octets());
+  const std::uint64_t addresses =
+      std::rotl(MixAddress(packet.source_octets()), 31) ^ MixAddress(packet.destination_octets());
   return FinishFlowHash(addresses, packet);
 }
 

@@ -10,15 +10,16 @@
 namespace weft {
 
 // Equal for packets of one flow and for all fragments of one datagram; different in all 32 bits
-// otherwise, with luck. Not symmetric: the two directions differ. Not keyed: an attacker can collide.
+// otherwise, with luck. Not symmetric: the two directions differ. Not keyed: an attacker can
+// collide.
 struct FlowHash {
   std::uint32_t value = 0;
   friend constexpr bool operator==(FlowHash, FlowHash) = default;
 };
 
-// From addresses and protocol, and from the ports of TCP, UDP and SCTP. Any fragment, the first too,
-// hashes without ports, so that fragments of one datagram stay together. The IPv6 flow label does
-// not count: senders may change it within a connection.
+// From addresses and protocol, and from the ports of TCP, UDP and SCTP. Any fragment, the first
+// too, hashes without ports, so that fragments of one datagram stay together. The IPv6 flow label
+// does not count: senders may change it within a connection.
 [[nodiscard]] inline FlowHash HashInnerFlow(const InnerPacket& packet);
 // The same from octets at the IP header; a malformed packet has hash 0.
 [[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);

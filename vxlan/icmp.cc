@@ -34,7 +34,8 @@ bool IsIcmpError(const InnerPacket& packet) {
   if (packet.protocol == IpProtocol::kIcmpV6 && !packet.is_v4()) {
     if (transport.empty()) return true;
     const std::uint8_t type = Load8(transport.data());
-    return type < 128 || type == icmp_v6::kRedirect;  // RFC 4443 section 2.1: errors have bit 7 clear
+    return type < 128 ||
+           type == icmp_v6::kRedirect;  // RFC 4443 section 2.1: errors have bit 7 clear
   }
   return false;
 }
@@ -67,8 +68,8 @@ bool MayAnswerWithIcmpError(Bytes octets) {
   if (packet->fragment == FragmentKind::kLater || IsIcmpError(*packet)) return false;
   const IpAddress source = packet->source();
   const IpAddress destination = packet->destination();
-  const bool no_host = source.IsUnspecified() || source.IsMulticast() || source.IsBroadcast() ||
-                       source.IsLoopback();
+  const bool no_host =
+      source.IsUnspecified() || source.IsMulticast() || source.IsBroadcast() || source.IsLoopback();
   return !no_host && !destination.IsMulticast() && !destination.IsBroadcast();
 }
 

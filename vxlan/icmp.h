@@ -90,10 +90,10 @@ enum class IcmpError : std::uint8_t {
 // Packet Too Big for multicast; we never forward multicast, so the one rule serves all errors.
 [[nodiscard]] bool MayAnswerWithIcmpError(Bytes packet);
 
-// Writes a whole IP packet from `source` to the sender of `offending` at the start of `out`, quoting
-// as much of it as the maximum and `out` allow. `mtu` is used by kPacketTooBig only. Returns the
-// packet's length; 0 when no answer may be sent, `source` is of the other family, or `out` has no
-// room for the headers and the offending packet's IP header plus 8 octets.
+// Writes a whole IP packet from `source` to the sender of `offending` at the start of `out`,
+// quoting as much of it as the maximum and `out` allow. `mtu` is used by kPacketTooBig only.
+// Returns the packet's length; 0 when no answer may be sent, `source` is of the other family, or
+// `out` has no room for the headers and the offending packet's IP header plus 8 octets.
 std::size_t EmitIcmpError(IcmpError error, std::uint32_t mtu, Bytes offending,
                           const IpAddress& source, MutableBytes out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one look the forwarder takes at an inner packet. The usual cases are inline; extension headers
-// are not.
+// The one look the forwarder takes at an inner packet. The usual cases are inline; extension
+// headers are not.
 #pragma once
 
 #include <cstddef>
@@ -51,9 +51,10 @@ namespace detail {
 Parsed<InnerPacket> ParseInnerIpv6(Bytes in);
 }  // namespace detail
 
-// `in` starts at the IP header and may have padding behind the packet. Refuses what Ipv4Header::Parse
-// and Ipv6Header::Parse refuse, and extension headers that run out of the packet. Header checksums
-// are not verified: the receiver does that, and Ipv4ChecksumIsRight is there for who must.
+// `in` starts at the IP header and may have padding behind the packet. Refuses what
+// Ipv4Header::Parse and Ipv6Header::Parse refuse, and extension headers that run out of the packet.
+// Header checksums are not verified: the receiver does that, and Ipv4ChecksumIsRight is there for
+// who must.
 inline Parsed<InnerPacket> ParseInnerIp(Bytes in) {
   if (in.size() < Ipv4Header::kSize) return Malformed::kTruncated;
   const std::byte* const ip = in.data();

@@ -51,8 +51,7 @@ std::optional<Groups> ParseGroups(std::string_view text) {
       break;
     }
     if (end == 0 || end > 4) return std::nullopt;
-    const auto [rest, error] =
-        std::from_chars(text.data(), text.data() + end, groups[count], 16);
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + end, groups[count], 16);
     if (error != std::errc() || rest != text.data() + end) return std::nullopt;
     ++count;
     text.remove_prefix(end);
@@ -93,8 +92,7 @@ void AppendQuad(std::string& text, const std::byte* octets) {
 // shortened, the first of equals. Section 5: IPv4-mapped addresses with a dotted quad.
 std::string V6Text(const std::byte* octets) {
   std::string text;
-  const bool mapped =
-      LoadBe64(octets) == 0 && LoadBe32(octets + 8) == 0xffff;
+  const bool mapped = LoadBe64(octets) == 0 && LoadBe32(octets + 8) == 0xffff;
   if (mapped) {
     text = "::ffff:";
     AppendQuad(text, octets + 12);

@@ -33,7 +33,8 @@ class IpAddress {
   // Reads 4 octets (kV4) or 16 (kV6) in network order.
   static IpAddress FromOctets(IpFamily family, const std::byte* octets);
 
-  // Dotted quad without leading zeros, or RFC 4291 section 2.2 text without zone. Nothing else: no spaces, no prefix length.
+  // Dotted quad without leading zeros, or RFC 4291 section 2.2 text without zone. Nothing else: no
+  // spaces, no prefix length.
   static std::optional<IpAddress> Parse(std::string_view text);
   // Canonical: RFC 5952 for IPv6.
   std::string ToString() const;

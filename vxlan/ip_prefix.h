@@ -23,7 +23,9 @@ class IpPrefix {
   static std::optional<IpPrefix> Parse(std::string_view text);
   std::string ToString() const;
 
-  const IpAddress& base() const { return base_; }  // flannel's VTEP device address: `.0` of the subnet
+  const IpAddress& base() const {
+    return base_;
+  }  // flannel's VTEP device address: `.0` of the subnet
   int length() const { return length_; }
   IpFamily family() const { return base_.family(); }
 
@@ -43,7 +45,8 @@ class IpPrefix {
   int length_ = 0;
 };
 
-// The network mask as an address: Netmask(kV4, 24) is 255.255.255.0. `length` is within the family's range.
+// The network mask as an address: Netmask(kV4, 24) is 255.255.255.0. `length` is within the
+// family's range.
 IpAddress Netmask(IpFamily family, int length);
 
 }  // namespace weft

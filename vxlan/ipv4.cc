@@ -66,8 +66,7 @@ void DecrementIpv4Ttl(std::byte* header) {
 
 void SetIpv4Ecn(std::byte* header, Ecn ecn) {
   const std::uint16_t word = LoadBe16(header);
-  ReplaceWord(header, 0,
-              static_cast<std::uint16_t>((word & ~3u) | static_cast<std::uint8_t>(ecn)));
+  ReplaceWord(header, 0, static_cast<std::uint16_t>((word & ~3u) | static_cast<std::uint8_t>(ecn)));
 }
 
 }  // namespace weft

@@ -51,8 +51,8 @@ struct Ipv4Header {
   return Sum(packet.first(length)).IsRight();
 }
 
-// Edits of a valid header at `header`; the checksum follows by RFC 1624, so a wrong one stays wrong.
-// The TTL must not be 0.
+// Edits of a valid header at `header`; the checksum follows by RFC 1624, so a wrong one stays
+// wrong. The TTL must not be 0.
 void DecrementIpv4Ttl(std::byte* header);
 void SetIpv4Ecn(std::byte* header, Ecn ecn);
 

@@ -84,8 +84,7 @@ void DecrementIpv6HopLimit(std::byte* header) {
 void SetIpv6Ecn(std::byte* header, Ecn ecn) {
   // version(4) DSCP(6) ECN(2) and four bits of flow label.
   const std::uint16_t word = LoadBe16(header);
-  StoreBe16(header, static_cast<std::uint16_t>((word & ~0x30u) |
-                                               static_cast<unsigned>(ecn) << 4));
+  StoreBe16(header, static_cast<std::uint16_t>((word & ~0x30u) | static_cast<unsigned>(ecn) << 4));
 }
 
 }  // namespace weft

@@ -37,7 +37,7 @@ struct Ipv6Header {
 
 // Where the extension headers end.
 struct Ipv6Upper {
-  IpProtocol protocol{};  // kNoNextHeader and kEsp end the walk as themselves
+  IpProtocol protocol{};     // kNoNextHeader and kEsp end the walk as themselves
   std::uint32_t offset = 0;  // octets from the fixed header's start to the upper header (or data)
   FragmentKind fragment = FragmentKind::kWhole;
 

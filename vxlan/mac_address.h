@@ -26,7 +26,8 @@ class MacAddress {
     return mac;
   }
 
-  // What Go's ParseMAC takes for six octets: colons, hyphens or Cisco dots (0015.5d8c.2f93), any case.
+  // What Go's ParseMAC takes for six octets: colons, hyphens or Cisco dots (0015.5d8c.2f93), any
+  // case.
   static std::optional<MacAddress> Parse(std::string_view text);
   // Lower case, colons: the only form flannel peers read.
   std::string ToString() const;

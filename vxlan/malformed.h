@@ -11,21 +11,21 @@
 namespace weft {
 
 enum class Malformed : std::uint8_t {
-  kTruncated,            // fewer octets than the header, or than a length field promises
-  kBadVersion,           // IP version is neither 4 nor 6, or not the one asked for
-  kBadHeaderLength,      // IPv4 IHL or TCP data offset below the minimum
-  kBadTotalLength,       // IPv4 total length smaller than its own header
-  kBadChecksum,          // IPv4 header checksum
-  kBadUdpLength,         // UDP length below 8 or beyond the IP payload
-  kBadUdpChecksum,       // UDP checksum present and wrong
-  kNotUdp,               // the outer packet carries another protocol
-  kFragment,             // a fragment where a whole datagram is required
-  kTooManyExtensions,    // IPv6 extension headers beyond our bound
-  kNoVniFlag,            // VXLAN I flag clear
-  kVlanTagged,           // 802.1Q or 802.1ad tag on the inner frame
-  kNotIp,                // inner EtherType is neither IPv4 nor IPv6
-  kEtherTypeMismatch,    // EtherType and IP version contradict each other
-  kNotEthernetIpv4Arp,   // ARP for other hardware or protocol addresses
+  kTruncated,           // fewer octets than the header, or than a length field promises
+  kBadVersion,          // IP version is neither 4 nor 6, or not the one asked for
+  kBadHeaderLength,     // IPv4 IHL or TCP data offset below the minimum
+  kBadTotalLength,      // IPv4 total length smaller than its own header
+  kBadChecksum,         // IPv4 header checksum
+  kBadUdpLength,        // UDP length below 8 or beyond the IP payload
+  kBadUdpChecksum,      // UDP checksum present and wrong
+  kNotUdp,              // the outer packet carries another protocol
+  kFragment,            // a fragment where a whole datagram is required
+  kTooManyExtensions,   // IPv6 extension headers beyond our bound
+  kNoVniFlag,           // VXLAN I flag clear
+  kVlanTagged,          // 802.1Q or 802.1ad tag on the inner frame
+  kNotIp,               // inner EtherType is neither IPv4 nor IPv6
+  kEtherTypeMismatch,   // EtherType and IP version contradict each other
+  kNotEthernetIpv4Arp,  // ARP for other hardware or protocol addresses
 };
 inline constexpr std::size_t kMalformedCount =
     static_cast<std::size_t>(Malformed::kNotEthernetIpv4Arp) + 1;
@@ -39,8 +39,8 @@ inline constexpr std::size_t kMalformedCount =
 template <typename T>
 class [[nodiscard]] Parsed {
  public:
-  constexpr Parsed(T value) : value_(std::move(value)) {}   // NOLINT: implicit on purpose
-  constexpr Parsed(Malformed reason) : reason_(reason) {}   // NOLINT: implicit on purpose
+  constexpr Parsed(T value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
+  constexpr Parsed(Malformed reason) : reason_(reason) {}  // NOLINT: implicit on purpose
 
   constexpr explicit operator bool() const { return value_.has_value(); }
   constexpr bool ok() const { return value_.has_value(); }

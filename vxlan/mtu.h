@@ -10,7 +10,8 @@
 
 namespace weft {
 
-// Octets that encapsulation puts before the inner IP packet, the outer Ethernet header not counted (an MTU does not count it either).
+// Octets that encapsulation puts before the inner IP packet, the outer Ethernet header not counted
+// (an MTU does not count it either).
 inline constexpr std::uint32_t kIpv4HeaderSize = 20;
 inline constexpr std::uint32_t kIpv6HeaderSize = 40;
 inline constexpr std::uint32_t kUdpHeaderSize = 8;
@@ -18,8 +19,8 @@ inline constexpr std::uint32_t kVxlanHeaderSize = 8;
 inline constexpr std::uint32_t kEthernetHeaderSize = 14;
 // 50 over IPv4, 70 over IPv6.
 constexpr std::uint32_t EncapsulationOverhead(IpFamily outer) {
-  return (outer == IpFamily::kV4 ? kIpv4HeaderSize : kIpv6HeaderSize) + kUdpHeaderSize + kVxlanHeaderSize +
-         kEthernetHeaderSize;
+  return (outer == IpFamily::kV4 ? kIpv4HeaderSize : kIpv6HeaderSize) + kUdpHeaderSize +
+         kVxlanHeaderSize + kEthernetHeaderSize;
 }
 
 // Largest inner IP packet, in octets, header included.
@@ -46,11 +47,14 @@ class OuterMtu {
   static constexpr std::uint32_t kMax = 65535;
   // Refuses what leaves no room for the smallest inner packet over IPv6.
   static constexpr std::optional<OuterMtu> Of(std::uint64_t octets) {
-    if (octets < InnerMtu::kMin + EncapsulationOverhead(IpFamily::kV6) || octets > kMax) return std::nullopt;
+    if (octets < InnerMtu::kMin + EncapsulationOverhead(IpFamily::kV6) || octets > kMax)
+      return std::nullopt;
     return OuterMtu(static_cast<std::uint32_t>(octets));
   }
   constexpr std::uint32_t octets() const { return octets_; }
-  constexpr InnerMtu Inner(IpFamily outer) const { return *InnerMtu::Of(octets_ - EncapsulationOverhead(outer)); }
+  constexpr InnerMtu Inner(IpFamily outer) const {
+    return *InnerMtu::Of(octets_ - EncapsulationOverhead(outer));
+  }
   friend constexpr bool operator==(OuterMtu, OuterMtu) = default;
   friend constexpr auto operator<=>(OuterMtu, OuterMtu) = default;
 

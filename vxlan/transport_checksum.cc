@@ -54,12 +54,11 @@ std::optional<Coverage> FindCoverage(Bytes in) {
   }
   if (has_pseudo_header) {
     // With a routing header the final destination differs; such packets are not verified right.
-    coverage.pseudo_header =
-        packet->is_v4()
-            ? PseudoHeaderV4(packet->source_v4(), packet->destination_v4(), coverage.protocol,
-                             coverage.length)
-            : PseudoHeaderV6(in.subspan<8, 16>(), in.subspan<24, 16>(), coverage.protocol,
-                             coverage.length);
+    coverage.pseudo_header = packet->is_v4()
+                                 ? PseudoHeaderV4(packet->source_v4(), packet->destination_v4(),
+                                                  coverage.protocol, coverage.length)
+                                 : PseudoHeaderV6(in.subspan<8, 16>(), in.subspan<24, 16>(),
+                                                  coverage.protocol, coverage.length);
   }
   return coverage;
 }

@@ -224,8 +224,8 @@ IpProtocol PacketBuilder::Protocol() const {
 Octets PacketBuilder::BuildTransport() const {
   PacketBuilder sized = *this;
   if (total_length_) {
-    const std::size_t ip = source_.is_v4() ? Ipv4Header::kSize + ipv4_options_
-                                           : Ipv6Header::kSize + ipv6_options_;
+    const std::size_t ip =
+        source_.is_v4() ? Ipv4Header::kSize + ipv4_options_ : Ipv6Header::kSize + ipv6_options_;
     sized.Payload(*total_length_ - ip - TransportHeaderLength());
   }
   const Octets& payload = sized.payload_;
@@ -439,9 +439,9 @@ Octets VxlanBuilder::BuildPayload() const {
     header[7] = std::byte{0xff};
   }
   if (inner_is_frame_) return Concatenate(header, inner_);
-  return Concatenate(header, InEthernet(inner_source_, inner_destination_,
-                                        ether_type_.value_or(TypeOf(inner_)), std::nullopt,
-                                        inner_));
+  return Concatenate(
+      header, InEthernet(inner_source_, inner_destination_, ether_type_.value_or(TypeOf(inner_)),
+                         std::nullopt, inner_));
 }
 
 PacketBuilder VxlanBuilder::OuterBuilder() const {

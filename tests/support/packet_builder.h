@@ -65,8 +65,8 @@ class PacketBuilder {
   // Multiple of 8 octets: a destination-options header before the transport header (IPv6).
   PacketBuilder& Ipv6DestinationOptions(std::size_t octets);
 
-  // One fragment of the packet: `size` octets of its transport data from `offset` (a multiple of 8);
-  // `size` runs to the end when it is larger. More-fragments is set unless it reaches the end.
+  // One fragment of the packet: `size` octets of its transport data from `offset` (a multiple of
+  // 8); `size` runs to the end when it is larger. More-fragments is set unless it reaches the end.
   PacketBuilder& Fragment(std::size_t offset, std::size_t size);
 
   PacketBuilder& WrongHeaderChecksum();  // IPv4 only
@@ -119,7 +119,8 @@ class PacketBuilder {
 };
 
 // A whole outer packet around an inner IP packet. By default from 192.0.2.1 port 50000 to 192.0.2.2
-// port 4789, VNI 4096, inner MACs 02:00:00:00:00:01 -> 02:00:00:00:00:02, TTL 64, DF, no UDP checksum.
+// port 4789, VNI 4096, inner MACs 02:00:00:00:00:01 -> 02:00:00:00:00:02, TTL 64, DF, no UDP
+// checksum.
 class VxlanBuilder {
  public:
   explicit VxlanBuilder(Octets inner_ip_packet);

@@ -9,15 +9,15 @@
 namespace weft {
 namespace {
 
-const Octets kRequest = Hex(
-    "00 01"              // hardware: Ethernet
-    "08 00"              // protocol: IPv4
-    "06 04"              // address sizes
-    "00 01"              // request
-    "02 00 00 00 00 01"  // sender MAC
-    "0a f4 01 02"        // sender 10.244.1.2
-    "00 00 00 00 00 00"  // target MAC, asked for
-    "0a f4 01 01");      // target 10.244.1.1
+const Octets kRequest =
+    Hex("00 01"              // hardware: Ethernet
+        "08 00"              // protocol: IPv4
+        "06 04"              // address sizes
+        "00 01"              // request
+        "02 00 00 00 00 01"  // sender MAC
+        "0a f4 01 02"        // sender 10.244.1.2
+        "00 00 00 00 00 00"  // target MAC, asked for
+        "0a f4 01 01");      // target 10.244.1.1
 
 TEST(Arp, Deconstruct) {
   const auto arp = ArpPacket::Parse(kRequest);
@@ -40,8 +40,8 @@ TEST(Arp, TheReplyTurnsTheQuestionRound) {
   const ArpPacket reply = ArpPacket::Parse(kRequest)->ReplyFrom(Mac("02:00:00:00:00:fe"));
   Octets out(ArpPacket::kSize);
   reply.Emit(MutableBytes(out).first<ArpPacket::kSize>());
-  EXPECT_EQ(Dump(out), Dump(Hex("0001 0800 0604 0002"     // reply
-                                "0200000000fe 0af40101"   // sender: the gateway
+  EXPECT_EQ(Dump(out), Dump(Hex("0001 0800 0604 0002"        // reply
+                                "0200000000fe 0af40101"      // sender: the gateway
                                 "020000000001 0af40102")));  // target: who asked
 }
 

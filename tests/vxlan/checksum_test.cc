@@ -142,11 +142,11 @@ TEST(Checksum, AnIpv4HeaderWithoutOptions) {
 }
 
 TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
-  const Octets picture = Hex(
-      "0a f4 01 02"  // source
-      "0a f4 02 03"  // destination
-      "00 11"        // zero, protocol UDP
-      "00 25");      // length 37
+  const Octets picture =
+      Hex("0a f4 01 02"  // source
+          "0a f4 02 03"  // destination
+          "00 11"        // zero, protocol UDP
+          "00 25");      // length 37
   EXPECT_EQ(PseudoHeaderV4(0x0af4'0102, 0x0af4'0203, IpProtocol::kUdp, 37).Fold(),
             ObviousSum(picture));
   EXPECT_EQ(PseudoHeader(Ip("10.244.1.2"), Ip("10.244.2.3"), IpProtocol::kUdp, 37).Fold(),
@@ -154,15 +154,14 @@ TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
 }
 
 TEST(Checksum, PseudoHeaderV6IsTheSumOfItsPicture) {
-  const Octets picture = Hex(
-      "20010db8 00000000 00000000 00000001"  // source
-      "20010db8 ffffffff ffffffff 00000002"  // destination
-      "00 01 00 25"                          // length 65573
-      "00 00 00 06");                        // zero, next header TCP
+  const Octets picture =
+      Hex("20010db8 00000000 00000000 00000001"  // source
+          "20010db8 ffffffff ffffffff 00000002"  // destination
+          "00 01 00 25"                          // length 65573
+          "00 00 00 06");                        // zero, next header TCP
   const IpAddress source = Ip("2001:db8::1");
   const IpAddress destination = Ip("2001:db8:ffff:ffff:ffff:ffff:0:2");
-  EXPECT_EQ(PseudoHeader(source, destination, IpProtocol::kTcp, 65573).Fold(),
-            ObviousSum(picture));
+  EXPECT_EQ(PseudoHeader(source, destination, IpProtocol::kTcp, 65573).Fold(), ObviousSum(picture));
 }
 
 // RFC 1624 section 4: equation 2 gives 0xffff here, equation 3 the right 0x0000.

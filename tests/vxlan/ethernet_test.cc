@@ -9,11 +9,11 @@
 namespace weft {
 namespace {
 
-const Octets kPlain = Hex(
-    "02 00 00 00 00 02"  // destination
-    "02 00 00 00 00 01"  // source
-    "08 00"              // IPv4
-    "45 00");            // payload
+const Octets kPlain =
+    Hex("02 00 00 00 00 02"  // destination
+        "02 00 00 00 00 01"  // source
+        "08 00"              // IPv4
+        "45 00");            // payload
 
 TEST(EthernetHeader, Deconstruct) {
   const auto header = EthernetHeader::Parse(kPlain);
@@ -57,12 +57,12 @@ TEST(EthernetFrame, WithoutTag) {
 }
 
 TEST(EthernetFrame, LooksThroughOneTag) {
-  const Octets tagged = Hex(
-      "02 00 00 00 00 02"  // destination
-      "02 00 00 00 00 01"  // source
-      "81 00"              // 802.1Q
-      "b0 64"              // priority 5, drop eligible, identifier 100
-      "86 dd");            // IPv6
+  const Octets tagged =
+      Hex("02 00 00 00 00 02"  // destination
+          "02 00 00 00 00 01"  // source
+          "81 00"              // 802.1Q
+          "b0 64"              // priority 5, drop eligible, identifier 100
+          "86 dd");            // IPv6
   const auto frame = EthernetFrame::Parse(tagged);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->tag, (VlanTag{5, true, 100}));
@@ -74,11 +74,11 @@ TEST(EthernetFrame, LooksThroughOneTag) {
 }
 
 TEST(EthernetFrame, ASecondTagStaysVisible) {
-  const Octets twice = Hex(
-      "020000000002 020000000001"
-      "88 a8 00 0a"       // 802.1ad, identifier 10
-      "81 00 00 0b"       // 802.1Q, identifier 11
-      "08 00");
+  const Octets twice =
+      Hex("020000000002 020000000001"
+          "88 a8 00 0a"  // 802.1ad, identifier 10
+          "81 00 00 0b"  // 802.1Q, identifier 11
+          "08 00");
   const auto frame = EthernetFrame::Parse(twice);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->tag->identifier, 10);

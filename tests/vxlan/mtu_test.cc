@@ -14,7 +14,8 @@ TEST(Mtu, OverheadIsIpUdpVxlanAndInnerEthernet) {
 }
 
 TEST(Mtu, OverheadIsWhatATemplateStamps) {
-  EXPECT_EQ(EncapsulationTemplate(EncapsulationSpec{}).size(), EncapsulationOverhead(IpFamily::kV4));
+  EXPECT_EQ(EncapsulationTemplate(EncapsulationSpec{}).size(),
+            EncapsulationOverhead(IpFamily::kV4));
 }
 
 TEST(Mtu, InnerFromOuter) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host in memory: adapters, addresses and routes that behave; calls that the test names fail.
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/host/host.h"
+
+namespace weft::testing {
+
+class FakeHost : public host::Host {
+ public:
+  std::vector<host::Adapter> adapters;
+  std::vector<host::Route> routes;
+  std::set<IpPrefix> failing;  // routes to these can neither be put nor removed
+  absl::Status unreadable;     // what Routes answers while not OK
+  bool loses_routes = false;   // PutRoutes says yes and does nothing
+  std::vector<std::string>
+      done;               // "put 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
+  std::size_t reads = 0;  // calls of Routes
+
+  absl::StatusOr<std::vector<host::Adapter>> Adapters() override { return adapters; }
+
+  absl::StatusOr<std::vector<host::Route>> Routes(IpFamily family, std::uint32_t adapter) override {
+    ++reads;
+    if (!unreadable.ok()) return unreadable;
+    std::vector<host::Route> found;
+    for (const host::Route& route : routes) {
+      if (route.destination.family() != family) continue;
+      if (adapter == 0 || route.adapter_index == adapter) found.push_back(route);
+    }
+    return found;
+  }
+
+  // Longest prefix over the routes, then the lesser metric.
+  absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override {
+    const host::Route* best = nullptr;
+    for (const host::Route& route : routes) {
+      if (route.destination.family() != destination.family() ||
+          !route.destination.Contains(destination))
+        continue;
+      if (best == nullptr || route.destination.length() > best->destination.length() ||
+          (route.destination.length() == best->destination.length() &&
+           route.metric < best->metric)) {
+        best = &route;
+      }
+    }
+    if (best == nullptr) return absl::NotFoundError("no route to " + destination.ToString());
+    return *best;
+  }
+
+  absl::Status SetLinkUp(std::uint32_t index, std::uint32_t mtu) override {
+    const auto at = Find(index);
+    if (at == adapters.end()) return absl::NotFoundError("no adapter " + std::to_string(index));
+    at->up = true;
+    at->mtu = mtu;
+    done.push_back("up " + std::to_string(index) + " mtu " + std::to_string(mtu));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddAddress(std::uint32_t index, const host::AssignedAddress& address) override {
+    const auto at = Find(index);
+    if (at == adapters.end()) return absl::NotFoundError("no adapter " + std::to_string(index));
+    if (std::find(at->addresses.begin(), at->addresses.end(), address) != at->addresses.end())
+      return absl::OkStatus();
+    at->addresses.push_back(address);
+    done.push_back("address " + address.address.ToString() + "/" +
+                   std::to_string(address.prefix_length));
+    return absl::OkStatus();
+  }
+
+  std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& wanted) override {
+    std::vector<absl::Status> results;
+    for (const host::Route& route : wanted) {
+      if (failing.contains(route.destination)) {
+        results.push_back(absl::UnavailableError("network is unreachable"));
+        continue;
+      }
+      done.push_back("put " + route.destination.ToString());
+      if (!loses_routes) {
+        Erase(route);
+        routes.push_back(route);
+      }
+      results.push_back(absl::OkStatus());
+    }
+    return results;
+  }
+
+  std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& unwanted) override {
+    std::vector<absl::Status> results;
+    for (const host::Route& route : unwanted) {
+      if (failing.contains(route.destination)) {
+        results.push_back(absl::UnavailableError("operation not permitted"));
+        continue;
+      }
+      done.push_back("remove " + route.destination.ToString());
+      Erase(route);
+      results.push_back(absl::OkStatus());
+    }
+    return results;
+  }
+
+ private:
+  std::vector<host::Adapter>::iterator Find(std::uint32_t index) {
+    return std::find_if(adapters.begin(), adapters.end(),
+                        [index](const host::Adapter& adapter) { return adapter.index == index; });
+  }
+  void Erase(const host::Route& route) {
+    std::erase_if(routes, [&route](const host::Route& other) {
+      return other.destination == route.destination && other.adapter_index == route.adapter_index;
+    });
+  }
+};
+
+}  // namespace weft::testing

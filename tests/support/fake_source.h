@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source that reports what the test puts into it: a little cluster, not a script of calls.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/lease/source.h"
+
+namespace weft::testing {
+
+// Before Start nothing is reported; Sync reports the whole truth, every later change is an event.
+class FakeSource final : public lease::Source {
+ public:
+  void Start(lease::SourceListener& listener) override { listener_ = &listener; }
+  std::string Describe() const override { return "fake"; }
+
+  void Sync() {
+    std::vector<lease::Lease> all;
+    for (const auto& [key, lease] : leases_) all.push_back(lease);
+    synced_ = true;
+    listener_->OnSnapshot(std::move(all), refused_);
+  }
+  void Put(const lease::Lease& lease) {
+    leases_.insert_or_assign(lease.node, lease);
+    if (synced_) listener_->OnUpsert(lease);
+  }
+  void Delete(const lease::NodeKey& node) {
+    leases_.erase(node);
+    if (synced_) listener_->OnDelete(node);
+  }
+  // The node's lease is not taken back: it is what the source last could read.
+  void Refuse(const lease::RefusedNode& node) {
+    refused_.push_back(node);
+    if (synced_) listener_->OnRefused(node);
+  }
+  // Events are lost until Recover, which relists.
+  void Break(const absl::Status& why) {
+    synced_ = false;
+    listener_->OnTrouble(why);
+  }
+  void Recover() {
+    Sync();
+    listener_->OnTrouble(absl::OkStatus());
+  }
+  void SetOwnNode(const std::optional<lease::OwnNode>& node) { listener_->OnOwnNode(node); }
+
+ private:
+  lease::SourceListener* listener_ = nullptr;
+  bool synced_ = false;
+  std::map<lease::NodeKey, lease::Lease> leases_;
+  std::vector<lease::RefusedNode> refused_;
+};
+
+}  // namespace weft::testing

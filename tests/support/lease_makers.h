@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases and peers in one line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "control/lease/lease.h"
+#include "control/lease/sink.h"
+
+namespace weft::testing {
+
+inline IpPrefix Prefix(std::string_view text) { return IpPrefix::Parse(text).value(); }
+inline IpAddress Address(std::string_view text) { return IpAddress::Parse(text).value(); }
+inline MacAddress Mac(std::string_view text) { return MacAddress::Parse(text).value(); }
+
+inline lease::FamilyLease HalfLease(std::string_view subnet, std::string_view public_ip,
+                                    std::string_view mac = "02:00:00:00:00:01") {
+  return {Prefix(subnet), Address(public_ip), 4096, Mac(mac)};
+}
+
+// A vxlan lease under VNI 4096 that nothing is wrong with.
+inline lease::Lease MakeLease(std::string name, std::string_view subnet, std::string_view public_ip,
+                              std::int64_t created = 0) {
+  lease::Lease made;
+  made.node = {name, "uid-" + name};
+  made.created = created;
+  made.backend_type = "vxlan";
+  lease::FamilyLease half = HalfLease(subnet, public_ip);
+  (half.subnet.family() == IpFamily::kV4 ? made.v4 : made.v6) = half;
+  return made;
+}
+
+inline lease::Peer MakePeer(std::string name, std::string_view subnet, std::string_view public_ip,
+                            std::string_view mac = "02:00:00:00:00:01") {
+  return {std::move(name), Prefix(subnet), Address(public_ip), Mac(mac)};
+}
+
+// "a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01"
+inline std::string Text(const lease::Peer& peer) {
+  return peer.node + " " + peer.subnet.ToString() + " " + peer.public_ip.ToString() + " " +
+         peer.vtep_mac.ToString();
+}
+
+// One line for each: "+ a 10.244.1.0/24 ...", "- 10.244.2.0/24".
+inline std::string Text(const lease::PeerChanges& changes) {
+  std::string text;
+  for (const lease::Peer& peer : changes.upserts) text += "+ " + Text(peer) + "\n";
+  for (const IpPrefix& subnet : changes.removals) text += "- " + subnet.ToString() + "\n";
+  return text;
+}
+
+}  // namespace weft::testing

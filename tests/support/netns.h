@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A private network for tests that need the kernel's: devices, routes and ports made in it collide
+// with nobody's and vanish with the test. Linux only; needs root (CAP_SYS_ADMIN).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// Moves the calling thread, which must be the program's only one, into a fresh network namespace
+// with `lo` up; later calls do nothing. Returns what went wrong and what to do, or empty.
+//
+//   ASSERT_EQ(EnterPrivateNetns(), "");
+[[nodiscard]] std::string EnterPrivateNetns();
+
+// Runs iproute2: RunIp("link set t0 up"). Returns what it printed when it failed, or empty.
+[[nodiscard]] std::string RunIp(std::string_view arguments);
+
+// Writes a value below /proc/sys/net, e.g. ("ipv4/ip_forward", "1"). False when it cannot.
+bool SetNetSysctl(const std::string& path, std::string_view value);
+
+// A counter of /proc/net/snmp (protocol "Udp", name "InCsumErrors") or, protocol empty, of
+// /proc/net/snmp6 ("Udp6InCsumErrors"). 0 when there is none.
+std::uint64_t NetCounter(std::string_view protocol, std::string_view name);
+
+}  // namespace weft

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "tests/support/netns.h"
+
+namespace weft {
+namespace {
+
+std::vector<std::string> Words(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+std::string EnterPrivateNetns() {
+  static const std::string result = [] {
+    if (::unshare(CLONE_NEWNET) != 0) {
+      return std::string("cannot make a network namespace: ") + std::strerror(errno) +
+             "; run this test as root, with CAP_SYS_ADMIN";
+    }
+    return RunIp("link set lo up");
+  }();
+  return result;
+}
+
+std::string RunIp(std::string_view arguments) {
+  const std::string command = "ip " + std::string(arguments) + " 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return std::string("cannot run ip: ") + std::strerror(errno);
+  std::string output;
+  std::array<char, 256> chunk;
+  while (std::fgets(chunk.data(), chunk.size(), pipe) != nullptr) output += chunk.data();
+  if (::pclose(pipe) == 0) return "";
+  return command + ": " + output;
+}
+
+bool SetNetSysctl(const std::string& path, std::string_view value) {
+  std::ofstream file("/proc/sys/net/" + path);
+  file << value << std::flush;
+  return file.good();
+}
+
+std::uint64_t NetCounter(std::string_view protocol, std::string_view name) {
+  std::ifstream file(protocol.empty() ? "/proc/self/net/snmp6" : "/proc/self/net/snmp");
+  const std::string prefix = std::string(protocol) + ":";
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> words = Words(line);
+    if (words.empty()) continue;
+    if (protocol.empty()) {
+      if (words.size() == 2 && words[0] == name) return std::stoull(words[1]);
+    } else if (words[0] == prefix) {
+      // Two lines: names, then values.
+      if (names.empty()) {
+        names = words;
+        continue;
+      }
+      for (std::size_t i = 1; i < names.size() && i < words.size(); ++i) {
+        if (names[i] == name) return std::stoull(words[i]);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/flow_hash.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <random>
+#include <set>
+
+#include "tests/support/packet_builder.h"
+
+namespace weft {
+namespace {
+
+PacketBuilder V4() { return PacketBuilder("10.244.1.2", "10.244.2.3"); }
+PacketBuilder V6() { return PacketBuilder("2001:db8::1", "2001:db8::2"); }
+
+std::uint32_t HashOf(const PacketBuilder& builder) { return HashInnerFlow(builder.Build()).value; }
+
+struct PairRow {
+  const char* description;
+  PacketBuilder a;
+  PacketBuilder b;
+  bool same;
+};
+
+TEST(FlowHash, WhatMakesAFlow) {
+  const PairRow kRows[] = {
+      {"payload", V4().Payload(0), V4().Payload(1000), true},
+      {"TTL, DSCP, ECN", V4(), V4().Ttl(3).Tos(46, Ecn::kCe), true},
+      {"identification, DF", V4(), V4().Identification(7).DontFragment(), true},
+      {"IPv4 options", V4(), V4().Ipv4Options(8), true},
+      {"TCP sequence and flags", V4().Tcp(1, 2, TcpHeader::kSyn, 1), V4().Tcp(1, 2, 0, 99), true},
+      {"source address", V4(), PacketBuilder("10.244.1.4", "10.244.2.3"), false},
+      {"destination address", V4(), PacketBuilder("10.244.1.2", "10.244.2.4"), false},
+      {"direction", V4().Udp(5, 5), PacketBuilder("10.244.2.3", "10.244.1.2").Udp(5, 5), false},
+      {"source port", V4().Udp(1, 2), V4().Udp(3, 2), false},
+      {"destination port", V4().Udp(1, 2), V4().Udp(1, 3), false},
+      {"ports exchanged", V4().Udp(1, 2), V4().Udp(2, 1), false},
+      {"protocol", V4().Udp(1, 2), V4().Tcp(1, 2), false},
+      {"SCTP ports", V4().Raw(IpProtocol::kSctp).Payload(Hex("00010002")),
+       V4().Raw(IpProtocol::kSctp).Payload(Hex("00010003")), false},
+      {"GRE has no ports", V4().Raw(IpProtocol{47}).Payload(Hex("00010002")),
+       V4().Raw(IpProtocol{47}).Payload(Hex("00010003")), true},
+      {"ICMP identifier", V4().Ping(1, 1), V4().Ping(2, 2), true},
+      {"IPv6 payload", V6().Payload(0), V6().Payload(1000), true},
+      {"IPv6 flow label", V6(), V6().FlowLabel(0x12345), true},
+      {"IPv6 hop limit and class", V6(), V6().Ttl(3).Tos(46, Ecn::kCe), true},
+      {"IPv6 extension headers", V6(), V6().Ipv6DestinationOptions(16), true},
+      {"IPv6 source", V6(), PacketBuilder("2001:db8::3", "2001:db8::2"), false},
+      {"IPv6 source network", V6(), PacketBuilder("2001:db9::1", "2001:db8::2"), false},
+      {"IPv6 destination", V6(), PacketBuilder("2001:db8::1", "2001:db8::3"), false},
+      {"IPv6 direction", V6().Udp(5, 5), PacketBuilder("2001:db8::2", "2001:db8::1").Udp(5, 5),
+       false},
+      {"IPv6 ports", V6().Udp(1, 2), V6().Udp(1, 3), false},
+      {"IPv6 port behind options", V6().Ipv6DestinationOptions(8).Udp(1, 2),
+       V6().Ipv6DestinationOptions(8).Udp(1, 3), false},
+  };
+  for (const PairRow& row : kRows) {
+    EXPECT_EQ(HashOf(row.a) == HashOf(row.b), row.same) << row.description;
+  }
+}
+
+TEST(FlowHash, AllFragmentsOfADatagramStayTogether) {
+  for (const PacketBuilder& whole : {V4().Payload(3000), V6().Payload(3000)}) {
+    const std::uint32_t first = HashOf(PacketBuilder(whole).Fragment(0, 1400));
+    EXPECT_EQ(HashOf(PacketBuilder(whole).Fragment(1400, 1400)), first);
+    EXPECT_EQ(HashOf(PacketBuilder(whole).Fragment(2800, 9999)), first);
+  }
+}
+
+// A datagram's fragments cannot stay with its flow: the later ones have no ports. Nor may first
+// fragments of flows that differ only in ports come apart from their rest.
+TEST(FlowHash, FragmentsDoNotLookAtPorts) {
+  EXPECT_EQ(HashOf(V4().Udp(1, 2).Payload(99).Fragment(0, 16)),
+            HashOf(V4().Udp(3, 4).Payload(99).Fragment(0, 16)));
+}
+
+TEST(FlowHash, PortsThatAreNotThereAreNotRead) {
+  const Octets stub = V4().Raw(IpProtocol::kUdp).Payload(3).Build();
+  const Octets other = Concatenate(stub, Hex("ff"));
+  EXPECT_EQ(HashInnerFlow(stub), HashInnerFlow(other)) << "padding is not a port";
+}
+
+TEST(FlowHash, MalformedPacketsHaveHashZero) {
+  EXPECT_EQ(HashInnerFlow(Bytes()), FlowHash{});
+  EXPECT_EQ(HashInnerFlow(Hex("45 00")), FlowHash{});
+}
+
+TEST(FlowHash, BothEntrancesAgree) {
+  const Octets packet = V6().Udp(1, 2).Build();
+  EXPECT_EQ(HashInnerFlow(packet), HashInnerFlow(*ParseInnerIp(packet)));
+}
+
+// What ECMP and socket choice live on: neighbouring flows fill buckets evenly, by the high bits
+// that become the port and by the low ones that choose a queue.
+TEST(FlowHash, NeighbouringFlowsSpreadEvenly) {
+  constexpr int kFlows = 64 * 256;
+  for (const bool v6 : {false, true}) {
+    std::array<int, 64> by_port{};
+    std::array<int, 64> by_low_bits{};
+    for (int flow = 0; flow < kFlows; ++flow) {
+      PacketBuilder builder = v6 ? V6() : V4();
+      builder.Tcp(static_cast<std::uint16_t>(32768 + flow), 443);
+      const FlowHash hash = HashInnerFlow(builder.Build());
+      ++by_port[OuterSourcePort(hash) % 64];
+      ++by_low_bits[hash.value % 64];
+    }
+    // 256 expected in each; six standard deviations are 96.
+    for (const auto& buckets : {by_port, by_low_bits}) {
+      EXPECT_GT(*std::ranges::min_element(buckets), 160) << (v6 ? "IPv6" : "IPv4");
+      EXPECT_LT(*std::ranges::max_element(buckets), 352) << (v6 ? "IPv6" : "IPv4");
+    }
+  }
+}
+
+TEST(FlowHash, OneChangedBitChangesHalfOfThem) {
+  constexpr unsigned kSeed = 6335;
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  int changed_bits = 0;
+  constexpr int kRounds = 2000;
+  for (int round = 0; round < kRounds; ++round) {
+    Octets packet = V4().Udp(static_cast<std::uint16_t>(random()), 53).Build();
+    const std::uint32_t before = HashInnerFlow(packet).value;
+    const std::size_t bit = 12 * 8 + random() % (12 * 8);  // addresses and ports
+    packet[bit / 8] ^= std::byte{1} << bit % 8;
+    changed_bits += std::popcount(before ^ HashInnerFlow(packet).value);
+  }
+  EXPECT_NEAR(changed_bits / double{kRounds}, 16.0, 0.5);
+}
+
+TEST(OuterSourcePort, CoversTheDynamicRangeAndNothingElse) {
+  EXPECT_EQ(OuterSourcePort(FlowHash{0}), 49152);
+  EXPECT_EQ(OuterSourcePort(FlowHash{0xffff'ffff}), 65535);
+  std::set<std::uint16_t> ports;
+  for (std::uint32_t top = 0; top < 0x4000; ++top) ports.insert(OuterSourcePort({top << 18}));
+  EXPECT_EQ(ports.size(), 0x4000u);
+}
+
+}  // namespace
+}  // namespace weft

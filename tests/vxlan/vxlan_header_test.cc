@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vxlan/vxlan_header.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/octets.h"
+
+namespace weft {
+namespace {
+
+const Octets kHeader =
+    Hex("08"        // flags: I
+        "00 00 00"  // reserved
+        "00 10 00"  // VNI 4096
+        "00");      // reserved
+
+TEST(VxlanHeader, Deconstruct) {
+  const auto header = VxlanHeader::Parse(kHeader);
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->vni, kFlannelWindowsVni);
+}
+
+TEST(VxlanHeader, EmitWritesEveryOctetAndNoMore) {
+  Octets out(9, std::byte{0xa5});
+  VxlanHeader{kFlannelWindowsVni}.Emit(MutableBytes(out).first<VxlanHeader::kSize>());
+  EXPECT_EQ(Dump(out), Dump(Concatenate(kHeader, Hex("a5"))));
+}
+
+TEST(VxlanHeader, EveryVniSurvives) {
+  for (std::uint32_t vni = 0; vni <= Vni::kMax; vni = vni * 3 + 1) {
+    Octets out(8, std::byte{0xa5});
+    const VxlanHeader header{*Vni::Of(vni)};
+    header.Emit(MutableBytes(out).first<VxlanHeader::kSize>());
+    EXPECT_EQ(VxlanHeader::Parse(out), header) << vni;
+  }
+}
+
+TEST(VxlanHeader, RefusesAnyTruncation) {
+  for (std::size_t size = 0; size < VxlanHeader::kSize; ++size) {
+    EXPECT_EQ(VxlanHeader::Parse(Bytes(kHeader).first(size)).error(), Malformed::kTruncated);
+  }
+}
+
+TEST(VxlanHeader, TheIFlagAloneDecides) {
+  for (unsigned flags = 0; flags < 256; ++flags) {
+    Octets octets = kHeader;
+    Store8(octets.data(), static_cast<std::uint8_t>(flags));
+    const auto header = VxlanHeader::Parse(octets);
+    EXPECT_EQ(header.ok(), (flags & 0x08) != 0) << flags;
+    if (!header) {
+      EXPECT_EQ(header.error(), Malformed::kNoVniFlag);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
