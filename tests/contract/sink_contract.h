@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every sink promises (control/lease/sink.h), as tests: include, derive a SinkRig,
+// instantiate.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/lease/sink.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::testing {
+
+// One sink together with the world it writes to, which is seen and disturbed from outside.
+class SinkRig {
+ public:
+  virtual ~SinkRig() = default;
+  virtual lease::Sink& sink() = 0;
+  // Subnets in place, however they got there.
+  virtual std::set<std::string> InPlace() = 0;
+  // As a former process of ours left it.
+  virtual void PlantOurs(const lease::Peer& peer) = 0;
+  // Somebody takes it away behind the sink's back.
+  virtual void Lose(const IpPrefix& subnet) = 0;
+  // Changes made to the world so far; a sink that cannot tell answers nothing.
+  virtual std::optional<std::size_t> Touched() { return std::nullopt; }
+  // From now on nothing can be changed for this subnet, or again. False: this sink cannot fail.
+  virtual bool Fail(const IpPrefix& /*subnet*/) { return false; }
+  virtual void Heal() {}
+};
+
+struct SinkCase {
+  std::string name;
+  std::function<std::unique_ptr<SinkRig>()> make;
+};
+
+class SinkContract : public ::testing::TestWithParam<SinkCase> {
+ protected:
+  using Strings = std::set<std::string>;
+
+  std::unique_ptr<SinkRig> rig = GetParam().make();
+  const lease::Peer a = MakePeer("a", "10.244.1.0/24", "192.0.2.1");
+  const lease::Peer b = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
+  const lease::Peer c = MakePeer("c", "10.244.3.0/24", "192.0.2.3");
+  lease::Sink& sink() { return rig->sink(); }
+
+  static void ExpectAll(const lease::SinkReport& report, std::size_t count) {
+    EXPECT_EQ(report.desired, count);
+    EXPECT_EQ(report.applied, count);
+    EXPECT_THAT(report.pending, ::testing::IsEmpty());
+  }
+};
+
+TEST_P(SinkContract, HasAName) { EXPECT_FALSE(sink().name().empty()); }
+
+TEST_P(SinkContract, ResyncMakesTheWorldHoldExactlyTheWish) {
+  ExpectAll(sink().Resync(std::vector{a, b}), 2);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
+  ExpectAll(sink().Resync(std::vector{b, c}), 2);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.2.0/24", "10.244.3.0/24"}));
+}
+
+TEST_P(SinkContract, ResyncRemovesWhatAFormerProcessLeft) {
+  rig->PlantOurs(c);
+  ExpectAll(sink().Resync(std::vector{a}), 1);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24"}));
+}
+
+TEST_P(SinkContract, ResyncWithNothingWantedEmptiesTheWorld) {
+  rig->PlantOurs(c);
+  ExpectAll(sink().Resync({}), 0);
+  EXPECT_EQ(rig->InPlace(), Strings{});
+}
+
+TEST_P(SinkContract, ResyncDoesNotTouchWhatIsRight) {
+  rig->PlantOurs(a);
+  const auto before = rig->Touched();
+  ExpectAll(sink().Resync(std::vector{a}), 1);
+  ExpectAll(sink().Resync(std::vector{a}), 1);
+  EXPECT_EQ(rig->Touched(), before);
+}
+
+TEST_P(SinkContract, ResyncMendsWhatOthersBroke) {
+  sink().Resync(std::vector{a, b});
+  rig->Lose(a.subnet);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.2.0/24"}));
+  ExpectAll(sink().Resync(std::vector{a, b}), 2);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
+}
+
+TEST_P(SinkContract, UpdateAddsReplacesAndRemoves) {
+  sink().Resync(std::vector{a, b});
+  const lease::Peer a_moved = MakePeer("a", "10.244.1.0/24", "192.0.2.77", "02:00:00:00:00:77");
+  ExpectAll(sink().Update({{a_moved, c}, {b.subnet}}), 2);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.3.0/24"}));
+}
+
+TEST_P(SinkContract, UpdateIsIdempotent) {
+  sink().Resync(std::vector{a});
+  sink().Update({{b}, {}});
+  const auto before = rig->Touched();
+  ExpectAll(sink().Update({{b}, {c.subnet}}), 2);
+  EXPECT_EQ(rig->Touched(), before);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
+}
+
+TEST_P(SinkContract, OneFailedItemStaysPendingAndStopsNoOther) {
+  if (!rig->Fail(b.subnet)) GTEST_SKIP() << "this sink cannot fail";
+  const lease::SinkReport report = sink().Resync(std::vector{a, b, c});
+  EXPECT_EQ(report.desired, 3u);
+  EXPECT_EQ(report.applied, 2u);
+  EXPECT_THAT(report.pending, ::testing::ElementsAre(::testing::HasSubstr("10.244.2.0/24")));
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.3.0/24"}));
+
+  rig->Heal();
+  ExpectAll(sink().Retry(), 3);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"}));
+}
+
+TEST_P(SinkContract, AFailedRemovalStaysPendingAndIsRetried) {
+  sink().Resync(std::vector{a, b});
+  if (!rig->Fail(b.subnet)) GTEST_SKIP() << "this sink cannot fail";
+  const lease::SinkReport report = sink().Update({{c}, {b.subnet}});
+  EXPECT_EQ(report.desired, 2u);
+  EXPECT_EQ(report.applied, 2u);
+  EXPECT_THAT(report.pending, ::testing::ElementsAre(::testing::HasSubstr("10.244.2.0/24")));
+  rig->Heal();
+  ExpectAll(sink().Retry(), 2);
+  EXPECT_EQ(rig->InPlace(), (Strings{"10.244.1.0/24", "10.244.3.0/24"}));
+}
+
+TEST_P(SinkContract, APendingItemThatIsNoLongerWantedIsForgotten) {
+  if (!rig->Fail(b.subnet)) GTEST_SKIP() << "this sink cannot fail";
+  sink().Resync(std::vector{a, b});
+  ExpectAll(sink().Update({{}, {b.subnet}}), 1);
+}
+
+inline std::string SinkCaseName(const ::testing::TestParamInfo<SinkCase>& info) {
+  return info.param.name;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SinkContract);
+
+}  // namespace weft::testing

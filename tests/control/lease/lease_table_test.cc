@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lease/lease_table.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::lease {
+namespace {
+
+using testing::HalfLease;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeLease;
+using testing::Prefix;
+using testing::Text;
+
+OwnIdentity Us() {
+  OwnIdentity own;
+  own.node_name = "us";
+  own.v4 = {Prefix("10.244.0.0/24"), Prefix("10.244.0.0/16")};
+  own.v6 = {Prefix("fd00:10:244::/64"), Prefix("fd00:10:244::/48")};
+  return own;
+}
+
+class LeaseTableTest : public ::testing::Test {
+ protected:
+  std::string Changes(IpFamily family = IpFamily::kV4) { return Text(table.TakeChanges(family)); }
+  std::string State(const Lease& lease, IpFamily family = IpFamily::kV4) const {
+    const auto state = table.StateOf(lease.node, family);
+    return state ? std::string(Name(*state)) : "none";
+  }
+  std::string Detail(const Lease& lease) const {
+    const auto rows = table.RowsOf(lease.node);
+    return rows.empty() ? "no row" : rows.front().detail;
+  }
+
+  LeaseTable table{Us()};
+  Lease a = MakeLease("a", "10.244.1.0/24", "192.0.2.1", 100);
+  Lease b = MakeLease("b", "10.244.2.0/24", "192.0.2.2", 100);
+};
+
+// ---- changes
+
+TEST_F(LeaseTableTest, UpsertAndRemoveAreSaidOnce) {
+  EXPECT_TRUE(table.Upsert(a));
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  EXPECT_EQ(Changes(), "");
+  EXPECT_TRUE(table.Remove(a.node));
+  EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
+  EXPECT_FALSE(table.Remove(a.node));
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, IdenticalIsNoChange) {
+  table.Upsert(a);
+  Changes();
+  const std::uint64_t generation = table.generation();
+  EXPECT_FALSE(table.Upsert(a));
+  table.ApplySnapshot({a}, {});
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(table.generation(), generation);
+}
+
+TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateByEvent) {
+  table.Upsert(a);
+  Changes();
+  a.v4->public_ip = testing::Address("192.0.2.77");
+  EXPECT_TRUE(table.Upsert(a));
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.77 02:00:00:00:00:01\n");
+}
+
+TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateAfterARelist) {
+  table.ApplySnapshot({a, b}, {});
+  Changes();
+  a.v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
+  table.ApplySnapshot({a, b}, {});
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:77\n");
+}
+
+// Upstream ignores it (flannel-behaviour.md 3.5, 12.2).
+TEST_F(LeaseTableTest, APodCidrThatChangesAloneMovesTheRoute) {
+  table.Upsert(a);
+  Changes();
+  a.v4->subnet = Prefix("10.244.9.0/24");
+  table.Upsert(a);
+  EXPECT_EQ(Changes(), "+ a 10.244.9.0/24 192.0.2.1 02:00:00:00:00:01\n- 10.244.1.0/24\n");
+}
+
+// Row "410 Gone with one node deleted and one added in the gap".
+TEST_F(LeaseTableTest, ASnapshotAfterAGapRemovesWhatVanishedAndAddsWhatCame) {
+  table.ApplySnapshot({a}, {});
+  Changes();
+  table.ApplySnapshot({b}, {});
+  EXPECT_EQ(Changes(), "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n- 10.244.1.0/24\n");
+}
+
+TEST_F(LeaseTableTest, AChangeThatIsTakenBackBeforeItWasSaidIsNone) {
+  table.Upsert(a);
+  Changes();
+  table.Remove(a.node);
+  table.Upsert(a);
+  EXPECT_EQ(Changes(), "");
+  table.Upsert(b);
+  table.Remove(b.node);
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, WhatSinksDoNotSeeIsNoChangeForThem) {
+  table.Upsert(a);
+  Changes();
+  a.created = 12345;
+  EXPECT_TRUE(table.Upsert(a));
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, OfTwoWithOneKeyInASnapshotTheLaterCounts) {
+  Lease later = a;
+  later.v4->public_ip = testing::Address("192.0.2.77");
+  table.ApplySnapshot({a, later}, {});
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.77 02:00:00:00:00:01\n");
+}
+
+TEST_F(LeaseTableTest, FamiliesAreIndependent) {
+  a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
+  table.Upsert(a);
+  EXPECT_EQ(Changes(IpFamily::kV6), "+ a fd00:10:244:1::/64 2001:db8::1 02:00:00:00:00:01\n");
+  EXPECT_EQ(Changes(IpFamily::kV4), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  // Upstream's dual-stack defect: a change of the v4 half alone is ignored (3.5).
+  a.v4->public_ip = testing::Address("192.0.2.77");
+  table.Upsert(a);
+  EXPECT_EQ(Changes(IpFamily::kV4), "+ a 10.244.1.0/24 192.0.2.77 02:00:00:00:00:01\n");
+  EXPECT_EQ(Changes(IpFamily::kV6), "");
+}
+
+TEST_F(LeaseTableTest, SnapshotIsOrderedAndLeavesChangesAlone) {
+  table.ApplySnapshot({b, a}, {});
+  std::string text;
+  for (const Peer& peer : table.Snapshot(IpFamily::kV4)) text += Text(peer) + "\n";
+  EXPECT_EQ(text,
+            "a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n"
+            "b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n");
+  EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 2u);
+}
+
+// ---- the contest for one subnet
+
+// Row "node B gets CIDR of A, then A's Node is deleted: B's route stays".
+TEST_F(LeaseTableTest, ASubnetThatMovedSurvivesTheOldNodesDeletion) {
+  Lease taker = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
+  table.Upsert(a);
+  Changes();
+  table.Upsert(taker);
+  EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
+  EXPECT_EQ(State(a), "overlap");
+  EXPECT_THAT(Detail(a), HasSubstr("node \"b\" is newer"));
+  EXPECT_EQ(State(taker), "usable");
+  table.Remove(a.node);
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, TheLoserIsRestoredWhenTheWinnerGoes) {
+  Lease winner = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
+  table.ApplySnapshot({a, winner}, {});
+  Changes();
+  table.Remove(winner.node);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, TheOrderOfArrivalDoesNotMatter) {
+  const Lease newer = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
+  table.Upsert(newer);
+  Changes();
+  table.Upsert(a);
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(a), "overlap");
+}
+
+TEST_F(LeaseTableTest, ANewNodeThatPublishedHalfTakesNothingAway) {
+  Lease half = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
+  half.v4->vtep_mac.reset();
+  table.Upsert(a);
+  Changes();
+  table.Upsert(half);
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(a), "usable");
+  EXPECT_EQ(State(half), "missing-mac");
+  half.v4->vtep_mac = testing::Mac("02:00:00:00:00:02");
+  table.Upsert(half);
+  EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:02\n");
+}
+
+TEST_F(LeaseTableTest, ANodeThatWasMadeAgainUnderItsNameIsAnother) {
+  Lease again = a;
+  again.node.uid = "another";
+  again.created = 200;
+  again.v4->vtep_mac = testing::Mac("02:00:00:00:00:99");
+  table.Upsert(a);
+  table.Upsert(again);
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:99\n");
+  table.Remove(a.node);
+  EXPECT_EQ(Changes(), "");
+}
+
+// ---- states
+
+TEST_F(LeaseTableTest, OurOwnLeaseIsSelfWhateverItHolds) {
+  const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.9");
+  table.Upsert(own);
+  EXPECT_EQ(State(own), "self");
+  EXPECT_EQ(Changes(), "");
+}
+
+struct StateRow {
+  const char* description;
+  void (*change)(Lease&);
+  const char* state;
+  const char* detail;  // part of it
+};
+
+const StateRow kStateRows[] = {
+    {"as published", [](Lease&) {}, "usable", ""},
+    {"backend in capitals", [](Lease& l) { l.backend_type = "VXLAN"; }, "usable", ""},
+    {"another backend", [](Lease& l) { l.backend_type = "host-gw"; }, "foreign-backend",
+     "its backend is \"host-gw\", ours \"vxlan\""},
+    {"no backend", [](Lease& l) { l.backend_type = ""; }, "foreign-backend", "its backend is \"\""},
+    {"no public IP", [](Lease& l) { l.v4->public_ip.reset(); }, "missing-public-ip",
+     "published no public IP"},
+    {"no MAC", [](Lease& l) { l.v4->vtep_mac.reset(); }, "missing-mac", "published no VTEP MAC"},
+    {"nothing in backend-data",
+     [](Lease& l) {
+       l.v4->vtep_mac.reset();
+       l.v4->vni.reset();
+     },
+     "missing-mac", ""},
+    {"another VNI", [](Lease& l) { l.v4->vni = 1; }, "vni-mismatch",
+     "encapsulates under VNI 1, we under 4096"},
+    {"old Linux flannel: no VNI", [](Lease& l) { l.v4->vni.reset(); }, "vni-mismatch",
+     "Linux flannel before v0.14.0"},
+    {"our very subnet", [](Lease& l) { l.v4->subnet = Prefix("10.244.0.0/24"); }, "overlap",
+     "overlaps our own subnet 10.244.0.0/24"},
+    {"inside our subnet", [](Lease& l) { l.v4->subnet = Prefix("10.244.0.128/25"); }, "overlap",
+     "our own"},
+    {"around our subnet", [](Lease& l) { l.v4->subnet = Prefix("10.244.0.0/20"); }, "overlap",
+     "our own"},
+    {"outside Network", [](Lease& l) { l.v4->subnet = Prefix("192.168.7.0/24"); },
+     "outside-network", "outside Network 10.244.0.0/16"},
+};
+
+TEST_F(LeaseTableTest, StatesOfOneLease) {
+  for (const StateRow& row : kStateRows) {
+    SCOPED_TRACE(row.description);
+    LeaseTable alone(Us());
+    Lease lease = a;
+    row.change(lease);
+    alone.Upsert(lease);
+    const auto rows = alone.Rows();
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(Name(rows[0].state), row.state);
+    EXPECT_THAT(rows[0].detail, HasSubstr(row.detail));
+    EXPECT_EQ(alone.TakeChanges(IpFamily::kV4).upserts.size(), IsUsable(rows[0].state) ? 1u : 0u);
+  }
+}
+
+TEST_F(LeaseTableTest, BackendsOtherThanVxlanNeedNeitherMacNorVni) {
+  OwnIdentity own = Us();
+  own.backend_type = "host-gw";
+  table.SetOwn(own);
+  a.backend_type = "host-gw";
+  a.v4->vtep_mac.reset();
+  a.v4->vni.reset();
+  table.Upsert(a);
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, NestedSubnetsAreBothUsed) {
+  const Lease wide = MakeLease("wide", "10.244.0.0/17", "192.0.2.3");
+  OwnIdentity own = Us();
+  own.v4.subnet = Prefix("10.244.200.0/24");
+  table.SetOwn(own);
+  table.ApplySnapshot({a, wide}, {});
+  EXPECT_EQ(State(a), "nested-subnet");
+  EXPECT_EQ(State(wide), "nested-subnet");
+  EXPECT_THAT(Detail(a), HasSubstr("nested with 10.244.0.0/17 of node \"wide\""));
+  EXPECT_EQ(table.Snapshot(IpFamily::kV4).size(), 2u);
+  table.Remove(wide.node);
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, ASharedPublicIpIsNamedAndUsed) {
+  b.v4->public_ip = a.v4->public_ip;
+  table.ApplySnapshot({a, b}, {});
+  EXPECT_EQ(State(a), "duplicate-public-ip");
+  EXPECT_EQ(State(b), "duplicate-public-ip");
+  EXPECT_THAT(Detail(b), HasSubstr("2 leases name public IP 192.0.2.1"));
+  EXPECT_EQ(table.Snapshot(IpFamily::kV4).size(), 2u);
+  table.Remove(b.node);
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, AFamilyThatALeaseDoesNotHaveHasNoState) {
+  table.Upsert(a);
+  EXPECT_EQ(State(a, IpFamily::kV6), "none");
+  EXPECT_EQ(State(b), "none");
+}
+
+TEST_F(LeaseTableTest, CountsFollowTheLeases) {
+  b.v4->vni = 1;
+  table.ApplySnapshot({a, b}, {});
+  EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kUsable)], 1u);
+  EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kVniMismatch)], 1u);
+  table.Remove(b.node);
+  EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kVniMismatch)], 0u);
+}
+
+// ---- who we are
+
+TEST_F(LeaseTableTest, AnotherIdentityJudgesEveryLeaseAnew) {
+  table.ApplySnapshot({a, b}, {});
+  Changes();
+  OwnIdentity own = Us();
+  own.v4.subnet = Prefix("10.244.1.0/24");
+  table.SetOwn(own);
+  EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
+  own.vni = *Vni::Of(7);
+  table.SetOwn(own);
+  EXPECT_EQ(Changes(), "- 10.244.2.0/24\n");
+  EXPECT_EQ(State(b), "vni-mismatch");
+  table.SetOwn(Us());
+  EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 2u);
+}
+
+// ---- refused nodes
+
+TEST_F(LeaseTableTest, ARefusedNodeKeepsTheLeaseItHad) {
+  table.ApplySnapshot({a, b}, {});
+  Changes();
+  table.Refuse({"a", "broken"});
+  EXPECT_EQ(Changes(), "");
+  table.ApplySnapshot({b}, {{"a", "broken"}});
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "broken"}}));
+}
+
+TEST_F(LeaseTableTest, ARefusedNodeThatGoesTakesItsLeaseAlong) {
+  table.ApplySnapshot({a}, {});
+  table.Refuse({"a", "broken"});
+  Changes();
+  table.ApplySnapshot({}, {});
+  EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
+  EXPECT_THAT(table.Refused(), IsEmpty());
+}
+
+TEST_F(LeaseTableTest, AGoodLeaseEndsTheRefusal) {
+  table.Refuse({"a", "broken"});
+  EXPECT_EQ(table.Refused().size(), 1u);
+  table.Upsert(a);
+  EXPECT_THAT(table.Refused(), IsEmpty());
+  table.Refuse({"a", "broken"});
+  table.Remove(a.node);
+  EXPECT_THAT(table.Refused(), IsEmpty());
+}
+
+TEST_F(LeaseTableTest, ADuplicateNameIsRefusedBesideTheLeaseThatCounts) {
+  Lease without_uid = a;
+  without_uid.node.uid.clear();
+  table.ApplySnapshot({a}, {});
+  Changes();
+  table.ApplySnapshot({without_uid}, {{"a", "twice"}});
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, RefusalsAreCountedOnceEach) {
+  table.Refuse({"x", "broken"});
+  table.Refuse({"x", "broken"});
+  table.ApplySnapshot({}, {{"x", "broken"}});
+  EXPECT_EQ(table.refused_total(), 1u);
+  table.Refuse({"x", "broken otherwise"});
+  table.ApplySnapshot({}, {{"y", "broken"}});
+  EXPECT_EQ(table.refused_total(), 3u);
+}
+
+}  // namespace
+}  // namespace weft::lease
