@@ -9,9 +9,10 @@ import subprocess
 from . import command, topology
 
 
-def ping(source, address, count=2, size=None, fragment=True, timeout=5):
+def ping(source, address, count=2, size=None, fragment=True, interval=0.05):
     """Average round trip in microseconds. `size` is the whole IP packet's; `fragment=False` sets DF."""
-    words = ["ping", "-n", "-i", "0.05", "-c", str(count), "-w", str(timeout)]
+    timeout = 5 + round(count * interval)
+    words = ["ping", "-n", "-i", str(interval), "-c", str(count), "-w", str(timeout)]
     if size:
         words += ["-s", str(size - (48 if ":" in address else 28))]
     if not fragment:
