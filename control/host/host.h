@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's adapters, addresses and routes. Linux through netlink, Windows through IP Helper, and a fake for tests.
+// The host's adapters, addresses and routes. Linux through netlink, Windows through IP Helper, and
+// a fake for tests.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,13 @@ struct Adapter {
   bool up = false;
   bool loopback = false;
   MacAddress mac;
-  // Both families, in the system's order but for privacy addresses and deprecated ones, which come last.
+  // Both families, in the system's order but for privacy addresses and deprecated ones, which come
+  // last.
   std::vector<AssignedAddress> addresses;
 };
 
-// A unicast route of the main table. `onlink`: the gateway is taken as reachable on the adapter though no address covers it.
+// A unicast route of the main table. `onlink`: the gateway is taken as reachable on the adapter
+// though no address covers it.
 struct Route {
   IpPrefix destination;
   std::optional<IpAddress> gateway;
@@ -44,22 +47,24 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-// Synchronous; one thread (control). Errors name the object, the cause (the system's text) and the next step.
+// Synchronous; one thread (control). Errors name the object, the cause (the system's text) and the
+// next step.
 class Host {
  public:
   virtual ~Host() = default;
   virtual absl::StatusOr<std::vector<Adapter>> Adapters() = 0;
-  // All routes of `adapter_index`, or of every adapter (0). Those that the system derives from addresses are left out. A route
-  // with several next hops is several.
-  virtual absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter_index = 0) = 0;
+  // All routes of `adapter_index`, or of every adapter (0). Those that the system derives from
+  // addresses are left out. A route with several next hops is several.
+  virtual absl::StatusOr<std::vector<Route>> Routes(IpFamily family,
+                                                    std::uint32_t adapter_index = 0) = 0;
   // The route the system would take to `destination`: adapter, gateway, preferred source.
   virtual absl::StatusOr<Route> RouteTo(const IpAddress& destination) = 0;
 
   virtual absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) = 0;
   // Adds; an address that is there already is fine.
   virtual absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) = 0;
-  // Adds or replaces each by destination and metric, in one batch; a refused one stops no other. The result has one status for
-  // each route, in order.
+  // Adds or replaces each by destination and metric, in one batch; a refused one stops no other.
+  // The result has one status for each route, in order.
   virtual std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) = 0;
   // A route that is not there is fine.
   virtual std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) = 0;

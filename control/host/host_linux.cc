@@ -78,7 +78,9 @@ std::optional<AddressEntry> AddressEntryOf(const nlmsghdr& message) {
   const std::uint32_t flags = attributes.U32(IFA_FLAGS, header->ifa_flags);
   if (!address || (flags & IFA_F_DADFAILED)) return std::nullopt;
   const bool temporary = *family == IpFamily::kV6 && (flags & IFA_F_TEMPORARY);
-  return AddressEntry{header->ifa_index, temporary || (flags & IFA_F_DEPRECATED), {*address, header->ifa_prefixlen}};
+  return AddressEntry{header->ifa_index,
+                      temporary || (flags & IFA_F_DEPRECATED),
+                      {*address, header->ifa_prefixlen}};
 }
 
 // The routes of one message: several for a multipath route, none for what is not ours to see.
@@ -91,7 +93,8 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
 
   Route route;
   const IpAddress zero = *family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
-  const auto destination = IpPrefix::Of(AddressOf(attributes[RTA_DST], *family).value_or(zero), header->rtm_dst_len);
+  const auto destination =
+      IpPrefix::Of(AddressOf(attributes[RTA_DST], *family).value_or(zero), header->rtm_dst_len);
   if (!destination) return {};
   route.destination = *destination;
   route.gateway = AddressOf(attributes[RTA_GATEWAY], *family);
@@ -108,7 +111,8 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   while (left >= sizeof(rtnexthop)) {
     const auto* hop = reinterpret_cast<const rtnexthop*>(octets);
     if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > left) break;
-    const NetlinkAttributes<RTA_GATEWAY> inner(octets + sizeof(rtnexthop), hop->rtnh_len - sizeof(rtnexthop));
+    const NetlinkAttributes<RTA_GATEWAY> inner(octets + sizeof(rtnexthop),
+                                               hop->rtnh_len - sizeof(rtnexthop));
     Route one = route;
     one.gateway = AddressOf(inner[RTA_GATEWAY], *family);
     one.adapter_index = static_cast<std::uint32_t>(hop->rtnh_ifindex);
@@ -121,12 +125,13 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   return routes;
 }
 
-// Whether a dumped route belongs to the main table and was put there by somebody, not derived from an address.
+// Whether a dumped route belongs to the main table and was put there by somebody, not derived from
+// an address.
 bool IsListed(const nlmsghdr& message) {
   const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
   const NetlinkAttributes<RTA_TABLE> attributes(message, sizeof *header);
-  return attributes.U32(RTA_TABLE, header->rtm_table) == RT_TABLE_MAIN && header->rtm_protocol != RTPROT_KERNEL &&
-         !(header->rtm_flags & RTM_F_CLONED);
+  return attributes.U32(RTA_TABLE, header->rtm_table) == RT_TABLE_MAIN &&
+         header->rtm_protocol != RTPROT_KERNEL && !(header->rtm_flags & RTM_F_CLONED);
 }
 
 NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route& route) {
@@ -136,11 +141,13 @@ NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route
   header->rtm_dst_len = static_cast<unsigned char>(route.destination.length());
   header->rtm_table = RT_TABLE_MAIN;
   if (type == RTM_NEWROUTE) {
-    header->rtm_protocol = RTPROT_BOOT;  // as upstream's; "static" is what network managers think theirs
+    header->rtm_protocol =
+        RTPROT_BOOT;  // as upstream's; "static" is what network managers think theirs
     header->rtm_type = RTN_UNICAST;
   }
   // A delete matches any scope only when it names "nowhere".
-  header->rtm_scope = type == RTM_DELROUTE ? RT_SCOPE_NOWHERE : (route.gateway ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK);
+  header->rtm_scope =
+      type == RTM_DELROUTE ? RT_SCOPE_NOWHERE : (route.gateway ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK);
   if (route.onlink) header->rtm_flags |= RTNH_F_ONLINK;
   request.Put(RTA_DST, route.destination.base());
   if (route.gateway) request.Put(RTA_GATEWAY, *route.gateway);
@@ -174,7 +181,8 @@ class LinuxHost final : public Host {
           if (auto entry = AddressEntryOf(message)) entries.push_back(*entry);
         });
     if (!status.ok()) return status;
-    std::stable_partition(entries.begin(), entries.end(), [](const AddressEntry& e) { return !e.passing; });
+    std::stable_partition(entries.begin(), entries.end(),
+                          [](const AddressEntry& e) { return !e.passing; });
     for (Adapter& adapter : adapters) {
       for (const AddressEntry& entry : entries) {
         if (entry.adapter_index == adapter.index) adapter.addresses.push_back(entry.assigned);
@@ -192,7 +200,8 @@ class LinuxHost final : public Host {
         [&](const nlmsghdr& message) {
           if (!IsListed(message)) return;
           for (Route& route : RoutesOf(message)) {
-            if (adapter_index == 0 || route.adapter_index == adapter_index) routes.push_back(std::move(route));
+            if (adapter_index == 0 || route.adapter_index == adapter_index)
+              routes.push_back(std::move(route));
           }
         });
     if (!status.ok()) return status;
@@ -209,8 +218,10 @@ class LinuxHost final : public Host {
     NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
       for (Route& route : RoutesOf(message)) found = std::move(route);
     });
-    if (answer.error == 0 && !found) answer.error = ENETUNREACH;  // a blackhole, or one of our own addresses
-    const absl::Status status = StatusOf(answer, absl::StrCat("find a route to ", destination.ToString()));
+    if (answer.error == 0 && !found)
+      answer.error = ENETUNREACH;  // a blackhole, or one of our own addresses
+    const absl::Status status =
+        StatusOf(answer, absl::StrCat("find a route to ", destination.ToString()));
     if (!status.ok()) return status;
     return *found;
   }
@@ -222,7 +233,17 @@ class LinuxHost final : public Host {
     header->ifi_flags = IFF_UP;
     header->ifi_change = IFF_UP;
     request.Put(IFLA_MTU, mtu);
-    return StatusOf(One(request), absl::StrCat("set adapter ", adapter_index, " up with MTU ", mtu));
+    // No link-local address and so no router solicitation: nobody on a tunnel would answer. A
+    // kernel without IPv6 refuses the attribute and is asked again without.
+    NetlinkRequest quiet = request;
+    nlattr* families = mnl_attr_nest_start(quiet.header(), IFLA_AF_SPEC);
+    nlattr* v6 = mnl_attr_nest_start(quiet.header(), AF_INET6);
+    mnl_attr_put_u8(quiet.header(), IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+    mnl_attr_nest_end(quiet.header(), v6);
+    mnl_attr_nest_end(quiet.header(), families);
+    if (One(quiet).error == 0) return absl::OkStatus();
+    return StatusOf(One(request),
+                    absl::StrCat("set adapter ", adapter_index, " up with MTU ", mtu));
   }
 
   absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override {
@@ -238,8 +259,8 @@ class LinuxHost final : public Host {
     if (!address.address.is_v4()) request.Put(IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
     const NetlinkAnswer answer = One(request);
     if (answer.error == EEXIST) return absl::OkStatus();
-    return StatusOf(answer, absl::StrCat("give ", address.address.ToString(), "/", address.prefix_length, " to adapter ",
-                                         adapter_index));
+    return StatusOf(answer, absl::StrCat("give ", address.address.ToString(), "/",
+                                         address.prefix_length, " to adapter ", adapter_index));
   }
 
   std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
@@ -253,15 +274,16 @@ class LinuxHost final : public Host {
  private:
   NetlinkAnswer One(NetlinkRequest& request) { return socket_.Change({&request, 1}).front(); }
 
-  std::vector<absl::Status> ChangeRoutes(const std::vector<Route>& routes, std::uint16_t type, std::uint16_t flags,
-                                         std::string_view verb, int harmless) {
+  std::vector<absl::Status> ChangeRoutes(const std::vector<Route>& routes, std::uint16_t type,
+                                         std::uint16_t flags, std::string_view verb, int harmless) {
     std::vector<NetlinkRequest> requests;
     requests.reserve(routes.size());
     for (const Route& route : routes) requests.push_back(RouteRequest(type, flags, route));
     const std::vector<NetlinkAnswer> answers = socket_.Change(requests);
     std::vector<absl::Status> statuses(routes.size());
     for (std::size_t i = 0; i < routes.size(); ++i) {
-      if (answers[i].error != harmless) statuses[i] = StatusOf(answers[i], absl::StrCat(verb, Text(routes[i])));
+      if (answers[i].error != harmless)
+        statuses[i] = StatusOf(answers[i], absl::StrCat(verb, Text(routes[i])));
     }
     return statuses;
   }

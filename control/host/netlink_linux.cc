@@ -13,8 +13,8 @@
 namespace weft::host {
 namespace {
 
-// Changes in one sendmsg. Every acknowledgement costs the receive buffer about 1 KiB of kernel memory, so that 64 of them fit
-// the smallest buffer that a system may be set to.
+// Changes in one sendmsg. Every acknowledgement costs the receive buffer about 1 KiB of kernel
+// memory, so that 64 of them fit the smallest buffer that a system may be set to.
 constexpr std::size_t kBatch = 64;
 constexpr int kDumpAttempts = 10;
 
@@ -22,11 +22,13 @@ NetlinkAnswer AnswerOf(const nlmsghdr& message) {
   const auto* error = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(&message));
   NetlinkAnswer answer{-error->error, {}};
   if (!(message.nlmsg_flags & NLM_F_ACK_TLVS)) return answer;
-  // NETLINK_CAP_ACK is set: only the header of the refused message comes back before the attributes.
+  // NETLINK_CAP_ACK is set: only the header of the refused message comes back before the
+  // attributes.
   std::size_t before = sizeof(nlmsgerr);
   if (!(message.nlmsg_flags & NLM_F_CAPPED)) before += error->msg.nlmsg_len - sizeof(nlmsghdr);
   const NetlinkAttributes<NLMSGERR_ATTR_MSG> attributes(message, before);
-  if (attributes[NLMSGERR_ATTR_MSG]) answer.detail = mnl_attr_get_str(attributes[NLMSGERR_ATTR_MSG]);
+  if (attributes[NLMSGERR_ATTR_MSG])
+    answer.detail = mnl_attr_get_str(attributes[NLMSGERR_ATTR_MSG]);
   return answer;
 }
 
@@ -49,15 +51,18 @@ Bytes NetlinkRequest::octets() const {
 std::optional<IpAddress> AddressOf(const nlattr* attribute, IpFamily family) {
   const std::size_t size = family == IpFamily::kV4 ? 4 : 16;
   if (!attribute || mnl_attr_get_payload_len(attribute) != size) return std::nullopt;
-  return IpAddress::FromOctets(family, static_cast<const std::byte*>(mnl_attr_get_payload(attribute)));
+  return IpAddress::FromOctets(family,
+                               static_cast<const std::byte*>(mnl_attr_get_payload(attribute)));
 }
 
 absl::StatusOr<NetlinkSocket> NetlinkSocket::Open() {
   mnl_socket* raw = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
   if (!raw) return absl::ErrnoToStatus(errno, "cannot open a netlink socket");
   NetlinkSocket socket(raw);
-  if (mnl_socket_bind(raw, 0, MNL_SOCKET_AUTOPID) < 0) return absl::ErrnoToStatus(errno, "cannot bind a netlink socket");
-  int on = 1;  // texts with errors, and no copy of our own message in them; kernels before 4.12 lack them and do without
+  if (mnl_socket_bind(raw, 0, MNL_SOCKET_AUTOPID) < 0)
+    return absl::ErrnoToStatus(errno, "cannot bind a netlink socket");
+  int on = 1;  // texts with errors, and no copy of our own message in them; kernels before 4.12
+               // lack them and do without
   mnl_socket_setsockopt(raw, NETLINK_EXT_ACK, &on, sizeof on);
   mnl_socket_setsockopt(raw, NETLINK_CAP_ACK, &on, sizeof on);
   return socket;
@@ -116,11 +121,13 @@ std::vector<NetlinkAnswer> NetlinkSocket::Change(std::span<NetlinkRequest> reque
   return answers;
 }
 
-NetlinkAnswer NetlinkSocket::Ask(NetlinkRequest request, const std::function<void(const nlmsghdr&)>& answer) {
+NetlinkAnswer NetlinkSocket::Ask(NetlinkRequest request,
+                                 const std::function<void(const nlmsghdr&)>& answer) {
   request.header()->nlmsg_seq = ++sequence_;
   request.header()->nlmsg_flags |= NLM_F_ACK;
   NetlinkAnswer result;
-  if (mnl_socket_sendto(socket_.get(), request.header(), request.octets().size()) < 0) return {errno, {}};
+  if (mnl_socket_sendto(socket_.get(), request.header(), request.octets().size()) < 0)
+    return {errno, {}};
   const int error = CollectAnswers(sequence_, {&result, 1}, answer);
   return error == 0 ? result : NetlinkAnswer{error, {}};
 }
@@ -142,8 +149,8 @@ absl::Status NetlinkSocket::Dump(NetlinkRequest request, const std::function<voi
         return absl::ErrnoToStatus(errno, "cannot receive from the kernel over netlink");
       }
       int left = static_cast<int>(received);
-      for (auto* message = reinterpret_cast<nlmsghdr*>(receive_.data()); mnl_nlmsg_ok(message, left);
-           message = mnl_nlmsg_next(message, &left)) {
+      for (auto* message = reinterpret_cast<nlmsghdr*>(receive_.data());
+           mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
         if (message->nlmsg_seq != sequence_) continue;
         if (message->nlmsg_flags & NLM_F_DUMP_INTR) interrupted = true;
         if (message->nlmsg_type == NLMSG_DONE) {
@@ -158,7 +165,8 @@ absl::Status NetlinkSocket::Dump(NetlinkRequest request, const std::function<voi
     }
     if (!interrupted) return absl::OkStatus();
   }
-  return absl::UnavailableError("the kernel's tables changed during each of 10 netlink dumps; try again");
+  return absl::UnavailableError(
+      "the kernel's tables changed during each of 10 netlink dumps; try again");
 }
 
 }  // namespace weft::host

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to the kernel over rtnetlink(7), through libmnl: dumps, single look-ups, and changes sent many at a time, each
-// with an acknowledgement of its own.
+// Questions to the kernel over rtnetlink(7), through libmnl: dumps, single look-ups, and changes
+// sent many at a time, each with an acknowledgement of its own.
 #pragma once
 
 #include <libmnl/libmnl.h>
@@ -31,7 +31,9 @@ class NetlinkRequest {
   T* Extra() {
     return static_cast<T*>(mnl_nlmsg_put_extra_header(header(), sizeof(T)));
   }
-  void Put(std::uint16_t attribute, std::uint32_t value) { mnl_attr_put_u32(header(), attribute, value); }
+  void Put(std::uint16_t attribute, std::uint32_t value) {
+    mnl_attr_put_u32(header(), attribute, value);
+  }
   void Put(std::uint16_t attribute, const IpAddress& address);
   Bytes octets() const;
 
@@ -40,20 +42,23 @@ class NetlinkRequest {
   alignas(nlmsghdr) std::array<std::byte, 256> octets_{};
 };
 
-// The kernel's answer to one change. `error` is an errno, zero for success; `detail` its extended text, if it sent one.
+// The kernel's answer to one change. `error` is an errno, zero for success; `detail` its extended
+// text, if it sent one.
 struct NetlinkAnswer {
   int error = 0;
   std::string detail;
 };
 
-// The attributes of a message by type; absent ones are null. `T` is the family-specific header before them.
+// The attributes of a message by type; absent ones are null. `T` is the family-specific header
+// before them.
 template <std::size_t kMax>
 class NetlinkAttributes {
  public:
   NetlinkAttributes(const nlmsghdr& message, std::size_t extra_header)
       : NetlinkAttributes(mnl_nlmsg_get_payload_offset(&message, extra_header),
                           mnl_nlmsg_get_payload_len(&message) - MNL_ALIGN(extra_header)) {}
-  // `length` octets of attributes; a negative length, from a message shorter than its header, is none.
+  // `length` octets of attributes; a negative length, from a message shorter than its header, is
+  // none.
   NetlinkAttributes(const void* attributes, std::size_t length) {
     auto left = static_cast<int>(length);
     for (auto* attribute = static_cast<const nlattr*>(attributes); mnl_attr_ok(attribute, left);) {
@@ -79,8 +84,8 @@ class NetlinkSocket {
  public:
   static absl::StatusOr<NetlinkSocket> Open();
 
-  // Runs a dump and calls `each` for every message. Repeated from the start when the kernel says that its tables changed
-  // meanwhile, so `begin` is called before each attempt.
+  // Runs a dump and calls `each` for every message. Repeated from the start when the kernel says
+  // that its tables changed meanwhile, so `begin` is called before each attempt.
   absl::Status Dump(NetlinkRequest request, const std::function<void()>& begin,
                     const std::function<void(const nlmsghdr&)>& each);
   // One question, one answer.
@@ -90,7 +95,8 @@ class NetlinkSocket {
 
  private:
   explicit NetlinkSocket(mnl_socket* socket) : socket_(socket, &mnl_socket_close) {}
-  // Answers to the `requests` just sent, matched by sequence number. Returns errno of the socket, or zero.
+  // Answers to the `requests` just sent, matched by sequence number. Returns errno of the socket,
+  // or zero.
   int CollectAnswers(std::uint32_t first_sequence, std::span<NetlinkAnswer> answers,
                      const std::function<void(const nlmsghdr&)>& data);
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composition root: every object of flanneld, its owner, its thread and its end.
+//
+//   file source ──► reconciler ──► sinks of each tunnel (data plane, device routes)
+//        │ own Node      │ changes
+//        ▼               ▼
+//   own facts + net-conf + interface ──► setup ──► tunnels ──► subnet.env ──► ready
+//
+// Everything here lives on the control thread but for one worker thread in each tunnel. Nothing
+// waits: what is missing (the lease file, our Node, its podCIDR, an interface) is looked for again,
+// and told in log, status and /readyz.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/admin/admin_server.h"
+#include "control/clock.h"
+#include "control/daemon/event_loop.h"
+#include "control/daemon/interface_choice.h"
+#include "control/daemon/options.h"
+#include "control/daemon/setup.h"
+#include "control/daemon/subnet_file.h"
+#include "control/daemon/tunnel.h"
+#include "control/host/host.h"
+#include "control/net_conf.h"
+#include "control/own_facts.h"
+#include "control/reconciler.h"
+#include "control/sources/file_source.h"
+
+namespace weft::daemon {
+
+inline constexpr std::string_view kVersion = WEFT_VERSION;
+
+struct DaemonConfig {
+  Options options;  // checked
+  control::NetConf conf;
+  // For tests: in place of --healthz-port; 0 takes a free one.
+  std::optional<std::uint16_t> healthz_port;
+};
+
+class Daemon final : public admin::StateProvider {
+ public:
+  // `loop` outlives the daemon. --kube-annotation-prefix is the one thing that can be wrong here.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Make(EventLoop& loop, DaemonConfig config,
+                                                      std::unique_ptr<host::Host> host);
+  ~Daemon() override;
+
+  // Health first, so that a probe is answered while everything else waits; then admin, source, and
+  // as much of the setup as is known. An error is one that only another configuration mends.
+  absl::Status Start();
+  // Takes the devices and the admin socket away and stops answering; subnet.env stays. Idempotent,
+  // under a second.
+  void Stop();
+  // Such an error found after Start, before the first setup stood; the loop has been stopped.
+  const absl::Status& fatal() const { return fatal_; }
+
+  std::uint16_t healthz_port() const { return healthz_port_; }  // zero: none
+  std::vector<admin::Check> Checks() const;
+  admin::Status ReadStatus() override;
+  admin::LeaseList ReadLeases() override;
+  std::uint64_t generation() const override;
+
+ private:
+  Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host> host,
+         kube::AnnotationKeys keys);
+
+  control::ReconcilerHooks Hooks();
+  void OnOwnNode();
+  // Runs Apply and Settle soon, out of the reconciler's calls.
+  void Schedule();
+  void ArmSourcePoll();
+  void ArmTick();
+  void ArmHousekeeping();
+  absl::Status StartHealth();
+
+  // Brings tunnels in line with facts, configuration and host. Errors as Start's while nothing
+  // stands yet.
+  absl::Status Apply();
+  absl::StatusOr<InterfaceChoice> Choose(const HostFacts& facts) const;
+  absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
+  void CloseTunnel(std::size_t index);
+  // Writes subnet.env once every sink holds the truth; tells who waits for changes; logs ready and
+  // not ready.
+  void Settle();
+  void WriteSubnetFile();
+  // Logs `text` unless it was the last thing said about `subject`; empty: the trouble is over.
+  void Say(std::string& subject, const std::string& text);
+
+  EventLoop& loop_;
+  const DaemonConfig config_;
+  const std::int64_t started_;                                  // Unix seconds
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted asks it first
+  control::SystemClock clock_;
+  std::unique_ptr<host::Host> host_;
+  control::Reconciler reconciler_;
+  control::FileSource source_;
+  std::unique_ptr<admin::HttpServer> health_;
+  std::unique_ptr<admin::AdminServer> admin_;
+  Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_;
+
+  absl::StatusOr<control::OwnFacts> facts_ =
+      absl::NotFoundError("the source of leases has not been read yet");
+  std::optional<Setup> setup_;  // what is wanted; stands when there is a tunnel for each of its own
+  std::vector<std::unique_ptr<Tunnel>> tunnels_;
+  SubnetFile subnet_file_;
+  bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
+  bool stood_ = false;        // a setup stood once: from now on nothing is fatal
+  bool scheduled_ = false;
+  bool stopped_ = false;
+  bool ready_ = false;  // as last logged
+  std::uint16_t healthz_port_ = 0;
+  std::uint64_t told_generation_ = 0;
+  int rounds_ = 0;  // of housekeeping
+  absl::Status fatal_;
+  // What is wrong now, for people; empty: nothing.
+  std::string own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_;
+};
+
+}  // namespace weft::daemon

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the standard library cannot do with files: replace one so that no reader and no crash sees a
+// half-written one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace weft::daemon {
+
+// `path` (UTF-8) holds `text` when this returns, also after a power cut; its folder exists. Mode
+// 0644. Readers see the old content or the new. The error carries the step that failed and the
+// system's text; the caller names the file.
+absl::Status ReplaceFileText(const std::string& path, const std::string& text);
+
+// When the system started, in seconds since 1970 by the clock as it stands now; zero if that is not
+// known.
+std::int64_t BootTime();
+
+}  // namespace weft::daemon

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/flag_table.h"
+
+namespace weft::daemon {
+namespace {
+
+using O = Options;
+constexpr FlagGroup kLeases = FlagGroup::kLeases, kInterface = FlagGroup::kInterface,
+                    kDataPlane = FlagGroup::kDataPlane, kOutputs = FlagGroup::kOutputs,
+                    kLogs = FlagGroup::kLogs, kCompatible = FlagGroup::kCompatible;
+
+constexpr FlagRow kTable[] = {
+    {kLeases, "kube-subnet-mgr", &O::kube_subnet_mgr, "",
+     "read the leases from the Kubernetes API"},
+    {kLeases, "lease-source", &O::lease_source, "file:PATH",
+     "read the leases from a file of Node objects, as `kubectl get nodes -o json` prints them; "
+     "changes are followed"},
+    {kLeases, "net-config-path", &O::net_config_path, "PATH", "the network's configuration"},
+    {kLeases, "node-name", &O::node_name, "NAME", "this node's name; else the variable NODE_NAME"},
+    {kLeases, "kubeconfig-file", &O::kubeconfig_file, "PATH",
+     "credentials for the API server; else in-cluster ones"},
+    {kLeases, "kube-api-url", &O::kube_api_url, "URL",
+     "the API server; overrides the kubeconfig's"},
+    {kLeases, "kube-annotation-prefix", &O::kube_annotation_prefix, "PREFIX",
+     "of the annotations on Node objects"},
+    {kLeases, "set-node-network-unavailable", &O::set_node_network_unavailable, "",
+     "set the node's condition NetworkUnavailable to False once ready"},
+
+    {kInterface, "iface", &O::iface, "IP|NAME",
+     "the interface for traffic between nodes, by address or exact name; may be repeated, the "
+     "first that fits is taken"},
+    {kInterface, "iface-regex", &O::iface_regex, "RE2",
+     "the same by a regular expression, on addresses first and then on names; tried after every "
+     "--iface"},
+    {kInterface, "iface-can-reach", &O::iface_can_reach, "IP",
+     "the same by the route to this address; tried last"},
+    {kInterface, "public-ip", &O::public_ip, "IP",
+     "the address told to peers; else the interface's"},
+    {kInterface, "public-ipv6", &O::public_ipv6, "IP", "the same for IPv6"},
+
+    {kDataPlane, "dataplane", &O::dataplane, "userspace|none|hns|routes",
+     "who moves the packets; none takes the lease and writes subnet.env only"},
+    {kDataPlane, "peer-check", &O::peer_check, "strict|lease|off",
+     "what the sender of a received packet must be: strict, the lease that holds the inner source; "
+     "lease, any lease's "
+     "address; off, anybody"},
+    {kDataPlane, "udp-checksum", &O::udp_checksum, "", "fill in the UDP checksum of outer packets"},
+
+    {kOutputs, "subnet-file", &O::subnet_file, "PATH", "where the CNI plugin reads subnet and MTU"},
+    {kOutputs, "ip-masq", &O::ip_masq, "",
+     "say FLANNEL_IPMASQ=true there; flanneld itself masquerades nothing"},
+    {kOutputs, "healthz-ip", &O::healthz_ip, "IP", "where /healthz and /readyz are answered"},
+    {kOutputs, "healthz-port", &O::healthz_port, "PORT", "0 or less: nowhere"},
+    {kOutputs, "admin", &O::admin, "PATH",
+     "socket or pipe that flannelctl asks; none: no such socket"},
+    {kOutputs, "state-dir", &O::state_dir, "PATH", "what must survive a restart"},
+
+    {kLogs, "log-format", &O::log_format, "klog|json", "of the lines on stderr"},
+    {kLogs, "v", &O::verbosity, "LEVEL", "more lines from 1 up"},
+    {kLogs, "version", &O::version, "", "print the version and exit"},
+
+    {kCompatible, "etcd-endpoints", &O::etcd_endpoints, "URLS", "etcd", true},
+    {kCompatible, "etcd-prefix", &O::etcd_prefix, "PATH", "etcd", true},
+    {kCompatible, "etcd-keyfile", &O::etcd_keyfile, "PATH", "etcd", true},
+    {kCompatible, "etcd-certfile", &O::etcd_certfile, "PATH", "etcd", true},
+    {kCompatible, "etcd-cafile", &O::etcd_cafile, "PATH", "etcd", true},
+    {kCompatible, "etcd-username", &O::etcd_username, "NAME", "etcd", true},
+    {kCompatible, "etcd-password", &O::etcd_password, "SECRET", "etcd", true},
+    {kCompatible, "subnet-lease-renew-margin", &O::subnet_lease_renew_margin, "MINUTES",
+     "etcd; must lie in 1..1439", true},
+    {kCompatible, "ip-masq-fully-random-disable", &O::ip_masq_fully_random_disable, "", "iptables",
+     true},
+    {kCompatible, "iptables-resync", &O::iptables_resync, "SECONDS", "iptables", true},
+    {kCompatible, "iptables-forward-rules", &O::iptables_forward_rules, "", "iptables", true},
+    {kCompatible, "ip-blackhole-route", &O::ip_blackhole_route, "", "routes of the subnet", true},
+    {kCompatible, "vmodule", &O::vmodule, "PATTERNS", "klog", true},
+    {kCompatible, "log_backtrace_at", &O::log_backtrace_at, "FILE:LINE", "klog", true},
+};
+
+}  // namespace
+
+std::span<const FlagRow> FlagTable() { return kTable; }
+
+std::string_view Title(FlagGroup group) {
+  switch (group) {
+    case FlagGroup::kLeases:
+      return "Leases";
+    case FlagGroup::kInterface:
+      return "Interface";
+    case FlagGroup::kDataPlane:
+      return "Data plane";
+    case FlagGroup::kOutputs:
+      return "Outputs";
+    case FlagGroup::kLogs:
+      return "Logs";
+    case FlagGroup::kCompatible:
+      return "Accepted from upstream, without meaning here";
+  }
+  return "";
+}
+
+const FlagRow* FindFlag(std::string_view name) {
+  for (const FlagRow& row : kTable) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::daemon

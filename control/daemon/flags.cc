@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/flags.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "control/daemon/flag_table.h"
+#include "control/daemon/go_values.h"
+
+namespace weft::daemon {
+namespace {
+
+bool IsBool(const FlagRow& row) { return std::holds_alternative<bool Options::*>(row.place); }
+
+// A value list "a|b|c" is closed when it is in lower case; "IP|NAME" only describes.
+bool IsClosed(std::string_view value) {
+  return value.find('|') != value.npos &&
+         std::none_of(value.begin(), value.end(), absl::ascii_isupper);
+}
+
+std::string Quoted(std::string_view text) {
+  return absl::StrCat("\"", absl::CHexEscape(text), "\"");
+}
+
+// Puts `text` into its place. The error is the end of Go's message: "parse error".
+absl::Status Set(const FlagRow& row, std::string_view text, Options& options) {
+  if (const auto* place = std::get_if<bool Options::*>(&row.place)) {
+    const std::optional<bool> value = ParseGoBool(text);
+    if (!value) return absl::InvalidArgumentError("parse error");
+    options.** place = *value;
+  } else if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place)) {
+    const GoInt value = ParseGoInt(text);
+    if (value.error == GoIntError::kSyntax) return absl::InvalidArgumentError("parse error");
+    if (value.error == GoIntError::kRange) return absl::InvalidArgumentError("value out of range");
+    options.** number = value.value;
+  } else if (const auto* list = std::get_if<std::vector<std::string> Options::*>(&row.place)) {
+    (options.**list).emplace_back(text);
+  } else {
+    if (IsClosed(row.value)) {
+      const std::vector<std::string_view> choices = absl::StrSplit(row.value, '|');
+      if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("must be one of ", absl::StrJoin(choices, ", ")));
+      }
+    }
+    options.*std::get<std::string Options::*>(row.place) = std::string(text);
+  }
+  return absl::OkStatus();
+}
+
+// Levenshtein's distance.
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+// ", did you mean -iface?", or nothing when no flag is near.
+std::string Suggestion(std::string_view name) {
+  const FlagRow* nearest = nullptr;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const FlagRow& row : FlagTable()) {
+    // Letters only: kube_subnet_mgr and KubeSubnetMgr are meant as kube-subnet-mgr.
+    const std::size_t distance = Distance(absl::AsciiStrToLower(name), row.name);
+    if (distance < least) {
+      least = distance;
+      nearest = &row;
+    }
+  }
+  return nearest ? absl::StrCat("; did you mean --", nearest->name, "?") : "";
+}
+
+// One pass over the words, after flag.FlagSet.parseOne.
+class Parser {
+ public:
+  Parser(std::span<const std::string> words, CommandLine& out) : words_(words), out_(out) {}
+
+  // The names that were given.
+  absl::StatusOr<std::set<std::string_view>> Run() {
+    while (next_ < words_.size()) {
+      const std::string_view word = words_[next_];
+      if (word.size() < 2 || word[0] != '-') break;
+      ++next_;
+      if (word == "--") {
+        after_terminator_ = true;
+        break;
+      }
+      const absl::Status status = One(word);
+      if (!status.ok()) return status;
+      if (out_.help) return given_;
+    }
+    ReportIgnored();
+    return given_;
+  }
+
+ private:
+  absl::Status One(std::string_view word) {
+    std::string_view name = word.substr(word[1] == '-' ? 2 : 1);
+    if (name.empty() || name[0] == '-' || name[0] == '=') {
+      return absl::InvalidArgumentError(absl::StrCat("bad flag syntax: ", word));
+    }
+    std::optional<std::string_view> value;
+    if (const std::size_t equals = name.find('='); equals != name.npos) {
+      value = name.substr(equals + 1);
+      name = name.substr(0, equals);
+    }
+    const FlagRow* row = FindFlag(name);
+    if (!row) {
+      if (name == "help" || name == "h") {
+        out_.help = true;
+        return absl::OkStatus();
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("flag provided but not defined: -", name, Suggestion(name)));
+    }
+    if (!value && IsBool(*row)) value = "true";
+    if (!value && next_ < words_.size()) value = words_[next_++];
+    if (!value) return absl::InvalidArgumentError(absl::StrCat("flag needs an argument: -", name));
+    const absl::Status set = Set(*row, *value, out_.options);
+    if (!set.ok()) {
+      const std::string_view kind = IsBool(*row) ? "invalid boolean value " : "invalid value ";
+      const std::string_view link = IsBool(*row) ? " for -" : " for flag -";
+      return absl::InvalidArgumentError(
+          absl::StrCat(kind, Quoted(*value), link, name, ": ", set.message()));
+    }
+    given_.insert(row->name);
+    return absl::OkStatus();
+  }
+
+  void ReportIgnored() {
+    if (next_ >= words_.size()) return;
+    const std::string ignored = absl::StrJoin(
+        words_.subspan(next_), " ",
+        [](std::string* out, const std::string& word) { absl::StrAppend(out, Quoted(word)); });
+    out_.warnings.push_back(absl::StrCat(
+        "IGNORED on the command line: ", ignored,
+        ": parsing stops at the first word that is no flag",
+        after_terminator_
+            ? " or at --"
+            : "; a boolean takes its value after an equals sign only (--ip-masq=true)"));
+  }
+
+  std::span<const std::string> words_;
+  CommandLine& out_;
+  std::size_t next_ = 0;
+  bool after_terminator_ = false;
+  std::set<std::string_view> given_;
+};
+
+}  // namespace
+
+std::string VariableOf(std::string_view flag) {
+  std::string name = absl::StrCat("FLANNELD_", absl::AsciiStrToUpper(flag));
+  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
+                                       const Environment& environment) {
+  CommandLine out;
+  absl::StatusOr<std::set<std::string_view>> given = Parser(words, out).Run();
+  if (!given.ok()) return given.status();
+  if (out.help || out.options.version)
+    return out;  // upstream looks at --version before the environment
+
+  std::set<std::string_view> without_meaning;
+  for (const FlagRow& row : FlagTable()) {
+    bool set = given->contains(row.name);
+    const std::optional<std::string> value = environment(VariableOf(row.name));
+    if (!set && value && !value->empty() && row.name != "version") {
+      const absl::Status status = Set(row, *value, out.options);
+      set = status.ok();
+      if (!set) {
+        out.warnings.push_back(absl::StrCat("the variable ", VariableOf(row.name),
+                                            " is ignored: invalid value ", Quoted(*value), ": ",
+                                            status.message()));
+      }
+    }
+    if (set && row.without_meaning) without_meaning.insert(row.name);
+  }
+  if (!without_meaning.empty()) {
+    out.warnings.push_back(absl::StrCat("accepted for upstream's sake, without meaning here: --",
+                                        absl::StrJoin(without_meaning, ", --")));
+  }
+  return out;
+}
+
+}  // namespace weft::daemon

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of flanneld: upstream's flags under the rules of Go's flag package, its
+// environment, and our own flags.
+//
+// Where we differ from upstream: an error exits with 2 (there: 0), and words after the end of
+// parsing are reported (there: lost in silence, with every flag among them).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/daemon/options.h"
+
+namespace weft::daemon {
+
+// The value of an environment variable, if it is set.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+
+struct CommandLine {
+  Options options;
+  bool help = false;
+  // For the log, one line each: flags without meaning here, variables that could not be read, words
+  // that were ignored.
+  std::vector<std::string> warnings;
+};
+
+// `words` are the arguments after the program's name. `-h` and `--help` end the parsing, as an
+// error would. Errors are InvalidArgument with Go's text, and the nearest flag's name after an
+// unknown one.
+absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
+                                       const Environment& environment);
+
+// The text of --help: flags by subject, each with its default. 100 columns.
+std::string Usage();
+
+// FLANNELD_KUBE_SUBNET_MGR for kube-subnet-mgr.
+std::string VariableOf(std::string_view flag);
+
+// What can be said without looking at files or the host: contradictions, parts that are not built
+// yet, what this system cannot do. The error names flag and remedy. Fills in defaults that depend
+// on the system and on NODE_NAME.
+absl::Status CheckOptions(Options& options, const Environment& environment);
+
+}  // namespace weft::daemon

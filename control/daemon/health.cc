@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/health.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::daemon {
+namespace {
+
+// As kube-apiserver writes it: "[+]name ok: text", "[-]name failed: text".
+std::string Verbose(const std::vector<admin::Check>& checks) {
+  std::string out;
+  for (const admin::Check& check : checks) {
+    absl::StrAppend(&out, check.ok ? "[+]" : "[-]", check.name, check.ok ? " ok" : " failed",
+                    check.text.empty() ? "" : ": ", check.text, "\n");
+  }
+  return out;
+}
+
+admin::Response Answer(int status, std::string body) {
+  admin::Response response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+}  // namespace
+
+bool AllOk(const std::vector<admin::Check>& checks) {
+  return std::all_of(checks.begin(), checks.end(),
+                     [](const admin::Check& check) { return check.ok; });
+}
+
+admin::Handler HealthHandler(ReadChecks read_checks) {
+  return [read_checks = std::move(read_checks)](const admin::Request& request) {
+    if (request.path == "/healthz" || request.path == "/livez")
+      return Answer(200, "flanneld is running");
+    if (request.path != "/readyz") return Answer(404, "404 page not found\n");
+    const std::vector<admin::Check> checks = read_checks();
+    const bool ready = AllOk(checks);
+    const std::string_view sentence = ready ? "flanneld is ready" : "flanneld is not ready yet";
+    const std::string lines = request.query.contains("verbose") ? Verbose(checks) : "";
+    return Answer(ready ? 200 : 503, absl::StrCat(lines, sentence));
+  };
+}
+
+}  // namespace weft::daemon

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// /healthz, /livez and /readyz with upstream's texts (flannel-behaviour.md 6.2), and ?verbose with
+// a line for each check.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "control/admin/http_message.h"
+#include "control/admin/schema.h"
+
+namespace weft::daemon {
+
+using ReadChecks = std::function<std::vector<admin::Check>()>;
+
+// Ready: every check is ok.
+bool AllOk(const std::vector<admin::Check>& checks);
+
+// Health says that the process answers, and nothing else; a restart would mend no failing check.
+admin::Handler HealthHandler(ReadChecks checks);
+
+}  // namespace weft::daemon

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/interface_choice.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "re2/re2.h"
+
+namespace weft::daemon {
+namespace {
+
+using host::Adapter;
+using host::AssignedAddress;
+using host::Route;
+
+// An adapter, and the address by which it was found if it was found by one.
+struct Candidate {
+  const Adapter* adapter = nullptr;
+  std::optional<IpAddress> matched;
+};
+
+const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
+  for (const Adapter& adapter : adapters) {
+    for (const AssignedAddress& assigned : adapter.addresses) {
+      if (assigned.address == address) return &adapter;
+    }
+  }
+  return nullptr;
+}
+
+const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters) {
+  const auto found = std::find_if(adapters.begin(), adapters.end(),
+                                  [&](const Adapter& a) { return a.index == index; });
+  return found == adapters.end() ? nullptr : &*found;
+}
+
+// The first address of `family` that reaches beyond its link, else the first.
+std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family) {
+  std::optional<IpAddress> link_local;
+  for (const AssignedAddress& assigned : adapter.addresses) {
+    if (assigned.address.family() != family) continue;
+    if (!assigned.address.IsLinkLocal()) return assigned.address;
+    if (!link_local) link_local = assigned.address;
+  }
+  return link_local;
+}
+
+std::string_view FamilyName(IpFamily family) { return family == IpFamily::kV4 ? "IPv4" : "IPv6"; }
+
+// "eth0 (10.0.0.1, fe80::1), lo (127.0.0.1)".
+std::string Listing(const std::vector<Adapter>& adapters) {
+  return absl::StrJoin(adapters, ", ", [](std::string* out, const Adapter& adapter) {
+    absl::StrAppend(out, adapter.name, " (",
+                    absl::StrJoin(adapter.addresses, ", ",
+                                  [](std::string* text, const AssignedAddress& a) {
+                                    text->append(a.address.ToString());
+                                  }),
+                    ")");
+  });
+}
+
+class Chooser {
+ public:
+  Chooser(const InterfaceRequest& request, const HostFacts& facts)
+      : request_(request), facts_(facts) {}
+
+  absl::StatusOr<InterfaceChoice> Run() {
+    for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      const std::string& text = family == IpFamily::kV4 ? request_.public_ip : request_.public_ipv6;
+      if (text.empty()) continue;
+      const std::optional<IpAddress> address = IpAddress::Parse(text);
+      if (!address || address->family() != family) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the public address \"", text, "\" is not an ", FamilyName(family),
+                         " address; correct --public-ip", family == IpFamily::kV4 ? "" : "v6",
+                         " or the node's node-public-ip annotation"));
+      }
+      (family == IpFamily::kV4 ? public_v4_ : public_v6_) = address;
+    }
+    if (!request_.names_interface()) return Unnamed();
+    for (const std::string& name : request_.iface) {
+      if (auto choice = Try(absl::StrCat("--iface=", name), ByAddressOrName(name))) return *choice;
+    }
+    for (const std::string& pattern : request_.iface_regex) {
+      const RE2 expression(pattern, RE2::Quiet);
+      if (!expression.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--iface-regex=", pattern,
+                         " is not a regular expression of RE2: ", expression.error()));
+      }
+      if (auto choice = Try(absl::StrCat("--iface-regex=", pattern), ByExpression(expression)))
+        return *choice;
+    }
+    if (!request_.iface_can_reach.empty()) {
+      const std::optional<IpAddress> target = IpAddress::Parse(request_.iface_can_reach);
+      if (!target) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--iface-can-reach=", request_.iface_can_reach, " is not an IP address"));
+      }
+      if (auto choice =
+              Try(absl::StrCat("--iface-can-reach=", request_.iface_can_reach), ByReach(*target))) {
+        return *choice;
+      }
+    }
+    return NothingFits();
+  }
+
+ private:
+  absl::StatusOr<InterfaceChoice> Unnamed() {
+    if (public_v4_ || public_v6_) {
+      const IpAddress& address = public_v4_ ? *public_v4_ : *public_v6_;
+      if (auto choice = Try(absl::StrCat("the owner of the public address ", address.ToString()),
+                            ByAddress(address))) {
+        return *choice;
+      }
+      tried_.back().append(
+          "; if it is translated on the way (NAT), name the interface with --iface");
+      return NothingFits();
+    }
+    if (auto choice = Try("the default route", ByDefaultRoute())) return *choice;
+    return NothingFits();
+  }
+
+  absl::StatusOr<Candidate> ByAddress(const IpAddress& address) const {
+    const Adapter* owner = OwnerOf(address, facts_.adapters);
+    if (!owner) return absl::NotFoundError("no adapter has that address");
+    return Candidate{owner, address};
+  }
+
+  absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
+    if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
+    for (const Adapter& adapter : facts_.adapters) {
+      if (adapter.name == text) return Candidate{&adapter, std::nullopt};
+    }
+    return absl::NotFoundError("no adapter has that name");
+  }
+
+  absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
+    const IpFamily family = request_.want_v4 ? IpFamily::kV4 : IpFamily::kV6;
+    for (const Adapter& adapter : facts_.adapters) {
+      for (const AssignedAddress& assigned : adapter.addresses) {
+        if (assigned.address.family() == family &&
+            RE2::PartialMatch(assigned.address.ToString(), expression)) {
+          return Candidate{&adapter, assigned.address};
+        }
+      }
+    }
+    for (const Adapter& adapter : facts_.adapters) {
+      if (RE2::PartialMatch(adapter.name, expression)) return Candidate{&adapter, std::nullopt};
+    }
+    return absl::NotFoundError("matches neither an address nor a name of an adapter");
+  }
+
+  absl::StatusOr<Candidate> ByReach(const IpAddress& target) const {
+    const absl::StatusOr<Route> route = facts_.route_to(target);
+    if (!route.ok()) return route.status();
+    const Adapter* adapter = ByIndex(route->adapter_index, facts_.adapters);
+    if (!adapter)
+      return absl::NotFoundError(
+          absl::StrCat("the route leads to the unknown adapter ", route->adapter_index));
+    return Candidate{adapter, route->source};
+  }
+
+  absl::StatusOr<Candidate> ByDefaultRoute() const {
+    const Route* best = nullptr;
+    for (const Route& route : request_.want_v4 ? facts_.routes_v4 : facts_.routes_v6) {
+      if (route.destination.length() != 0 || !ByIndex(route.adapter_index, facts_.adapters))
+        continue;
+      if (!best || route.metric < best->metric) best = &route;
+    }
+    if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
+    return Candidate{ByIndex(best->adapter_index, facts_.adapters), best->source};
+  }
+
+  // The choice that `candidate` makes, or a note why it makes none.
+  std::optional<absl::StatusOr<InterfaceChoice>> Try(std::string what,
+                                                     const absl::StatusOr<Candidate>& candidate) {
+    absl::StatusOr<InterfaceChoice> choice =
+        candidate.ok() ? ChoiceOf(*candidate) : absl::StatusOr<InterfaceChoice>(candidate.status());
+    if (choice.ok()) return choice;
+    // A link without MTU is a broken driver, not a reason to look further.
+    if (choice.status().code() == absl::StatusCode::kFailedPrecondition) return choice;
+    tried_.push_back(absl::StrCat(what, ": ", choice.status().message()));
+    return std::nullopt;
+  }
+
+  absl::StatusOr<InterfaceChoice> ChoiceOf(const Candidate& candidate) const {
+    const Adapter& adapter = *candidate.adapter;
+    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::Of(1500), {}, {}};
+    for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      if (!(family == IpFamily::kV4 ? request_.want_v4 : request_.want_v6)) continue;
+      std::optional<IpAddress> address = candidate.matched;
+      if (!address || address->family() != family) address = FirstAddress(adapter, family);
+      if (!address) {
+        return absl::NotFoundError(
+            absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
+      }
+      const std::optional<IpAddress>& public_ip = family == IpFamily::kV4 ? public_v4_ : public_v6_;
+      (family == IpFamily::kV4 ? choice.v4 : choice.v6) =
+          ChosenFamily{*address, public_ip.value_or(*address)};
+    }
+    const std::optional<OuterMtu> mtu = OuterMtu::Of(adapter.mtu);
+    if (!mtu) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,
+                       ", which leaves no room for an encapsulated packet; set its MTU, or choose "
+                       "another with --iface"));
+    }
+    choice.mtu = *mtu;
+    return choice;
+  }
+
+  absl::Status NothingFits() const {
+    return absl::NotFoundError(
+        absl::StrCat("no interface for the traffic between nodes: ", absl::StrJoin(tried_, "; "),
+                     ". Adapters here: ", Listing(facts_.adapters)));
+  }
+
+  const InterfaceRequest& request_;
+  const HostFacts& facts_;
+  std::optional<IpAddress> public_v4_, public_v6_;
+  std::vector<std::string> tried_;
+};
+
+}  // namespace
+
+absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
+                                                const HostFacts& facts) {
+  return Chooser(request, facts).Run();
+}
+
+absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {
+  absl::StatusOr<std::vector<Adapter>> adapters = host.Adapters();
+  if (!adapters.ok()) return adapters.status();
+  absl::StatusOr<std::vector<Route>> v4 = host.Routes(IpFamily::kV4);
+  if (!v4.ok()) return v4.status();
+  absl::StatusOr<std::vector<Route>> v6 = host.Routes(IpFamily::kV6);
+  if (!v6.ok()) return v6.status();
+  return HostFacts{*std::move(adapters), *std::move(v4), *std::move(v6),
+                   [&host](const IpAddress& destination) { return host.RouteTo(destination); }};
+}
+
+}  // namespace weft::daemon

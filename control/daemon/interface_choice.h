@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which interface carries the outer packets, and which addresses peers are told
+// (flannel-behaviour.md 4.2).
+//
+// Where we differ from upstream: of several default routes the one with the lowest metric counts
+// (there: fatal), link-local addresses are taken only when there is no other, and --iface-can-reach
+// works on every system.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/host/host.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/mtu.h"
+
+namespace weft::daemon {
+
+// The flags, with node-public-ip annotations already put over public_ip and public_ipv6. An enabled
+// family needs an address.
+struct InterfaceRequest {
+  bool want_v4 = true;
+  bool want_v6 = false;
+  std::vector<std::string> iface;        // in order
+  std::vector<std::string> iface_regex;  // in order, after all of `iface`
+  std::string iface_can_reach;           // last
+  std::string public_ip;
+  std::string public_ipv6;
+
+  bool names_interface() const {
+    return !iface.empty() || !iface_regex.empty() || !iface_can_reach.empty();
+  }
+};
+
+// What the choice looks at.
+struct HostFacts {
+  std::vector<host::Adapter> adapters;
+  std::vector<host::Route> routes_v4, routes_v6;  // default routes among them are all that counts
+  std::function<absl::StatusOr<host::Route>(const IpAddress&)> route_to;
+};
+
+struct ChosenFamily {
+  IpAddress address;    // of the interface: where outer packets leave from
+  IpAddress public_ip;  // what peers are told
+  friend bool operator==(const ChosenFamily&, const ChosenFamily&) = default;
+};
+
+struct InterfaceChoice {
+  std::uint32_t index = 0;
+  std::string name;
+  OuterMtu mtu = *OuterMtu::Of(1500);  // of the link
+  std::optional<ChosenFamily> v4, v6;  // of the wanted families, exactly
+  const std::optional<ChosenFamily>& of(IpFamily family) const {
+    return family == IpFamily::kV4 ? v4 : v6;
+  }
+  friend bool operator==(const InterfaceChoice&, const InterfaceChoice&) = default;
+};
+
+// Candidates are tried in the order of InterfaceRequest; the first whose adapter has an address of
+// every wanted family wins. Nothing named: the owner of public_ip (or public_ipv6), else the
+// default route. The error says for every candidate why it was not taken, and what adapters there
+// are. A malformed flag is InvalidArgument, nothing found is NotFound.
+absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
+                                                const HostFacts& facts);
+
+// Asks `host` for what ChooseInterface looks at. `host` outlives the result.
+absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host);
+
+}  // namespace weft::daemon

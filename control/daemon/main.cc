@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// flanneld: from words to a daemon, and from its end to an exit status.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "control/daemon/daemon.h"
+#include "control/daemon/event_loop.h"
+#include "control/daemon/flags.h"
+#include "control/daemon/log.h"
+#include "control/daemon/service.h"
+
+namespace weft::daemon {
+namespace {
+
+constexpr int kStopped = 0, kWrongConfiguration = 1, kWrongFlags = 2;
+
+std::optional<std::string> Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+int Fail(const absl::Status& status) {
+  LogError(status.message());
+  return kWrongConfiguration;
+}
+
+int Run(Options options) {
+  if (absl::Status status = CheckOptions(options, Variable); !status.ok()) return Fail(status);
+  absl::StatusOr<control::NetConf> conf = control::LoadNetConf(options.net_config_path);
+  if (!conf.ok()) return Fail(conf.status());
+  for (const std::string& note : conf->notes) LogInfo(note);
+  absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
+  if (!host.ok()) return Fail(host.status());
+
+  EventLoop loop;
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon =
+      Daemon::Make(loop, {options, *std::move(conf), std::nullopt}, *std::move(host));
+  if (!daemon.ok()) return Fail(daemon.status());
+  const StopSignals signals(loop.io(), [&](std::string_view name) {
+    LogInfo(absl::StrCat("stopping on ", name));
+    (*daemon)->Stop();
+    loop.Stop();
+  });
+  if (absl::Status status = (*daemon)->Start(); !status.ok()) return Fail(status);
+  loop.Run();
+  if (!(*daemon)->fatal().ok()) return Fail((*daemon)->fatal());
+  LogInfo("exiting cleanly");
+  return kStopped;
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> words = Arguments(argc, argv);
+  const absl::StatusOr<CommandLine> line = ParseFlags(words, Variable);
+  if (!line.ok()) {
+    std::fprintf(stderr, "flanneld: %s\n\n%s", std::string(line.status().message()).c_str(),
+                 Usage().c_str());
+    return kWrongFlags;
+  }
+  if (line->help) {
+    std::fputs(Usage().c_str(), stdout);
+    return kStopped;
+  }
+  if (line->options.version) {
+    std::printf("flanneld %s (weft)\n", std::string(kVersion).c_str());
+    return kStopped;
+  }
+  PrepareProcess();
+  StartLog(line->options.log_format == "json" ? LogFormat::kJson : LogFormat::kKlog,
+           line->options.verbosity);
+  LogInfo(absl::StrCat("flanneld ", kVersion, " (weft)"));
+  for (const std::string& warning : line->warnings) LogWarning(warning);
+  return Run(line->options);
+}
+
+}  // namespace
+}  // namespace weft::daemon
+
+int main(int argc, char** argv) {
+  try {
+    return weft::daemon::Main(argc, argv);
+  } catch (const std::exception& error) {
+    weft::daemon::LogError(absl::StrCat("unexpected error, please report it: ", error.what()));
+    return 1;
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon was asked to do: the values behind its flags and FLANNELD_* variables, with
+// upstream flannel's defaults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::daemon {
+
+// Plain values as given; ParseFlags has checked the closed lists (peer_check, log_format),
+// CheckOptions the rest.
+struct Options {
+  // Where leases come from.
+  bool kube_subnet_mgr = false;
+  std::string lease_source;  // "file:PATH"
+  std::string net_config_path = "/etc/kube-flannel/net-conf.json";
+  std::string node_name;  // empty: NODE_NAME
+  std::string kubeconfig_file;
+  std::string kube_api_url;
+  std::string kube_annotation_prefix = "flannel.alpha.coreos.com";
+  bool set_node_network_unavailable = true;
+
+  // Which interface carries the outer packets.
+  std::vector<std::string> iface;
+  std::vector<std::string> iface_regex;
+  std::string iface_can_reach;
+  std::string public_ip;
+  std::string public_ipv6;
+
+  // How packets go.
+  std::string dataplane;  // empty: the system's default
+  std::string peer_check = "lease";
+  bool udp_checksum = true;
+
+  // What is written and answered.
+  std::string subnet_file = "/run/flannel/subnet.env";
+  bool ip_masq = false;
+  std::string healthz_ip = "0.0.0.0";
+  std::int64_t healthz_port = 0;  // zero or less: no server
+  std::string admin;              // empty: the default endpoint; "none": no endpoint
+  std::string state_dir = "/var/lib/weft";
+
+  // Logs.
+  std::string log_format = "klog";
+  std::int64_t verbosity = 0;
+  std::string vmodule;
+  std::string log_backtrace_at;
+
+  // Accepted because invocations written for upstream carry them.
+  std::string etcd_endpoints = "http://127.0.0.1:4001,http://127.0.0.1:2379";
+  std::string etcd_prefix = "/coreos.com/network";
+  std::string etcd_keyfile, etcd_certfile, etcd_cafile, etcd_username, etcd_password;
+  std::int64_t subnet_lease_renew_margin = 60;  // minutes; upstream checks it in every mode
+  bool ip_masq_fully_random_disable = false;
+  std::int64_t iptables_resync = 5;
+  bool iptables_forward_rules = true;
+  bool ip_blackhole_route = false;
+
+  bool version = false;
+};
+
+}  // namespace weft::daemon

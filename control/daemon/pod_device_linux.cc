@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "control/daemon/pod_device.h"
+#include "dataplane/ports/tun_port.h"
+
+namespace weft::daemon {
+namespace {
+
+// /proc/net/snmp: a line of names, then a line of values, each beginning with the protocol.
+std::optional<std::uint64_t> SnmpValue(std::string_view protocol, std::string_view name) {
+  std::ifstream in("/proc/self/net/snmp");
+  std::string names, values;
+  while (std::getline(in, names) && std::getline(in, values)) {
+    if (!absl::StartsWith(names, protocol)) continue;
+    const std::vector<std::string_view> keys = absl::StrSplit(names, ' ');
+    const std::vector<std::string_view> numbers = absl::StrSplit(values, ' ');
+    for (std::size_t i = 0; i < keys.size() && i < numbers.size(); ++i) {
+      std::uint64_t number = 0;
+      if (keys[i] == name && absl::SimpleAtoi(numbers[i], &number)) return number;
+    }
+  }
+  return std::nullopt;
+}
+
+// proc(5), /proc/net/dev: "name: bytes packets errs drop ..." received, then eight columns likewise
+// transmitted; seen from the kernel, which transmits to us. Unlike /sys it is always the one of our
+// own network namespace.
+std::vector<dataplane::NamedCount> DeviceCounts(const std::string& name) {
+  std::vector<dataplane::NamedCount> counts;
+  std::ifstream in("/proc/self/net/dev");
+  for (std::string line; std::getline(in, line);) {
+    std::string_view rest = absl::StripLeadingAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&rest, name) || !absl::ConsumePrefix(&rest, ":")) continue;
+    const std::vector<std::string_view> columns = absl::StrSplit(rest, ' ', absl::SkipEmpty());
+    constexpr std::pair<std::size_t, std::string_view> kColumns[] = {{2, "device-rx-errors"},
+                                                                     {3, "device-rx-dropped"},
+                                                                     {10, "device-tx-errors"},
+                                                                     {11, "device-tx-dropped"}};
+    for (const auto& [column, label] : kColumns) {
+      std::uint64_t value = 0;
+      if (column < columns.size() && absl::SimpleAtoi(columns[column], &value)) {
+        counts.push_back({std::string(label), value});
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+absl::Status PodDeviceSupport() { return absl::OkStatus(); }
+
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name) {
+  dataplane::TunOptions options;
+  options.name = name;
+  return dataplane::TunPort::Open(options);
+}
+
+std::vector<dataplane::NamedCount> KernelCounts(const std::string& name) {
+  std::vector<dataplane::NamedCount> counts = DeviceCounts(name);
+  if (const auto errors = SnmpValue("Udp:", "InCsumErrors"))
+    counts.push_back({"udp-checksum-errors", *errors});
+  return counts;
+}
+
+}  // namespace weft::daemon

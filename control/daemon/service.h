@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the system starts and stops this process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace weft::daemon {
+
+// The words after the program's name, in UTF-8.
+std::vector<std::string> Arguments(int argc, char** argv);
+// "userspace" on Linux, "hns" on Windows.
+std::string_view DefaultDataplane();
+std::uint64_t ProcessId();
+// What a daemon with hundreds of sockets wants of its process: the highest limit of open files it
+// may have, no death by SIGPIPE.
+void PrepareProcess();
+
+// Calls `stop` on the io thread once, with the name of what asked for it ("SIGTERM", "Ctrl-C"),
+// when the process is asked to end. The second request ends it at once. SIGHUP is ignored. `io`
+// outlives this.
+class StopSignals {
+ public:
+  StopSignals(boost::asio::io_context& io, std::function<void(std::string_view)> stop);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::daemon

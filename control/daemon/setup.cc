@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/setup.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::daemon {
+namespace {
+
+TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
+                      const control::NetConf& conf, const InterfaceChoice& interface,
+                      const SetupOptions& options) {
+  TunnelConfig tunnel;
+  tunnel.family = family;
+  tunnel.device =
+      absl::StrCat(family == IpFamily::kV4 ? "flannel." : "flannel-v6.", conf.vni.value());
+  tunnel.vni = conf.vni;
+  tunnel.port = conf.port;
+  tunnel.subnet = facts.subnet;
+  tunnel.vtep_mac = facts.vtep_mac;
+  // Where peers send to another address than the interface's (--public-ip), it may be on another
+  // adapter.
+  const ChosenFamily& chosen = *interface.of(family);
+  const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
+  tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
+  tunnel.link_mtu = interface.mtu;
+  tunnel.mtu = conf.mtu.value_or(interface.mtu).Inner(family);
+  tunnel.udp_checksum = options.udp_checksum;
+  tunnel.peer_check = options.peer_check;
+  return tunnel;
+}
+
+}  // namespace
+
+absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
+                                const InterfaceChoice& interface, const SetupOptions& options) {
+  Setup setup{interface, {}, {}};
+  setup.env.ip_masq = options.ip_masq;
+  // alloc encapsulates nothing: the pods get the link's own MTU.
+  std::uint32_t mtu = std::min(interface.mtu.octets(), InnerMtu::kMax);
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
+    const std::optional<IpPrefix>& network = conf.network_of(family);
+    if (!own || !network) continue;
+    (family == IpFamily::kV4 ? setup.env.v4 : setup.env.v6) =
+        SubnetEnvFamily{*network, own->subnet};
+    if (conf.type == control::BackendType::kAlloc) continue;
+    const TunnelConfig tunnel = TunnelOf(family, *own, conf, interface, options);
+    mtu = std::min(mtu, tunnel.mtu.octets());
+    if (options.tunnels) setup.tunnels.push_back(tunnel);
+  }
+  // Every IPv6 link carries 1,280 octets (RFC 8200 section 5): the kernel takes no smaller MTU for
+  // an IPv6 device.
+  constexpr std::uint32_t kLeastV6 = 1280;
+  if (setup.env.v6 && mtu < kLeastV6) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the MTU of ", interface.name, " leaves ", mtu,
+                     " octets for a pod's packet, but IPv6 needs ", kLeastV6,
+                     "; raise that MTU, choose another interface with --iface, or switch "
+                     "EnableIPv6 off in net-conf.json"));
+  }
+  setup.env.mtu = *InnerMtu::Of(mtu);
+  return setup;
+}
+
+}  // namespace weft::daemon

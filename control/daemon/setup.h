@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this node should have, as a value: one tunnel for each family of our lease, and subnet.env.
+// Pure; when it differs from what is there, the daemon rebuilds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/daemon/interface_choice.h"
+#include "control/daemon/subnet_env.h"
+#include "control/net_conf.h"
+#include "control/own_facts.h"
+#include "dataplane/forwarder.h"
+
+namespace weft::daemon {
+
+// One device of the userspace data plane. Outer and inner packets are of one family, as upstream
+// has it.
+struct TunnelConfig {
+  IpFamily family = IpFamily::kV4;
+  std::string device;  // "flannel.4096", "flannel-v6.4096"
+  Vni vni = kFlannelWindowsVni;
+  std::uint16_t port = kVxlanPort;  // UDP
+  IpPrefix subnet;  // our PodCIDR; its base is the device's address, as a /32 or /128
+  MacAddress vtep_mac;
+  IpAddress bind_address;  // unspecified: every local address
+  OuterMtu link_mtu = *OuterMtu::Of(1500);
+  InnerMtu mtu = *InnerMtu::Of(1450);  // of the device
+  bool udp_checksum = true;
+  dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
+};
+
+struct SetupOptions {
+  bool tunnels = true;  // false: --dataplane=none
+  bool udp_checksum = true;
+  dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  bool ip_masq = false;
+};
+
+struct Setup {
+  InterfaceChoice interface;
+  std::vector<TunnelConfig> tunnels;  // v4 before v6
+  SubnetEnv env;
+  friend bool operator==(const Setup&, const Setup&) = default;
+};
+
+// `interface` has the addresses of every enabled family. The error: an MTU that leaves no room for
+// a packet.
+absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
+                                const InterfaceChoice& interface, const SetupOptions& options);
+
+}  // namespace weft::daemon

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/subnet_env.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace weft::daemon {
+namespace {
+
+void AppendFamily(std::string& text, std::string_view prefix, const SubnetEnvFamily& family) {
+  absl::StrAppend(&text, "FLANNEL_", prefix, "NETWORK=", family.network.ToString(), "\n");
+  absl::StrAppend(&text, "FLANNEL_", prefix, "SUBNET=", family.subnet.base().Next().ToString(), "/",
+                  family.subnet.length(), "\n");
+}
+
+}  // namespace
+
+std::string Text(const SubnetEnv& env) {
+  std::string text;
+  if (env.v4) AppendFamily(text, "", *env.v4);
+  if (env.v6) AppendFamily(text, "IPV6_", *env.v6);
+  absl::StrAppend(&text, "FLANNEL_MTU=", env.mtu.octets(), "\n");
+  absl::StrAppend(&text, "FLANNEL_IPMASQ=", env.ip_masq ? "true" : "false", "\n");
+  return text;
+}
+
+std::vector<IpPrefix> ReadPrefixes(std::string_view text, std::string_view key) {
+  std::vector<IpPrefix> prefixes;
+  for (std::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&line, key) || !absl::ConsumePrefix(&line, "=")) continue;
+    prefixes.clear();  // of two lines the last counts
+    for (std::string_view entry : absl::StrSplit(line, ',')) {
+      if (const auto prefix = IpPrefix::Parse(absl::StripAsciiWhitespace(entry)))
+        prefixes.push_back(*prefix);
+    }
+  }
+  return prefixes;
+}
+
+std::optional<IpPrefix> ReadPrefix(std::string_view text, std::string_view key) {
+  const std::vector<IpPrefix> prefixes = ReadPrefixes(text, key);
+  if (prefixes.size() != 1) return std::nullopt;
+  return prefixes.front();
+}
+
+}  // namespace weft::daemon

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/subnet_file.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "control/daemon/file_io.h"
+
+namespace weft::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Larger is none of ours.
+constexpr std::uintmax_t kMaxSize = 64 * 1024;  // octets
+
+fs::path PathOf(const std::string& utf8) {
+  return fs::path(std::u8string(utf8.begin(), utf8.end()));
+}
+
+std::optional<std::string> Read(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(PathOf(path), error);
+  if (error || size > kMaxSize) return std::nullopt;
+  std::ifstream in(PathOf(path), std::ios::binary);
+  if (!in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// Seconds since 1970.
+std::optional<std::int64_t> ModificationTime(const std::string& path) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(PathOf(path), error);
+  if (error) return std::nullopt;
+  const auto wall = std::chrono::file_clock::to_sys(time);
+  return std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
+}
+
+}  // namespace
+
+absl::Status SubnetFile::Write(const std::string& text) {
+  std::error_code error;
+  const fs::path folder = PathOf(path_).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, error);
+  const absl::Status status =
+      error ? absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()))
+            : ReplaceFileText(path_, text);
+  if (!status.ok()) {
+    return absl::Status(
+        status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(),
+                                    "; give flanneld a folder it may write to with --subnet-file"));
+  }
+  written_ = true;
+  return absl::OkStatus();
+}
+
+bool SubnetFile::Holds(const std::string& text) const { return Read(path_) == text; }
+
+absl::StatusOr<bool> SubnetFile::WithdrawUnless(const std::string& text) {
+  std::error_code error;
+  if (!fs::exists(PathOf(path_), error) || Holds(text)) return false;
+  const absl::Status status = Remove();
+  if (!status.ok()) return status;
+  return true;
+}
+
+absl::StatusOr<bool> SubnetFile::WithdrawIfOfEarlierBoot() {
+  const std::optional<std::int64_t> modified = ModificationTime(path_);
+  const std::int64_t boot = BootTime();
+  if (!modified || boot == 0 || *modified >= boot) return false;
+  const absl::Status status = Remove();
+  if (!status.ok()) return status;
+  return true;
+}
+
+absl::Status SubnetFile::Remove() {
+  written_ = false;
+  std::error_code error;
+  fs::remove(PathOf(path_), error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "subnet file ", path_, ": it is out of date and cannot be removed: ", error.message(),
+      "; remove it, pods would start with its addresses"));
+}
+
+}  // namespace weft::daemon

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "control/daemon/flag_table.h"
+#include "control/daemon/flags.h"
+
+namespace weft::daemon {
+namespace {
+
+constexpr std::size_t kWidth = 100;  // columns
+constexpr std::size_t kIndent = 6;   // of a flag's help
+
+std::string DefaultOf(const FlagRow& row) {
+  const Options defaults;
+  if (const auto* flag = std::get_if<bool Options::*>(&row.place))
+    return defaults.**flag ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place))
+    return absl::StrCat(defaults.**number);
+  if (const auto* text = std::get_if<std::string Options::*>(&row.place)) return defaults.**text;
+  return "";
+}
+
+void AppendWrapped(std::string& out, std::string_view text) {
+  std::size_t column = 0;
+  for (std::string_view word : absl::StrSplit(text, ' ')) {
+    if (column == 0 || column + 1 + word.size() > kWidth) {
+      absl::StrAppend(&out, column == 0 ? "" : "\n", std::string(kIndent, ' '), word);
+      column = kIndent + word.size();
+    } else {
+      absl::StrAppend(&out, " ", word);
+      column += 1 + word.size();
+    }
+  }
+  out.push_back('\n');
+}
+
+void AppendGroup(std::string& out, FlagGroup group) {
+  absl::StrAppend(&out, "\n", Title(group), ":\n");
+  if (group == FlagGroup::kCompatible) {
+    std::vector<std::string> names;
+    for (const FlagRow& row : FlagTable()) {
+      if (row.group == group) names.push_back(absl::StrCat("--", row.name));
+    }
+    return AppendWrapped(out, absl::StrJoin(names, " "));
+  }
+  for (const FlagRow& row : FlagTable()) {
+    if (row.group != group) continue;
+    absl::StrAppend(&out, "  --", row.name, row.value.empty() ? "" : "=", row.value, "\n");
+    const std::string value = DefaultOf(row);
+    const bool says_default = !value.empty() && value != "false";
+    AppendWrapped(out, says_default ? absl::StrCat(row.help, " (default ", value, ")")
+                                    : std::string(row.help));
+  }
+}
+
+}  // namespace
+
+std::string Usage() {
+  std::string out =
+      "usage: flanneld [FLAG...]\n"
+      "\n"
+      "Keeps this node's pods reachable from every other node of a flannel cluster, and theirs "
+      "from here.\n"
+      "\n"
+      "-name and --name are the same; a value follows after = or as the next word, a boolean's "
+      "after = only.\n"
+      "A flag that is not given may come from the environment: --net-config-path from "
+      "FLANNELD_NET_CONFIG_PATH.\n";
+  for (FlagGroup group : {FlagGroup::kLeases, FlagGroup::kInterface, FlagGroup::kDataPlane,
+                          FlagGroup::kOutputs, FlagGroup::kLogs, FlagGroup::kCompatible}) {
+    AppendGroup(out, group);
+  }
+  absl::StrAppend(&out,
+                  "\n"
+                  "Exit status: 0 stopped by a signal; 1 wrong configuration; 2 wrong flags.\n");
+  return out;
+}
+
+}  // namespace weft::daemon
