@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dataplane/packet_port.h promises, as tests that every port must pass. A port joins by a
+// harness:
+//
+//   INSTANTIATE_TEST_SUITE_P(Memory, PacketPortContract, testing::Values(PortCase{"l3",
+//   MakeMemory}));
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dataplane/packet_port.h"
+#include "dataplane/ports/port_rules.h"
+#include "dataplane/wait_set.h"
+#include "tests/contract/port_harness.h"
+#include "tests/support/octets.h"
+
+namespace weft::dataplane {
+
+class PacketPortContract : public testing::TestWithParam<PortCase> {
+ protected:
+  static constexpr std::chrono::seconds kDeadline{10};
+
+  void SetUp() override {
+    harness_ = GetParam().make();
+    ASSERT_NE(harness_, nullptr) << "the port " << GetParam().name << " cannot be made here";
+  }
+
+  PacketPort& port() { return harness_->port(); }
+
+  Octets Make(std::uint32_t number, std::size_t size = 0) const {
+    return harness_->Make(number, std::max(size, harness_->min_size()));
+  }
+  // What must arrive unchanged.
+  Octets Payload(Bytes packet) const {
+    packet = packet.subspan(std::min(harness_->header_size(), packet.size()));
+    return {packet.begin(), packet.end()};
+  }
+  std::vector<Octets> Payloads(const std::vector<Octets>& packets) const {
+    std::vector<Octets> result;
+    for (const Octets& packet : packets) result.push_back(Payload(packet));
+    return result;
+  }
+
+  bool WaitReadable(std::chrono::milliseconds timeout = kDeadline) {
+    if (port().wait_handles().empty()) return false;
+    auto set = WaitSet::Make(port().wait_handles());
+    EXPECT_TRUE(set.ok()) << set.status();
+    return set.ok() && (*set)->Wait(timeout);
+  }
+
+  // Batches until `count` packets have come or the deadline has.
+  std::vector<Octets> Receive(std::size_t count) {
+    std::vector<Octets> received;
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+    while (received.size() < count && std::chrono::steady_clock::now() < deadline) {
+      if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
+      for (const Packet& packet : batch_) {
+        if (packet.verdict == Verdict::kForward)
+          received.emplace_back(packet.data, packet.data + packet.length);
+      }
+    }
+    return received;
+  }
+
+  // Fills batch_ with one packet.
+  void ReceiveOne() {
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+    while (port().Receive(batch_) == 0 && std::chrono::steady_clock::now() < deadline) {
+      WaitReadable(std::chrono::milliseconds(10));
+    }
+    ASSERT_EQ(batch_.size(), 1u);
+  }
+
+  std::vector<Octets> TakeSent(std::size_t count) {
+    std::vector<Octets> sent;
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+    while (sent.size() < count && std::chrono::steady_clock::now() < deadline) {
+      for (Octets& packet : harness_->TakeSent()) sent.push_back(std::move(packet));
+    }
+    return sent;
+  }
+
+  Packet& Add(Batch& batch, const Octets& octets) {
+    Packet packet = slab_.Lend(batch.size());
+    std::copy(octets.begin(), octets.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    packet.tailroom -= packet.length;
+    harness_->Address(packet);
+    return batch.Add(packet);
+  }
+
+  std::unique_ptr<PortHarness> harness_;
+  PacketSlab slab_;
+  Batch batch_;
+  Batch out_;
+};
+
+TEST_P(PacketPortContract, ReceivesNothingWhenThereIsNothing) {
+  batch_.now = std::chrono::seconds(5);
+  Add(batch_, Make(1));
+  EXPECT_EQ(port().Receive(batch_), 0u);
+  EXPECT_TRUE(batch_.empty());
+  EXPECT_EQ(batch_.now, std::chrono::seconds(5));
+}
+
+TEST_P(PacketPortContract, ReceivesInOrderWholeAndWithHeadroom) {
+  std::vector<Octets> want;
+  for (std::uint32_t i = 0; i < 5; ++i) want.push_back(Make(i, 100 + 300 * (i % 3)));
+  for (const Octets& packet : want) harness_->Inject(packet);
+  EXPECT_EQ(Payloads(Receive(5)), Payloads(want));
+  for (const Packet& packet : batch_) {
+    EXPECT_EQ(packet.verdict, Verdict::kForward);
+    EXPECT_EQ(packet.segmentation, Segmentation::kNone);
+    EXPECT_EQ(packet.checksum, ChecksumState::kOnWire);
+    EXPECT_GE(packet.headroom, 96u)
+        << "outer Ethernet, IPv6, UDP, VXLAN, inner Ethernet and virtio header";
+  }
+}
+
+TEST_P(PacketPortContract, OctetsStayUntilTheNextReceive) {
+  harness_->Inject(Make(1, 200));
+  ReceiveOne();
+  const PacketPort* before = &port();
+  harness_->Inject(Make(2, 200));
+  if (&port() != before) return;  // the harness had to open the port again
+  EXPECT_EQ(Payload(batch_[0].bytes()), Payload(Make(1, 200)));
+  EXPECT_EQ(Payloads(Receive(1)), Payloads({Make(2, 200)}));
+}
+
+TEST_P(PacketPortContract, HeadroomAndTailroomAreThePacketsOwn) {
+  std::vector<Octets> want;
+  for (std::uint32_t i = 0; i < 4; ++i) want.push_back(Make(i, 200));
+  for (const Octets& packet : want) harness_->Inject(packet);
+  std::vector<Octets> got;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
+    if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
+    for (Packet& packet : batch_) {
+      std::fill_n(packet.data - packet.headroom, packet.headroom, std::byte{0xee});
+      std::fill_n(packet.data + packet.length, packet.tailroom, std::byte{0xee});
+    }
+    for (Packet& packet : batch_) got.push_back(Payload(packet.bytes()));
+  }
+  EXPECT_EQ(got, Payloads(want));
+}
+
+TEST_P(PacketPortContract, DeliversMoreThanABatchInOrder) {
+  constexpr std::uint32_t kCount = 300;
+  std::vector<Octets> want;
+  for (std::uint32_t i = 0; i < kCount; ++i) want.push_back(Make(i));
+  for (const Octets& packet : want) harness_->Inject(packet);
+  EXPECT_EQ(Payloads(Receive(kCount)), Payloads(want));
+  EXPECT_EQ(port().Receive(batch_), 0u);
+}
+
+TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
+  const std::size_t size = harness_->max_size();
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(600'000 / size, 250));
+  std::vector<Octets> want;
+  for (std::uint32_t i = 0; i < count; ++i) want.push_back(Make(i, size));
+  for (const Octets& packet : want) harness_->Inject(packet);
+  std::vector<Octets> got;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
+    if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
+    std::size_t octets = 0;
+    for (const Packet& packet : batch_) {
+      octets += packet.length;
+      got.push_back(Payload(packet.bytes()));
+    }
+    EXPECT_LE(octets, kBatchOctets + kMaxPacket);
+  }
+  EXPECT_EQ(got, Payloads(want));
+}
+
+TEST_P(PacketPortContract, SendsInOrderAndLeavesTheCallersOctets) {
+  std::vector<Octets> want;
+  for (std::uint32_t i = 0; i < 5; ++i) want.push_back(Make(i, 100 + 300 * (i % 3)));
+  for (const Octets& packet : want) Add(out_, packet);
+  const Batch before = out_;
+  port().Send(out_);
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    EXPECT_EQ(out_[i].verdict, Verdict::kForward) << Name(out_[i].verdict);
+    EXPECT_EQ(out_[i].data, before[i].data);
+    EXPECT_EQ(out_[i].length, before[i].length);
+    EXPECT_EQ(Payload(out_[i].bytes()), Payload(want[i]));
+  }
+  // The octets are the caller's again: what becomes of them now reaches nobody.
+  for (Packet& packet : out_) std::fill_n(packet.data, packet.length, std::byte{0xee});
+  EXPECT_EQ(Payloads(TakeSent(5)), Payloads(want));
+}
+
+TEST_P(PacketPortContract, SendsAFullBatch) {
+  std::vector<Octets> want;
+  for (std::uint32_t i = 0; i < kMaxBatch; ++i) want.push_back(Make(i));
+  for (const Octets& packet : want) Add(out_, packet);
+  port().Send(out_);
+  EXPECT_EQ(Payloads(TakeSent(kMaxBatch)), Payloads(want));
+}
+
+TEST_P(PacketPortContract, SendsAnEmptyBatch) {
+  port().Send(out_);
+  EXPECT_TRUE(out_.empty());
+  EXPECT_TRUE(harness_->TakeSent().empty());
+}
+
+TEST_P(PacketPortContract, SkipsDroppedPacketsAndKeepsTheirVerdicts) {
+  for (std::uint32_t i = 0; i < 4; ++i) Add(out_, Make(i));
+  out_[0].verdict = Verdict::kNoRoute;
+  out_[2].verdict = Verdict::kTtlExpired;
+  port().Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kNoRoute);
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward);
+  EXPECT_EQ(out_[2].verdict, Verdict::kTtlExpired);
+  EXPECT_EQ(out_[3].verdict, Verdict::kForward);
+  EXPECT_EQ(Payloads(TakeSent(2)), Payloads({Make(1), Make(3)}));
+}
+
+TEST_P(PacketPortContract, RefusesAPacketWithoutOctets) {
+  Add(out_, {});
+  Add(out_, Make(1));
+  port().Send(out_);
+  EXPECT_NE(out_[0].verdict, Verdict::kForward);
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward);
+  EXPECT_EQ(Payloads(TakeSent(1)), Payloads({Make(1)}));
+}
+
+TEST_P(PacketPortContract, RefusesWhatIsTooLongAndSendsTheRest) {
+  if (!harness_->oversize()) return;  // the kernel decides
+  Add(out_, Make(1));
+  Add(out_, Make(2, *harness_->oversize()));
+  Add(out_, Make(3));
+  port().Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kForward);
+  EXPECT_EQ(out_[1].verdict, IsWire(port().kind()) ? Verdict::kTooBig : Verdict::kPodError);
+  EXPECT_EQ(out_[2].verdict, Verdict::kForward);
+  EXPECT_EQ(Payloads(TakeSent(2)), Payloads({Make(1), Make(3)}));
+}
+
+TEST_P(PacketPortContract, RefusesWhatItsFeaturesDoNotName) {
+  const PortFeatures features = port().features();
+  const Verdict error = ErrorVerdict(port().kind());
+  const auto verdict_of = [&](Segmentation segmentation, ChecksumState checksum) {
+    out_.clear();
+    Packet& packet = Add(out_, Make(1, 200));
+    packet.segmentation = segmentation;
+    packet.segment_size = 50;
+    packet.checksum = checksum;
+    packet.checksum_start = 100;
+    packet.checksum_offset = 6;
+    port().Send(out_);
+    return out_[0].verdict;
+  };
+  if (!features.tcp_segmentation) {
+    EXPECT_EQ(verdict_of(Segmentation::kTcp, ChecksumState::kPartial), error);
+  }
+  if (!features.udp_segmentation) {
+    EXPECT_EQ(verdict_of(Segmentation::kUdp, ChecksumState::kPartial), error);
+  }
+  // Datagrams of UDP ports are the exception that udp_port.h tells of.
+  if (!features.datagram_aggregation && port().kind() != PortKind::kWireDatagram) {
+    EXPECT_EQ(verdict_of(Segmentation::kDatagrams, ChecksumState::kOnWire), error);
+  }
+  if (!features.partial_checksum) {
+    EXPECT_EQ(verdict_of(Segmentation::kNone, ChecksumState::kPartial), error);
+  }
+  EXPECT_TRUE(harness_->TakeSent().empty());
+}
+
+TEST_P(PacketPortContract, WaitHandlesBecomeReadable) {
+  const std::vector<WaitHandle> handles(port().wait_handles().begin(), port().wait_handles().end());
+  if (handles.empty()) return;  // only tests drive this port
+  while (port().Receive(batch_) != 0) {
+  }
+  EXPECT_FALSE(WaitReadable(std::chrono::milliseconds(0)));
+  harness_->Inject(Make(1));
+  EXPECT_TRUE(WaitReadable());
+  EXPECT_EQ(Receive(1).size(), 1u);
+  EXPECT_EQ(port().Receive(batch_), 0u);
+  EXPECT_FALSE(WaitReadable(std::chrono::milliseconds(0)));
+  EXPECT_TRUE(std::ranges::equal(handles, port().wait_handles())) << "they are stable";
+}
+
+TEST_P(PacketPortContract, CountsMayBeAskedByAnotherThread) {
+  std::vector<NamedCount> counts;
+  std::jthread asker([&, &asked = port()] { counts = asked.Counts(); });
+  for (std::uint32_t i = 0; i < 20; ++i) Add(out_, Make(i));
+  port().Send(out_);
+  port().Receive(batch_);
+  asker.join();
+  for (const NamedCount& count : counts) EXPECT_FALSE(count.name.empty());
+}
+
+TEST_P(PacketPortContract, DestructionCloses) {
+  harness_->Inject(Make(1));
+  harness_.reset();
+  // The same name, address or file again; nothing of the first port comes out of the second.
+  harness_ = GetParam().make();
+  ASSERT_NE(harness_, nullptr);
+  EXPECT_EQ(port().Receive(batch_), 0u);
+  harness_->Inject(Make(2));
+  EXPECT_EQ(Payloads(Receive(1)), Payloads({Make(2)}));
+}
+
+// Names in the test list: "memory_l3".
+inline std::string PortCaseName(const testing::TestParamInfo<PortCase>& info) {
+  return info.param.name;
+}
+
+}  // namespace weft::dataplane

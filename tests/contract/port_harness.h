@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a port brings with it to be put under tests/contract/packet_port_contract.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "dataplane/packet_port.h"
+#include "tests/support/octets.h"
+
+namespace weft::dataplane {
+
+// One port, and the world beyond it with which it exchanges packets.
+class PortHarness {
+ public:
+  virtual ~PortHarness() = default;
+
+  // To be asked anew after Inject: a harness may have to open its port again.
+  virtual PacketPort& port() = 0;
+  // A packet the port's kind carries, `size` octets; packets of other numbers differ behind the
+  // headers.
+  virtual Octets Make(std::uint32_t number, std::size_t size) const = 0;
+  // Octets before that difference: headers, which a port may rewrite.
+  virtual std::size_t header_size() const = 0;
+  std::size_t min_size() const { return header_size() + 4; }
+  virtual std::size_t max_size() const = 0;
+  // A size that the port must refuse with a drop verdict; empty: the kernel decides.
+  virtual std::optional<std::size_t> oversize() const { return std::nullopt; }
+  // Puts the world's address into a packet to be sent.
+  virtual void Address(Packet& packet) const { (void)packet; }
+
+  // The world sends to the port.
+  virtual void Inject(const Octets& packet) = 0;
+  // What the world got from the port and was not taken before: one call's worth, maybe nothing yet.
+  virtual std::vector<Octets> TakeSent() = 0;
+};
+
+struct PortCase {
+  std::string name;
+  // Null, with a failure recorded, when the port cannot be made.
+  std::function<std::unique_ptr<PortHarness>()> make;
+};
+
+inline void PrintTo(const PortCase& port, std::ostream* out) { *out << port.name; }
+
+}  // namespace weft::dataplane

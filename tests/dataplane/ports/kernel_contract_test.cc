@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract, for ports that need a network namespace: TUN, TAP, and UDP over IPv6.
+#include "dataplane/ports/tun_port.h"
+#include "dataplane/ports/udp_port.h"
+#include "tests/contract/packet_port_contract.h"
+#include "tests/dataplane/ports/packet_socket.h"
+#include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/dataplane/ports/udp_harness.h"
+#include "tests/support/netns.h"
+#include "tests/support/packet_builder.h"
+
+namespace weft::dataplane {
+namespace {
+
+// The world is a packet socket on the device: it sees what the kernel gets from the port, and sends
+// what the kernel would.
+template <typename Port>
+class DeviceHarness : public PortHarness {
+ public:
+  explicit DeviceHarness(std::unique_ptr<Port> port)
+      : port_(std::move(port)), world_(port_->name()) {}
+
+  static std::unique_ptr<PortHarness> Open(const char* name) {
+    const std::string entered = EnterPrivateNetns();
+    EXPECT_EQ(entered, "");
+    if (!entered.empty()) return nullptr;
+    auto port = Port::Open({.name = name});
+    EXPECT_TRUE(port.ok()) << port.status();
+    if (!port.ok()) return nullptr;
+    // The kernel itself shall have nothing to say on the device.
+    EXPECT_TRUE(SetNetSysctl(std::string("ipv6/conf/") + name + "/disable_ipv6", "1"));
+    EXPECT_EQ(RunIp(std::string("link set ") + name + " mtu 65000 txqueuelen 1000 up"), "");
+    return std::make_unique<DeviceHarness>(*std::move(port));
+  }
+
+  PacketPort& port() override { return *port_; }
+  Octets Make(std::uint32_t number, std::size_t size) const override {
+    return MakePacket(port_->kind(), number, size);
+  }
+  std::size_t header_size() const override { return HeaderSize(port_->kind()); }
+  std::size_t max_size() const override { return 60'000; }
+  void Inject(const Octets& packet) override { EXPECT_EQ(world_.Send(packet), ""); }
+  std::vector<Octets> TakeSent() override { return world_.Receive(); }
+
+ private:
+  std::unique_ptr<Port> port_;
+  PacketSocket world_;
+};
+
+std::unique_ptr<PortHarness> OpenUdpV6(bool checksum) {
+  const std::string entered = EnterPrivateNetns();
+  EXPECT_EQ(entered, "");
+  if (!entered.empty()) return nullptr;
+  // A second address; the next test finds it there already.
+  EXPECT_EQ(RunIp("addr replace 2001:db8::2/128 dev lo nodad"), "");
+  return UdpHarness::Make(Ip("::1"), Ip("2001:db8::2"), checksum);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernel, PacketPortContract,
+    testing::Values(PortCase{"tun", [] { return DeviceHarness<TunPort>::Open("weft-tun"); }},
+                    PortCase{"tap", [] { return DeviceHarness<TapPort>::Open("weft-tap"); }},
+                    PortCase{"udp_v6", [] { return OpenUdpV6(true); }},
+                    PortCase{"udp_v6_without_checksum", [] { return OpenUdpV6(false); }}),
+    PortCaseName);
+
+}  // namespace
+}  // namespace weft::dataplane

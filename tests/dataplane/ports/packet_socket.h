@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's side of a network device, for tests: what it receives from the device and what it
+// sends. Linux only; needs CAP_NET_RAW.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/support/octets.h"
+
+namespace weft {
+
+// Raw: frames as the device has them, with link-layer header if it has one.
+class PacketSocket {
+ public:
+  // The device is up. A failure is recorded in the test.
+  explicit PacketSocket(const std::string& device);
+  ~PacketSocket();
+  PacketSocket(const PacketSocket&) = delete;
+  PacketSocket& operator=(const PacketSocket&) = delete;
+
+  // Sends a frame (or, on TUN, an IP packet) out of the device. Returns what went wrong, or empty.
+  std::string Send(const Octets& frame);
+  // Frames that came in through the device since the last call; none of those sent.
+  std::vector<Octets> Receive();
+  // The same of those that went out.
+  std::vector<Octets> ReceiveOutgoing();
+
+ private:
+  std::vector<Octets> Read(bool outgoing);
+
+  int descriptor_ = -1;
+  int index_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Harnesses of tests/contract/packet_port_contract.h whose world is another port in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dataplane/ports/memory_port.h"
+#include "tests/contract/port_harness.h"
+#include "tests/support/octets.h"
+
+namespace weft::dataplane {
+
+// A packet of `kind`: VXLAN-less octets for kWireDatagram, UDP in IPv4 from 10.244.1.2
+// to 10.244.1.3 otherwise, in an Ethernet frame for kPodL2. The payload tells packets of other
+// numbers apart.
+Octets MakePacket(PortKind kind, std::uint32_t number, std::size_t size);
+// Octets before the payload: 0, 28 or 42.
+std::size_t HeaderSize(PortKind kind);
+
+// A batch sent by one port, and all that another has received.
+void SendOctets(PacketPort& port, const Octets& octets, const IpAddress& destination = {});
+std::vector<Octets> ReceiveOctets(PacketPort& port);
+
+// The port is what `decorate` makes of one end of a memory link; the world is the other end.
+class LinkHarness : public PortHarness {
+ public:
+  using Decorate = std::function<std::unique_ptr<PacketPort>(std::unique_ptr<PacketPort>)>;
+  static constexpr std::uint32_t kMaxSize = 9000;
+
+  explicit LinkHarness(PortKind kind, const Decorate& decorate = {});
+
+  PacketPort& port() override { return *port_; }
+  Octets Make(std::uint32_t number, std::size_t size) const override {
+    return MakePacket(kind_, number, size);
+  }
+  std::size_t header_size() const override { return HeaderSize(kind_); }
+  std::size_t max_size() const override { return kMaxSize; }
+  std::optional<std::size_t> oversize() const override { return kMaxSize + 1; }
+  void Inject(const Octets& packet) override { SendOctets(*world_, packet); }
+  std::vector<Octets> TakeSent() override { return ReceiveOctets(*world_); }
+
+ protected:
+  PortKind kind_;
+  std::unique_ptr<PacketPort> world_;
+  std::unique_ptr<PacketPort> port_;
+};
+
+}  // namespace weft::dataplane
