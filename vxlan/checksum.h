@@ -2,6 +2,7 @@
 // The Internet checksum: RFC 1071 sums, RFC 1624 updates, pseudo-headers.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,10 +36,9 @@ class PartialSum {
 
   // 0 only for the sum of nothing but zeros.
   constexpr std::uint16_t Fold() const {
-    std::uint64_t v = (value_ & 0xffff'ffff) + (value_ >> 32);
-    v = (v & 0xffff) + (v >> 16 & 0xffff) + (v >> 32);
-    v = (v & 0xffff) + (v >> 16);
-    return static_cast<std::uint16_t>(v + (v >> 16));
+    // A number added to its own halves exchanged has in its upper half their sum, carry included.
+    const auto words = static_cast<std::uint32_t>((value_ + std::rotl(value_, 32)) >> 32);
+    return static_cast<std::uint16_t>((words + std::rotl(words, 16)) >> 16);
   }
   // What goes into a checksum field.
   constexpr std::uint16_t Checksum() const { return static_cast<std::uint16_t>(~Fold()); }

@@ -58,7 +58,7 @@ class EncapsulationTemplate {
              std::uint16_t source_port, Ecn ecn) const;
 
   // Writes kPayloadSize octets at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
-  // and UDP.
+  // and UDP. Not for an empty template.
   void StampPayload(std::byte* at, EtherType ether_type) const;
 
  private:
@@ -78,30 +78,32 @@ void CompleteUdpChecksum(MutableBytes outer_packet);
 inline void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_length,
                                          EtherType ether_type, std::uint16_t source_port,
                                          Ecn ecn) const {
-  const auto ecn_bits = static_cast<std::uint8_t>(ecn);
+  // The inner EtherType is the last field: it is written, not copied.
+  const auto type = static_cast<std::uint16_t>(ether_type);
+  const auto ecn_bits = static_cast<std::uint32_t>(ecn);
   if (size_ == kV4Size) {
-    const auto total = static_cast<std::uint16_t>(inner_length + kV4Size);
-    std::memcpy(at, header_.data(), kV4Size);
-    Store8(at + 1, ecn_bits);
-    StoreBe16(at + 2, total);
-    StoreBe16(at + 10, PartialSum(checksum_base_).Add(total).Add(ecn_bits).Checksum());
+    const std::uint32_t total = (inner_length + kV4Size) & 0xffff;
+    std::memcpy(at, header_.data(), kV4Size - sizeof type);
+    StoreBe32(at, 0x4500'0000 | ecn_bits << 16 | total);
+    StoreBe16(at + 10, PartialSum(checksum_base_ + total + ecn_bits).Checksum());
     StoreBe16(at + 20, source_port);
     StoreBe16(at + 24, static_cast<std::uint16_t>(total - kIpv4HeaderSize));
-    StoreBe16(at + 48, static_cast<std::uint16_t>(ether_type));
+    StoreBe16(at + kV4Size - sizeof type, type);
   } else if (size_ == kMaxSize) {
     const auto payload = static_cast<std::uint16_t>(inner_length + kMaxSize - kIpv6HeaderSize);
-    std::memcpy(at, header_.data(), kMaxSize);
-    Store8(at + 1, static_cast<std::uint8_t>(ecn_bits << 4));
+    std::memcpy(at, header_.data(), kMaxSize - sizeof type);
+    StoreBe32(at, 0x6000'0000 | ecn_bits << 20);
     StoreBe16(at + 4, payload);
     StoreBe16(at + 40, source_port);
     StoreBe16(at + 44, payload);
-    StoreBe16(at + 68, static_cast<std::uint16_t>(ether_type));
+    StoreBe16(at + kMaxSize - sizeof type, type);
   }
 }
 
 inline void EncapsulationTemplate::StampPayload(std::byte* at, EtherType ether_type) const {
-  std::memcpy(at, header_.data() + (size_ - kPayloadSize), kPayloadSize);
-  StoreBe16(at + 20, static_cast<std::uint16_t>(ether_type));
+  const auto type = static_cast<std::uint16_t>(ether_type);
+  std::memcpy(at, header_.data() + (size_ - kPayloadSize), kPayloadSize - sizeof type);
+  StoreBe16(at + kPayloadSize - sizeof type, type);
 }
 
 }  // namespace weft

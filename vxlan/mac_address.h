@@ -22,7 +22,9 @@ class MacAddress {
   // Reads kSize octets.
   static constexpr MacAddress FromOctets(const std::byte* octets) {
     MacAddress mac;
-    for (std::size_t i = 0; i < kSize; ++i) mac.octets_[i] = octets[i];
+    // Two loads: octet by octet, the later wide load of the value would wait for the stores.
+    StoreBe32(mac.octets_.data(), LoadBe32(octets));
+    StoreBe16(mac.octets_.data() + 4, LoadBe16(octets + 4));
     return mac;
   }
 
