@@ -255,6 +255,7 @@ absl::Status Daemon::Apply() {
     return absl::OkStatus();
   }
   Say(own_trouble_, "");
+  ComparePublicIps(*choice);
   const absl::StatusOr<Setup> setup =
       MakeSetup(*facts_, config_.conf, *choice, SetupOptionsOf(config_.options));
   if (!setup.ok()) {
@@ -266,6 +267,23 @@ absl::Status Daemon::Apply() {
   if (!status.ok() && !stood_) return status;
   Say(tunnel_trouble_, std::string(status.message()));
   return absl::OkStatus();
+}
+
+void Daemon::ComparePublicIps(const InterfaceChoice& choice) {
+  std::string trouble;
+  const std::optional<lease::OwnNode>& node = reconciler_.own_node();
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node->v4 : node->v6;
+    const std::optional<ChosenFamily>& chosen = choice.of(family);
+    const std::optional<IpAddress>& published = own.published_public_ip;
+    if (!chosen || !published || !own.public_ip_overwrite.empty()) continue;
+    if (*published == chosen->public_ip) continue;
+    absl::StrAppend(&trouble, trouble.empty() ? "" : "; ", "peers send to ", published->ToString(),
+                    " as the leases say of this node, but its address is ",
+                    chosen->public_ip.ToString(), " on ", choice.name,
+                    ": correct the public-ip annotation, or --iface");
+  }
+  Say(public_ip_trouble_, trouble);
 }
 
 void Daemon::CloseTunnel(std::size_t index) {
@@ -316,7 +334,7 @@ absl::Status Daemon::Rebuild(const Setup& setup, const HostFacts& facts) {
     tunnels_.push_back(*std::move(tunnel));
     LogInfo(absl::StrCat(config.device, " is up: ", config.subnet.base().ToString(), ", MTU ",
                          config.mtu.octets(), ", VTEP MAC ", config.vtep_mac.ToString(),
-                         ", UDP port ", config.port, " on ", setup.interface.name));
+                         ", UDP port ", config.port, " on ", setup.underlay.name));
   }
   stood_ = true;
   return absl::OkStatus();

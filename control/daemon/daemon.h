@@ -83,6 +83,8 @@ class Daemon final : public admin::StateProvider {
   // stands yet.
   absl::Status Apply();
   absl::StatusOr<InterfaceChoice> Choose(const HostFacts& facts) const;
+  // Nobody publishes for a file: tells when it names another address of ours than the chosen one.
+  void ComparePublicIps(const InterfaceChoice& choice);
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
   void CloseTunnel(std::size_t index);
   // Writes subnet.env once every sink holds the truth; tells who waits for changes; logs ready and

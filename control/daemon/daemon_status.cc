@@ -53,7 +53,7 @@ std::vector<admin::Check> Daemon::Checks() const {
   checks.push_back({"interface", chosen,
                     !interface_trouble_.empty()
                         ? interface_trouble_
-                        : (setup_ ? setup_->interface.name : "not chosen yet")});
+                        : (setup_ ? setup_->underlay.name : "not chosen yet")});
   const bool up = setup_ && tunnels_.size() == setup_->tunnels.size() && tunnel_trouble_.empty();
   checks.push_back(
       {"tunnels", up,
@@ -80,7 +80,7 @@ admin::Status Daemon::ReadStatus() {
   status.checks = Checks();
   status.ready = AllOk(status.checks);
   if (setup_) {
-    status.interface_name = setup_->interface.name;
+    status.interface_name = setup_->underlay.name;
     status.mtu = setup_->env.mtu.octets();
   }
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
@@ -90,8 +90,8 @@ admin::Status Daemon::ReadStatus() {
       own.subnet = facts_->of(family)->subnet;
       own.vtep_mac = facts_->of(family)->vtep_mac;
     }
-    if (setup_ && setup_->interface.of(family))
-      own.public_ip = setup_->interface.of(family)->public_ip;
+    if (setup_ && setup_->underlay.of(family))
+      own.public_ip = setup_->underlay.of(family)->public_ip;
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {source_.Describe(), report.source_synced, report.trouble.value_or("")};

@@ -200,7 +200,8 @@ class Chooser {
       (family == IpFamily::kV4 ? choice.v4 : choice.v6) =
           ChosenFamily{*address, public_ip.value_or(*address)};
     }
-    const std::optional<OuterMtu> mtu = OuterMtu::Of(adapter.mtu);
+    // A loopback's MTU is beyond what an IP packet can be.
+    const std::optional<OuterMtu> mtu = OuterMtu::Of(std::min(adapter.mtu, OuterMtu::kMax));
     if (!mtu) {
       return absl::FailedPreconditionError(
           absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,

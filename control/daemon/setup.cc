@@ -9,7 +9,7 @@ namespace weft::daemon {
 namespace {
 
 TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
-                      const control::NetConf& conf, const InterfaceChoice& interface,
+                      const control::NetConf& conf, const InterfaceChoice& underlay,
                       const SetupOptions& options) {
   TunnelConfig tunnel;
   tunnel.family = family;
@@ -21,11 +21,11 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   tunnel.vtep_mac = facts.vtep_mac;
   // Where peers send to another address than the interface's (--public-ip), it may be on another
   // adapter.
-  const ChosenFamily& chosen = *interface.of(family);
+  const ChosenFamily& chosen = *underlay.of(family);
   const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
   tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
-  tunnel.link_mtu = interface.mtu;
-  tunnel.mtu = conf.mtu.value_or(interface.mtu).Inner(family);
+  tunnel.link_mtu = underlay.mtu;
+  tunnel.mtu = conf.mtu.value_or(underlay.mtu).Inner(family);
   tunnel.udp_checksum = options.udp_checksum;
   tunnel.peer_check = options.peer_check;
   return tunnel;
@@ -34,11 +34,11 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
 }  // namespace
 
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
-                                const InterfaceChoice& interface, const SetupOptions& options) {
-  Setup setup{interface, {}, {}};
+                                const InterfaceChoice& underlay, const SetupOptions& options) {
+  Setup setup{underlay, {}, {}};
   setup.env.ip_masq = options.ip_masq;
   // alloc encapsulates nothing: the pods get the link's own MTU.
-  std::uint32_t mtu = std::min(interface.mtu.octets(), InnerMtu::kMax);
+  std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
     const std::optional<IpPrefix>& network = conf.network_of(family);
@@ -46,7 +46,7 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
     (family == IpFamily::kV4 ? setup.env.v4 : setup.env.v6) =
         SubnetEnvFamily{*network, own->subnet};
     if (conf.type == control::BackendType::kAlloc) continue;
-    const TunnelConfig tunnel = TunnelOf(family, *own, conf, interface, options);
+    const TunnelConfig tunnel = TunnelOf(family, *own, conf, underlay, options);
     mtu = std::min(mtu, tunnel.mtu.octets());
     if (options.tunnels) setup.tunnels.push_back(tunnel);
   }
@@ -55,7 +55,7 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
   constexpr std::uint32_t kLeastV6 = 1280;
   if (setup.env.v6 && mtu < kLeastV6) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the MTU of ", interface.name, " leaves ", mtu,
+        absl::StrCat("the MTU of ", underlay.name, " leaves ", mtu,
                      " octets for a pod's packet, but IPv6 needs ", kLeastV6,
                      "; raise that MTU, choose another interface with --iface, or switch "
                      "EnableIPv6 off in net-conf.json"));

@@ -41,15 +41,15 @@ struct SetupOptions {
 };
 
 struct Setup {
-  InterfaceChoice interface;
+  InterfaceChoice underlay;
   std::vector<TunnelConfig> tunnels;  // v4 before v6
   SubnetEnv env;
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
-// `interface` has the addresses of every enabled family. The error: an MTU that leaves no room for
+// `underlay` has the addresses of every enabled family. The error: an MTU that leaves no room for
 // a packet.
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
-                                const InterfaceChoice& interface, const SetupOptions& options);
+                                const InterfaceChoice& underlay, const SetupOptions& options);
 
 }  // namespace weft::daemon

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <windows.h>
+
+#include <chrono>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "control/daemon/file_io.h"
+
+namespace weft::daemon {
+namespace {
+
+// A reader (the CNI plugin, a virus scanner) that has the file open keeps others from replacing it;
+// it is gone soon.
+constexpr int kAttempts = 20;
+constexpr DWORD kPauseMs = 25;
+
+std::wstring Wide(const std::string& utf8) {
+  const int length = static_cast<int>(utf8.size());
+  std::wstring out(
+      static_cast<std::size_t>(::MultiByteToWideChar(CP_UTF8, 0, utf8.data(), length, nullptr, 0)),
+      L'\0');
+  ::MultiByteToWideChar(CP_UTF8, 0, utf8.data(), length, out.data(), static_cast<int>(out.size()));
+  return out;
+}
+
+absl::Status Failure(std::string_view what, DWORD code) {
+  return absl::UnavailableError(absl::StrCat(
+      what, ": ", std::system_category().message(static_cast<int>(code)), " (", code, ")"));
+}
+
+DWORD WriteAll(const std::wstring& path, const std::string& text) {
+  const HANDLE file = ::CreateFileW(path.c_str(), GENERIC_WRITE, 0, nullptr, CREATE_ALWAYS,
+                                    FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (file == INVALID_HANDLE_VALUE) return ::GetLastError();
+  DWORD written = 0;
+  DWORD error = NO_ERROR;
+  if (!::WriteFile(file, text.data(), static_cast<DWORD>(text.size()), &written, nullptr)) {
+    error = ::GetLastError();
+  } else if (written != text.size()) {
+    error = ERROR_DISK_FULL;
+  } else if (!::FlushFileBuffers(file)) {
+    error = ::GetLastError();
+  }
+  ::CloseHandle(file);
+  return error;
+}
+
+bool IsPassing(DWORD error) {
+  return error == ERROR_SHARING_VIOLATION || error == ERROR_ACCESS_DENIED ||
+         error == ERROR_LOCK_VIOLATION;
+}
+
+}  // namespace
+
+absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
+  const std::wstring target = Wide(path);
+  const std::wstring temporary = Wide(absl::StrCat(path, ".", ::GetCurrentProcessId(), ".tmp"));
+  if (const DWORD error = WriteAll(temporary, text); error != NO_ERROR) {
+    ::DeleteFileW(temporary.c_str());
+    return Failure("cannot write a file beside it", error);
+  }
+  DWORD error = NO_ERROR;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (::MoveFileExW(temporary.c_str(), target.c_str(),
+                      MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) {
+      return absl::OkStatus();
+    }
+    error = ::GetLastError();
+    if (!IsPassing(error)) break;
+    ::Sleep(kPauseMs);
+  }
+  ::DeleteFileW(temporary.c_str());
+  return Failure("cannot replace it", error);
+}
+
+std::int64_t BootTime() {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::seconds,
+      std::chrono::system_clock;
+  const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
+  return duration_cast<seconds>(now - milliseconds(::GetTickCount64())).count();
+}
+
+}  // namespace weft::daemon

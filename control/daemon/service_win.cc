@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <winsock2.h>
+
+#include <windows.h>
+
+#include <shellapi.h>
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "control/daemon/service.h"
+
+namespace weft::daemon {
+namespace {
+
+// The handler runs on a thread of the system and is told nothing but the event.
+std::atomic<StopSignals*> current{nullptr};
+
+std::string Utf8(const wchar_t* text) {
+  const int size = ::WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
+  if (size <= 1) return "";
+  std::string out(static_cast<std::size_t>(size), '\0');
+  ::WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
+  out.pop_back();  // the terminator
+  return out;
+}
+
+std::string_view NameOf(DWORD event) {
+  switch (event) {
+    case CTRL_C_EVENT:
+      return "Ctrl-C";
+    case CTRL_BREAK_EVENT:
+      return "Ctrl-Break";
+    case CTRL_CLOSE_EVENT:
+      return "the closing of its console";
+    case CTRL_LOGOFF_EVENT:
+      return "the user's logging off";
+    default:
+      return "the shutdown of the system";
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Arguments(int argc, char** argv) {
+  int count = 0;
+  wchar_t** words = ::CommandLineToArgvW(::GetCommandLineW(), &count);
+  if (!words) return {argv + (argc > 0 ? 1 : 0), argv + argc};
+  std::vector<std::string> out;
+  for (int i = 1; i < count; ++i) out.push_back(Utf8(words[i]));
+  ::LocalFree(words);
+  return out;
+}
+
+std::string_view DefaultDataplane() { return "hns"; }
+
+std::uint64_t ProcessId() { return ::GetCurrentProcessId(); }
+
+void PrepareProcess() {}
+
+struct StopSignals::Impl {
+  boost::asio::io_context& io;
+  std::function<void(std::string_view)> stop;
+  std::atomic<bool> asked{false};
+
+  static BOOL WINAPI Handle(DWORD event) {
+    StopSignals* const signals = current.load();
+    if (!signals || signals->impl_->asked.exchange(true))
+      return FALSE;  // the system's own way: the process ends
+    boost::asio::post(signals->impl_->io,
+                      [impl = signals->impl_.get(), event] { impl->stop(NameOf(event)); });
+    // After these the process ends as soon as this returns; the orderly end comes first, or the
+    // system's own deadline.
+    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) ::Sleep(10'000);
+    return TRUE;
+  }
+};
+
+StopSignals::StopSignals(boost::asio::io_context& io, std::function<void(std::string_view)> stop)
+    : impl_(new Impl{io, std::move(stop)}) {
+  current.store(this);
+  ::SetConsoleCtrlHandler(&Impl::Handle, TRUE);
+}
+
+StopSignals::~StopSignals() {
+  ::SetConsoleCtrlHandler(&Impl::Handle, FALSE);
+  current.store(nullptr);
+}
+
+}  // namespace weft::daemon

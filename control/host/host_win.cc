@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// IP Helper, resolved at run time so that the program starts where a function is missing (Wine).
+// Reading only: what a Windows node needs written goes through HNS.
+#include <winsock2.h>
+#include <ws2tcpip.h>
+
+#include <windows.h>
+
+#include <iphlpapi.h>
+
+#include <netioapi.h>
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/host/host.h"
+
+namespace weft::host {
+namespace {
+
+absl::Status Failure(std::string_view what, DWORD code) {
+  return absl::UnavailableError(absl::StrCat("cannot ", what, ": ",
+                                             std::system_category().message(static_cast<int>(code)),
+                                             " (", code, ")"));
+}
+
+absl::Status NotWritten(std::string_view what) {
+  return absl::UnimplementedError(
+      absl::StrCat("cannot ", what, ": not built yet for Windows; use --dataplane=none"));
+}
+
+std::string Utf8(const wchar_t* text) {
+  const int size = ::WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
+  if (size <= 1) return "";
+  std::string out(static_cast<std::size_t>(size), '\0');
+  ::WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
+  out.pop_back();  // the terminator
+  return out;
+}
+
+ADDRESS_FAMILY FamilyNumber(IpFamily family) {
+  return family == IpFamily::kV4 ? AF_INET : AF_INET6;
+}
+
+std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address) {
+  if (address.si_family == AF_INET) {
+    return IpAddress::FromOctets(IpFamily::kV4,
+                                 reinterpret_cast<const std::byte*>(&address.Ipv4.sin_addr));
+  }
+  if (address.si_family == AF_INET6) {
+    return IpAddress::FromOctets(IpFamily::kV6,
+                                 reinterpret_cast<const std::byte*>(&address.Ipv6.sin6_addr));
+  }
+  return std::nullopt;
+}
+
+SOCKADDR_INET SocketAddressOf(const IpAddress& address) {
+  SOCKADDR_INET out{};
+  out.si_family = FamilyNumber(address.family());
+  const Bytes octets = address.octets();
+  std::copy(octets.begin(), octets.end(),
+            address.is_v4() ? reinterpret_cast<std::byte*>(&out.Ipv4.sin_addr)
+                            : reinterpret_cast<std::byte*>(&out.Ipv6.sin6_addr));
+  return out;
+}
+
+struct IpHelper {
+  decltype(&::GetAdaptersAddresses) adapters_addresses = nullptr;
+  decltype(&::GetIpForwardTable2) forward_table = nullptr;
+  decltype(&::FreeMibTable) free_table = nullptr;
+  decltype(&::GetBestRoute2) best_route = nullptr;
+
+  // Only from the system's folder; the library stays loaded.
+  static absl::StatusOr<IpHelper> Load() {
+    const HMODULE library =
+        ::LoadLibraryExW(L"iphlpapi.dll", nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    if (!library) return Failure("load iphlpapi.dll", ::GetLastError());
+    IpHelper helper;
+    Resolve(library, "GetAdaptersAddresses", helper.adapters_addresses);
+    Resolve(library, "GetIpForwardTable2", helper.forward_table);
+    Resolve(library, "FreeMibTable", helper.free_table);
+    Resolve(library, "GetBestRoute2", helper.best_route);
+    if (!helper.adapters_addresses || !helper.forward_table || !helper.free_table) {
+      return absl::UnimplementedError(
+          "iphlpapi.dll lacks GetIpForwardTable2; Windows Server 2019 or newer is needed");
+    }
+    return helper;
+  }
+
+ private:
+  template <typename Function>
+  static void Resolve(HMODULE library, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(reinterpret_cast<void*>(::GetProcAddress(library, name)));
+  }
+};
+
+class WindowsHost final : public Host {
+ public:
+  explicit WindowsHost(const IpHelper& helper) : helper_(helper) {}
+
+  absl::StatusOr<std::vector<Adapter>> Adapters() override {
+    absl::StatusOr<std::vector<std::byte>> buffer = ReadAdapters();
+    if (!buffer.ok()) return buffer.status();
+    std::vector<Adapter> adapters;
+    metrics_.clear();
+    for (const auto* row = buffer->empty()
+                               ? nullptr
+                               : reinterpret_cast<const IP_ADAPTER_ADDRESSES*>(buffer->data());
+         row; row = row->Next) {
+      adapters.push_back(AdapterOf(*row));
+      metrics_[adapters.back().index] = {row->Ipv4Metric, row->Ipv6Metric};
+    }
+    return adapters;
+  }
+
+  absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter_index) override {
+    absl::StatusOr<std::vector<Row>> rows = ReadRoutes(family);
+    if (!rows.ok()) return rows.status();
+    std::vector<Route> routes;
+    for (Row& row : *rows) {
+      if (row.derived || (adapter_index != 0 && row.route.adapter_index != adapter_index)) continue;
+      routes.push_back(std::move(row.route));
+    }
+    return routes;
+  }
+
+  absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
+    if (helper_.best_route) {
+      const SOCKADDR_INET target = SocketAddressOf(destination);
+      MIB_IPFORWARD_ROW2 row{};
+      SOCKADDR_INET source{};
+      if (helper_.best_route(nullptr, 0, nullptr, &target, 0, &row, &source) == NO_ERROR) {
+        Route route = RouteOf(row);
+        route.source = AddressOf(source);
+        return route;
+      }
+    }
+    // Wine's GetBestRoute2 is a stub: longest prefix, then lowest metric.
+    absl::StatusOr<std::vector<Row>> rows = ReadRoutes(destination.family());
+    if (!rows.ok()) return rows.status();
+    const Route* best = nullptr;
+    for (const Row& row : *rows) {
+      const Route& route = row.route;
+      if (!route.destination.Contains(destination)) continue;
+      const auto rank = [](const Route& r) { return std::pair(-r.destination.length(), r.metric); };
+      if (!best || rank(route) < rank(*best)) best = &route;
+    }
+    if (best) return *best;
+    return absl::NotFoundError(
+        absl::StrCat("cannot find a route to ", destination.ToString(), ": there is none"));
+  }
+
+  absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t) override {
+    return NotWritten(absl::StrCat("set adapter ", adapter_index, " up"));
+  }
+  absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override {
+    return NotWritten(
+        absl::StrCat("give ", address.address.ToString(), " to adapter ", adapter_index));
+  }
+  std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
+    return Refuse("put", routes);
+  }
+  std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override {
+    return Refuse("remove", routes);
+  }
+
+ private:
+  struct Row {
+    Route route;
+    bool derived = false;  // from an address
+  };
+  struct Metrics {
+    std::uint32_t v4 = 0, v6 = 0;
+  };
+
+  static Adapter AdapterOf(const IP_ADAPTER_ADDRESSES& row) {
+    Adapter adapter;
+    adapter.index = row.IfIndex ? row.IfIndex : row.Ipv6IfIndex;
+    adapter.name = Utf8(row.FriendlyName);
+    adapter.mtu = row.Mtu;
+    adapter.up = row.OperStatus == IfOperStatusUp;
+    adapter.loopback = row.IfType == IF_TYPE_SOFTWARE_LOOPBACK;
+    if (row.PhysicalAddressLength == MacAddress::kSize) {
+      adapter.mac = MacAddress::FromOctets(reinterpret_cast<const std::byte*>(row.PhysicalAddress));
+    }
+    std::vector<AssignedAddress> passing;
+    for (const auto* entry = row.FirstUnicastAddress; entry; entry = entry->Next) {
+      if (entry->DadState == IpDadStateDuplicate || entry->DadState == IpDadStateInvalid) continue;
+      const auto address =
+          AddressOf(*reinterpret_cast<const SOCKADDR_INET*>(entry->Address.lpSockaddr));
+      if (!address) continue;
+      const bool temporary =
+          entry->SuffixOrigin == IpSuffixOriginRandom || entry->DadState == IpDadStateDeprecated;
+      (temporary ? passing : adapter.addresses).push_back({*address, entry->OnLinkPrefixLength});
+    }
+    adapter.addresses.insert(adapter.addresses.end(), passing.begin(), passing.end());
+    return adapter;
+  }
+
+  // The list may grow between asking for its size and reading it.
+  absl::StatusOr<std::vector<std::byte>> ReadAdapters() const {
+    constexpr ULONG kFlags =
+        GAA_FLAG_SKIP_ANYCAST | GAA_FLAG_SKIP_MULTICAST | GAA_FLAG_SKIP_DNS_SERVER;
+    ULONG size = 32 * 1024;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      std::vector<std::byte> buffer(size);
+      auto* first = reinterpret_cast<IP_ADAPTER_ADDRESSES*>(buffer.data());
+      const ULONG code = helper_.adapters_addresses(AF_UNSPEC, kFlags, nullptr, first, &size);
+      if (code == NO_ERROR) return buffer;
+      if (code == ERROR_NO_DATA) return std::vector<std::byte>();
+      if (code != ERROR_BUFFER_OVERFLOW) return Failure("list the adapters", code);
+    }
+    return absl::UnavailableError(
+        "the adapters changed each of the 4 times they were listed; try again");
+  }
+
+  Route RouteOf(const MIB_IPFORWARD_ROW2& row) const {
+    Route route;
+    const std::optional<IpAddress> base = AddressOf(row.DestinationPrefix.Prefix);
+    if (base)
+      route.destination =
+          IpPrefix::Of(*base, row.DestinationPrefix.PrefixLength).value_or(IpPrefix());
+    const std::optional<IpAddress> gateway = AddressOf(row.NextHop);
+    if (gateway && !gateway->IsUnspecified()) route.gateway = gateway;
+    route.adapter_index = row.InterfaceIndex;
+    // What Windows compares is the sum of the route's and the interface's metric.
+    const auto found = metrics_.find(row.InterfaceIndex);
+    const Metrics of_interface = found == metrics_.end() ? Metrics() : found->second;
+    route.metric = row.Metric + (route.destination.family() == IpFamily::kV4 ? of_interface.v4
+                                                                             : of_interface.v6);
+    return route;
+  }
+
+  absl::StatusOr<std::vector<Row>> ReadRoutes(IpFamily family) {
+    if (const auto adapters = Adapters(); !adapters.ok())
+      return adapters.status();  // for their metrics
+    MIB_IPFORWARD_TABLE2* table = nullptr;
+    const DWORD code = helper_.forward_table(FamilyNumber(family), &table);
+    if (code == ERROR_NOT_FOUND) return std::vector<Row>();  // the family is switched off
+    if (code != NO_ERROR) return Failure("list the routes", code);
+    std::vector<Row> rows;
+    for (ULONG i = 0; i < table->NumEntries; ++i) {
+      const MIB_IPFORWARD_ROW2& row = table->Table[i];
+      rows.push_back({RouteOf(row), row.Protocol == MIB_IPPROTO_LOCAL});
+    }
+    helper_.free_table(table);
+    return rows;
+  }
+
+  static std::vector<absl::Status> Refuse(std::string_view verb, const std::vector<Route>& routes) {
+    std::vector<absl::Status> statuses;
+    for (const Route& route : routes) {
+      statuses.push_back(NotWritten(absl::StrCat(verb, " route ", route.destination.ToString())));
+    }
+    return statuses;
+  }
+
+  IpHelper helper_;
+  std::map<std::uint32_t, Metrics> metrics_;  // by adapter, as of the last listing
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Host>> OpenHost() {
+  const absl::StatusOr<IpHelper> helper = IpHelper::Load();
+  if (!helper.ok()) return helper.status();
+  return std::make_unique<WindowsHost>(*helper);
+}
+
+}  // namespace weft::host
