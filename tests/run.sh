@@ -20,6 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export WEFT_DEPS=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 logs=$PWD/build/logs
 began=$SECONDS
+stage_limit=30m
 passed=0 failed=0
 declare -a failures=()
 
@@ -54,10 +55,11 @@ must() {
   return 1
 }
 
-# counted NAME COMMAND...: a suite that ends with the line "N passed, N failed".
+# counted NAME COMMAND...: a suite that ends with the line "N passed, N failed". One that hangs is ended.
 counted() {
   local name=$1 status line
-  logged "$@"
+  shift
+  logged "$name" timeout -k 30 "$stage_limit" "$@"
   status=$?
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$logs/$name.log" | tail -n 1)
   tally "$name" $status "${line%% *}" "$(sed -E 's/.*, ([0-9]+) failed/\1/' <<<"$line")"
@@ -99,7 +101,7 @@ bootstrap() {
 # Twenty seconds for each target, by the script that also fuzzes for an hour.
 fuzz() {
   bootstrap fuzz && must build-fuzz compile fuzz || return
-  WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 20 / $(nproc))) counted fuzz tests/soak/fuzz.sh
+  counted fuzz env WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 20 / $(nproc))) tests/soak/fuzz.sh
 }
 
 tidy() {
@@ -111,6 +113,7 @@ tidy() {
 
 soak() {
   local name
+  stage_limit=0  # none
   case ${1:-} in
     "") for name in tests/soak/*.sh; do printf '%-24s %s\n' "$(basename "$name" .sh)" "$(sed -n '2s/^# *//p' "$name")"; done
       exit 0 ;;
@@ -128,7 +131,8 @@ everyday() {
 everything() {
   everyday
   bootstrap windows && must build-windows compile windows && ctest_suite ctest-windows windows
-  must build-asan compile asan && ctest_suite ctest-asan asan -LE repo
+  must build-asan compile asan && ctest_suite ctest-asan asan -LE repo &&
+    counted netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   bootstrap tsan && must build-tsan compile tsan && ctest_suite ctest-tsan tsan -LE repo
   fuzz
   counted soak-transfer tests/soak/transfer.sh --short
