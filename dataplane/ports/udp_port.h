@@ -62,11 +62,11 @@ class UdpPort final : public PacketPort {
   std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override;
   // The receiving socket, and (Linux) what becomes readable when an ICMP error has come in.
   std::span<const WaitHandle> wait_handles() const override;
-  // "socket-overflow": datagrams the kernel dropped at the receiving socket, for want of room or
-  // for a wrong checksum. "icmp-refused", "icmp-unreachable", "icmp-other": errors that came back.
-  // "segmentation-refused": the route's device cannot checksum, so segments were sent one by one.
-  // "receive-error", "send-error": other refusals of the kernel. "notice-overflow": path MTU
-  // notices nobody took.
+  // "socket-overflow": datagrams the kernel dropped at the receiving socket, for want of room; wrong
+  // checksums are the host's Udp InCsumErrors. "icmp-refused", "icmp-unreachable", "icmp-other":
+  // errors that came back. "segmentation-refused": the route's device cannot checksum, so segments
+  // were sent one by one. "receive-error", "send-error": other refusals of the kernel.
+  // "notice-overflow": path MTU notices nobody took.
   std::vector<NamedCount> Counts() const override;
 
  private:
