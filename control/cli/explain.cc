@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl explain
+#include <memory>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "CLI/Validators.hpp"
+#include "absl/strings/str_cat.h"
+#include "control/cli/frame_input.h"
+#include "control/cli/frame_start.h"
+#include "control/cli/judge.h"
+#include "control/cli/lease_input.h"
+#include "control/cli/verbs.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr char kVerb[] = "explain";
+
+struct Options {
+  FrameOptions frame;
+  std::string start = "guess";
+  LeaseOptions leases;
+  std::uint32_t mtu = 1500;
+  std::string peer_check = "lease";
+};
+
+dataplane::PeerCheck ParsePeerCheck(const std::string& name) {
+  if (name == "strict") return dataplane::PeerCheck::kStrict;
+  return name == "off" ? dataplane::PeerCheck::kOff : dataplane::PeerCheck::kLease;
+}
+
+std::string Text(const Judgement& judgement) {
+  const bool forwarded = judgement.verdict == dataplane::Verdict::kForward;
+  std::string text =
+      absl::StrCat("\nVerdict, ", judgement.outbound ? "pod to wire: " : "wire to pod: ",
+                   forwarded ? "" : "dropped, ", Name(judgement.verdict), "\n");
+  if (!forwarded) absl::StrAppend(&text, "  ", Sentence(judgement.verdict), "\n");
+  for (const std::string& reason : judgement.reasons) absl::StrAppend(&text, "  ", reason, "\n");
+  return text;
+}
+
+// No verdict: only a finding of its own when leases were asked for by name.
+ExitCode WithoutVerdict(const Options& options, const absl::Status& status, Io& io) {
+  const bool asked = !options.leases.from.empty() || !options.leases.admin.empty();
+  io.err << "flannelctl explain: no verdict: " << status.message();
+  if (!asked) {
+    io.err << "; a verdict needs leases: from flanneld on this node, or --from FILE --node-name "
+              "NAME";
+  }
+  io.err << "\n";
+  return asked ? ExitCode::kUnusable : ExitCode::kOk;
+}
+
+ExitCode Run(const Options& options, Io& io) {
+  if (options.frame.hex.empty() == options.frame.capture.empty()) {
+    return Fail(
+        io, kVerb,
+        absl::InvalidArgumentError("give one frame: in hexadecimal, \"-\" for standard input, or "
+                                   "--capture FILE; see \"flannelctl help explain\""));
+  }
+  const absl::StatusOr<std::vector<std::byte>> frame = ReadFrame(options.frame, io.in);
+  if (!frame.ok()) return Fail(io, kVerb, frame.status());
+  const std::optional<OuterMtu> mtu = OuterMtu::Of(options.mtu);
+  if (!mtu) {
+    return Fail(io, kVerb,
+                absl::InvalidArgumentError(
+                    absl::StrCat("--mtu ", options.mtu, " is not the MTU of a link; try 1500")));
+  }
+  const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
+  io.out << frame->size() << " octets, read as " << Name(start) << "\n"
+         << Describe(*frame, start) << std::flush;
+
+  const absl::StatusOr<std::unique_ptr<LeaseInput>> input = OpenLeases(options.leases);
+  if (!input.ok()) return WithoutVerdict(options, input.status(), io);
+  const absl::StatusOr<admin::LeaseList> leases = (*input)->Read();
+  if (!leases.ok()) return WithoutVerdict(options, leases.status(), io);
+  const absl::StatusOr<Judgement> judgement = Judge(
+      *frame, start, *leases, {.link_mtu = *mtu, .peer_check = ParsePeerCheck(options.peer_check)});
+  if (!judgement.ok()) return WithoutVerdict(options, judgement.status(), io);
+  io.out << Text(*judgement);
+  return judgement->verdict == dataplane::Verdict::kForward ? ExitCode::kOk : ExitCode::kFinding;
+}
+
+}  // namespace
+
+Action AddExplain(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser
+      .add_option("hex", options->frame.hex,
+                  "A frame in hexadecimal, in one word or many, or a dump with offsets; \"-\" "
+                  "reads standard input")
+      ->type_name("HEX...");
+  parser
+      .add_option("--capture", options->frame.capture, "Take the frame from a pcap or pcapng FILE")
+      ->type_name("FILE");
+  parser.add_option("--frame", options->frame.frame, "Which frame of several, from 1 on")
+      ->type_name("N")
+      ->capture_default_str();
+  parser.add_option("--start", options->start, "The layer that the frame begins with")
+      ->type_name("LAYER")
+      ->capture_default_str()
+      ->check(CLI::IsMember(
+          {"guess", "outer-ethernet", "outer-ip", "vxlan", "inner-ethernet", "inner-ip"}));
+  parser.add_option("--mtu", options->mtu, "MTU of the link that carries outer packets")
+      ->type_name("N")
+      ->capture_default_str();
+  parser
+      .add_option("--peer-check", options->peer_check, "How the sender is checked, as flanneld's")
+      ->type_name("CHECK")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"strict", "lease", "off"}));
+  AddLeaseOptions(parser, options->leases);
+  parser.footer(
+      "What begins inside (inner-ip, inner-ethernet) is judged on its way to the wire, the rest "
+      "on\n"
+      "its way to the pods. The verdict is flanneld's own code's, with the leases as they are "
+      "now;\n"
+      "path MTUs that a running flanneld has learnt are not known here.\n"
+      "Exit code: 0 forwarded, or layers only; 1 dropped; 2 no frame, or no leases where asked "
+      "for.\n\n"
+      "Examples:\n"
+      "  tcpdump -c1 -x -i eth0 udp port 4789 | flannelctl explain -\n"
+      "  flannelctl explain --capture trace.pcap --frame 3 --from nodes.json --node-name win-1\n"
+      "  flannelctl explain --start inner-ip 4500001c 00000000 4011 0000 0af40105 0af40205 ...");
+  return [options](Io& io) { return Run(*options, io); };
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/flannelctl.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
+#include "control/cli/nearest.h"
+#include "control/cli/verbs.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kColumn = 32;  // where descriptions begin in help texts
+
+std::string Overview() {
+  std::string text =
+      "flannelctl looks at a flanneld of this node, or at the leases in a file.\n\n"
+      "Usage: flannelctl VERB [OPTION...]\n\nVerbs:\n";
+  const auto line = [&text](std::string_view name, std::string_view summary) {
+    absl::StrAppend(&text, "  ", name, std::string(13 - name.size(), ' '), summary, "\n");
+  };
+  for (const Verb& verb : Verbs()) line(verb.name, verb.summary);
+  line("help", "This text, or that of a verb: flannelctl help VERB");
+  absl::StrAppend(&text,
+                  "\nExit codes: 0 well, 1 answered and the answer is bad, 2 not answered (usage, "
+                  "unreadable\ninput, no daemon). Data goes to stdout, messages to stderr.\n\n"
+                  "Examples:\n"
+                  "  flannelctl status\n"
+                  "  flannelctl leases -o wide\n"
+                  "  kubectl get nodes -o json > nodes.json\n"
+                  "  flannelctl leases --from nodes.json --node-name \"$HOSTNAME\"\n");
+  return text;
+}
+
+ExitCode RefuseVerb(Io& io, const std::string& name) {
+  std::vector<std::string_view> names{"help"};
+  for (const Verb& verb : Verbs()) names.push_back(verb.name);
+  const std::string_view nearest = Nearest(name, names);
+  io.err << "flannelctl: there is no verb \"" << name << "\"";
+  if (!nearest.empty()) io.err << "; did you mean \"" << nearest << "\"?";
+  io.err << (nearest.empty() ? "; " : " ") << "\"flannelctl help\" lists them\n";
+  return ExitCode::kUnusable;
+}
+
+ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
+  const PreparedVerb prepared = Prepare(verb);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    prepared.parser->parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    io.out << prepared.parser->help();
+    return ExitCode::kOk;
+  } catch (const CLI::ParseError& error) {
+    io.err << "flannelctl " << verb.name << ": " << error.what() << "; see \"flannelctl help "
+           << verb.name << "\"\n";
+    return ExitCode::kUnusable;
+  }
+  const ExitCode code = prepared.action(io);
+  io.out.flush();
+  if (io.out) return code;
+  return Fail(io, verb.name,
+              absl::DataLossError("cannot write to standard output; is the disk full?"));
+}
+
+}  // namespace
+
+ExitCode Fail(Io& io, std::string_view verb, const absl::Status& status) {
+  io.err << "flannelctl " << verb << ": " << status.message() << "\n";
+  return ExitCode::kUnusable;
+}
+
+PreparedVerb Prepare(const Verb& verb) {
+  PreparedVerb prepared;
+  prepared.parser =
+      std::make_unique<CLI::App>(std::string(verb.summary), absl::StrCat("flannelctl ", verb.name));
+  prepared.parser->get_formatter()->column_width(kColumn);
+  prepared.action = verb.add(*prepared.parser);
+  return prepared;
+}
+
+ExitCode RunFlannelctl(std::vector<std::string> arguments, Io& io) {
+  if (arguments.empty()) {
+    io.err << Overview();
+    return ExitCode::kUnusable;
+  }
+  std::string name = arguments.front();
+  arguments.erase(arguments.begin());
+  if (name == "--version") name = "version";
+  if (name == "help" && !arguments.empty()) {
+    name = arguments.front();
+    arguments = {"--help"};
+  }
+  if (name == "help" || name == "--help" || name == "-h") {
+    io.out << Overview();
+    return ExitCode::kOk;
+  }
+  const Verb* const verb = FindVerb(name);
+  if (verb == nullptr) return RefuseVerb(io, name);
+  try {
+    return RunVerb(*verb, std::move(arguments), io);
+  } catch (const std::exception& error) {
+    return Fail(io, name, absl::InternalError(absl::StrCat("internal error: ", error.what())));
+  }
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/frame_input.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/cli/hex_text.h"
+#include "dataplane/ports/capture_file.h"
+
+namespace weft::cli {
+namespace {
+
+absl::Status NoSuchFrame(const std::string& where, std::size_t wanted, std::size_t there) {
+  return absl::NotFoundError(absl::StrCat("there is no frame ", wanted, " in ", where,
+                                          ", which has ", there, "; frames are counted from 1"));
+}
+
+absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std::size_t wanted) {
+  absl::StatusOr<dataplane::CaptureReader> reader = dataplane::CaptureReader::Open(path);
+  if (!reader.ok()) return reader.status();
+  for (std::size_t number = 1;; ++number) {
+    const auto record = reader->Next();
+    if (!record.ok()) return record.status();
+    if (!record->has_value()) return NoSuchFrame(path, wanted, number - 1);
+    if (number != wanted) continue;
+    const dataplane::LinkType type = (*record)->link_type;
+    if (type != dataplane::LinkType::kEthernet && type != dataplane::LinkType::kRaw) {
+      return absl::UnimplementedError(
+          absl::StrCat(path, " has frames of link type ", static_cast<std::uint32_t>(type),
+                       "; capture on an Ethernet device, or convert it to Ethernet or raw IP"));
+    }
+    return std::vector<std::byte>((*record)->octets.begin(), (*record)->octets.end());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::byte>> ReadFrame(const FrameOptions& options, std::istream& in) {
+  if (!options.capture.empty()) return ReadCapture(options.capture, options.frame);
+  const bool from_input = options.hex.size() == 1 && options.hex.front() == "-";
+  const std::string text = from_input ? std::string(std::istreambuf_iterator<char>(in), {})
+                                      : absl::StrJoin(options.hex, " ");
+  auto frames = ParseHexText(text);
+  if (!frames.ok()) return frames.status();
+  if (options.frame == 0 || options.frame > frames->size()) {
+    return NoSuchFrame(from_input ? "standard input" : "the dump", options.frame, frames->size());
+  }
+  return std::move((*frames)[options.frame - 1]);
+}
+
+}  // namespace weft::cli

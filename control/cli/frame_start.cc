@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/frame_start.h"
+
+#include <array>
+#include <utility>
+
+#include "vxlan/ethernet.h"
+#include "vxlan/inner_frame.h"
+#include "vxlan/outer_packet.h"
+#include "vxlan/vni.h"
+#include "vxlan/vxlan_header.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::uint16_t kLinuxVxlanPort = 8472;  // what Linux used before IANA gave out 4789
+
+constexpr std::array<std::pair<std::string_view, FrameStart>, 5> kNames{{
+    {"outer-ethernet", FrameStart::kOuterEthernet},
+    {"outer-ip", FrameStart::kOuterIp},
+    {"vxlan", FrameStart::kVxlan},
+    {"inner-ethernet", FrameStart::kInnerEthernet},
+    {"inner-ip", FrameStart::kInnerIp},
+}};
+
+bool IsIp(EtherType type) { return type == EtherType::kIpv4 || type == EtherType::kIpv6; }
+
+bool HasKnownType(Bytes frame) {
+  const Parsed<EthernetHeader> header = EthernetHeader::Parse(frame);
+  return header && (IsIp(header->ether_type) || IsVlanTag(header->ether_type) ||
+                    header->ether_type == EtherType::kArp);
+}
+
+bool CarriesVxlan(Bytes ip) {
+  const Parsed<OuterPacket> outer = ParseOuterPacket(ip, OuterChecksums::kTrust);
+  return outer &&
+         (outer->destination_port == kVxlanPort || outer->destination_port == kLinuxVxlanPort);
+}
+
+bool BeginsWithVxlan(Bytes frame) {
+  return frame.size() > VxlanHeader::kSize &&
+         LoadBe32(frame.data()) == std::uint32_t{VxlanHeader::kFlagVni} << 24 &&
+         Load8(frame.data() + 7) == 0 && HasKnownType(frame.subspan(VxlanHeader::kSize));
+}
+
+bool BeginsWithIp(Bytes frame) {
+  if (ParseInnerIp(frame)) return true;
+  // Cut short: take the version's word for it, unless it can be Ethernet.
+  const unsigned version = frame.empty() ? 0 : Load8(frame.data()) >> 4;
+  return (version == 4 || version == 6) && !HasKnownType(frame);
+}
+
+}  // namespace
+
+std::string_view Name(FrameStart start) {
+  for (const auto& [name, value] : kNames) {
+    if (value == start) return name;
+  }
+  return "";
+}
+
+std::optional<FrameStart> ParseFrameStart(std::string_view name) {
+  for (const auto& [known, value] : kNames) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+FrameStart GuessFrameStart(Bytes frame) {
+  if (BeginsWithVxlan(frame)) return FrameStart::kVxlan;
+  if (BeginsWithIp(frame)) {
+    return CarriesVxlan(frame) ? FrameStart::kOuterIp : FrameStart::kInnerIp;
+  }
+  const Parsed<EthernetFrame> ethernet = EthernetFrame::Parse(frame);
+  const bool outer = ethernet && CarriesVxlan(frame.subspan(ethernet->payload_offset));
+  return outer ? FrameStart::kOuterEthernet : FrameStart::kInnerEthernet;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/hex_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace weft::cli {
+namespace {
+
+using Frame = std::vector<std::byte>;
+
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::size_t kTextGap = 3;  // blanks before Wireshark's text column; groups have two
+
+bool IsHex(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isxdigit(static_cast<unsigned char>(c));
+  });
+}
+
+// `digits` are hexadecimal and even in number.
+void Append(std::string_view digits, Frame& frame) {
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    int octet = 0;
+    static_cast<void>(absl::SimpleHexAtoi(digits.substr(i, 2), &octet));
+    frame.push_back(static_cast<std::byte>(octet));
+  }
+}
+
+// A dump's line.
+struct DumpLine {
+  std::size_t offset = 0;
+  bool colon = false;     // "00000010: " rather than "00000010  "
+  std::string_view rest;  // without leading blanks
+};
+
+std::optional<DumpLine> ParseDumpLine(std::string_view line) {
+  line = absl::StripLeadingAsciiWhitespace(line);
+  std::string_view text = line;
+  absl::ConsumePrefix(&text, "0x");
+  const std::size_t digits = std::min(text.find_first_of(": \t"), text.size());
+  if (digits < 4 || digits > 8 || !IsHex(text.substr(0, digits))) return std::nullopt;
+  DumpLine dump;
+  static_cast<void>(absl::SimpleHexAtoi(text.substr(0, digits), &dump.offset));
+  text.remove_prefix(digits);
+  dump.colon = absl::ConsumePrefix(&text, ":");
+  dump.rest = absl::StripLeadingAsciiWhitespace(text);
+  const std::size_t blanks = text.size() - dump.rest.size();
+  if (blanks < (dump.colon ? 1u : 2u)) return std::nullopt;
+  return dump;
+}
+
+// The octets of a dump's line: groups up to the text column.
+void ReadDumpLine(const DumpLine& line, Frame& frame) {
+  std::string_view rest = line.rest.substr(0, line.rest.find('|'));
+  const std::size_t text_gap = line.colon ? 2 : kTextGap;
+  while (!rest.empty()) {
+    const std::size_t size = std::min(rest.find_first_of(kBlanks), rest.size());
+    const std::string_view group = rest.substr(0, size);
+    if (!IsHex(group) || group.size() % 2 != 0) return;
+    Append(group, frame);
+    rest.remove_prefix(size);
+    const std::size_t gap = std::min(rest.find_first_not_of(kBlanks), rest.size());
+    if (gap >= text_gap) return;
+    rest.remove_prefix(gap);
+  }
+}
+
+absl::StatusOr<std::vector<Frame>> ReadDump(const std::vector<std::string_view>& lines) {
+  std::vector<Frame> frames;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::optional<DumpLine> line = ParseDumpLine(lines[i]);
+    if (!line) continue;
+    if (line->offset == 0) frames.emplace_back();
+    if (frames.empty() || line->offset != frames.back().size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", i + 1, " of the dump begins at offset ", line->offset, ", but ",
+                       frames.empty() ? 0 : frames.back().size(), " octets came before it"));
+    }
+    ReadDumpLine(*line, frames.back());
+  }
+  return frames;
+}
+
+absl::StatusOr<std::vector<Frame>> ReadPlain(const std::vector<std::string_view>& lines) {
+  Frame frame;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string line =
+        absl::StrReplaceAll(lines[i].substr(0, lines[i].find('#')), {{"\\x", " "}});
+    for (std::string_view word :
+         absl::StrSplit(line, absl::ByAnyChar(" \t\r:-,;{}[]\"'"), absl::SkipEmpty())) {
+      if (absl::StartsWithIgnoreCase(word, "0x")) word.remove_prefix(2);
+      if (IsHex(word) && word.size() % 2 == 0) {
+        Append(word, frame);
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", i + 1, ": \"", word, "\" is not ",
+                       IsHex(word) ? "a whole number of octets: it has an odd number of digits"
+                                   : "hexadecimal"));
+    }
+  }
+  return std::vector<Frame>{std::move(frame)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Frame>> ParseHexText(std::string_view text) {
+  const std::vector<std::string_view> lines = absl::StrSplit(text, '\n');
+  const bool is_dump = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    const std::optional<DumpLine> dump = ParseDumpLine(line);
+    return dump && dump->offset == 0;
+  });
+  absl::StatusOr<std::vector<Frame>> frames = is_dump ? ReadDump(lines) : ReadPlain(lines);
+  if (frames.ok() && frames->front().empty()) {
+    return absl::InvalidArgumentError("there are no octets; give a frame in hexadecimal");
+  }
+  return frames;
+}
+
+}  // namespace weft::cli

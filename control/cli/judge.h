@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the data plane does with a frame and why: the real forwarder's verdict, explained by the
+// leases.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/admin/schema.h"
+#include "dataplane/forwarder.h"
+#include "vxlan/describe.h"
+
+namespace weft::cli {
+
+struct JudgeOptions {
+  OuterMtu link_mtu = *OuterMtu::Of(1500);
+  dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+};
+
+struct Judgement {
+  bool outbound = false;  // pod to wire
+  dataplane::Verdict verdict{};
+  std::vector<std::string> reasons;  // sentences without a full stop
+};
+
+// What begins inside is judged on its way to the wire, everything else on its way to the pods. An
+// error means that there is no verdict, and says what it would take.
+absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::LeaseList& leases,
+                                const JudgeOptions& options);
+
+}  // namespace weft::cli

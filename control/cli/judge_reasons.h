@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the forwarder decided as it did, with the frame's and the leases' own values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "control/cli/frame_facts.h"
+#include "control/cli/viewpoint.h"
+#include "dataplane/forwarder.h"
+
+namespace weft::cli {
+
+// `packet` is what the forwarder left, verdict and octets. Lines for people, most telling first.
+std::vector<std::string> OutboundReasons(const Viewpoint& view,
+                                         const dataplane::ForwarderConfig& config,
+                                         const FrameFacts& facts, const dataplane::Packet& packet);
+std::vector<std::string> InboundReasons(const Viewpoint& view,
+                                        const dataplane::ForwarderConfig& config,
+                                        const FrameFacts& facts, const dataplane::Packet& packet);
+
+}  // namespace weft::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What differs between two lists of leases, for those who watch.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "control/admin/schema.h"
+
+namespace weft::cli {
+
+enum class Change { kAdded, kModified, kDeleted };
+
+// "ADDED", "MODIFIED", "DELETED": kubectl's words.
+std::string_view Name(Change change);
+
+struct LeaseEvent {
+  Change change{};
+  admin::LeaseRow lease;  // for kDeleted what it was
+};
+
+struct RefusalEvent {
+  Change change{};
+  lease::RefusedNode node;
+};
+
+struct LeaseEvents {
+  std::vector<LeaseEvent> leases;  // by node name and UID
+  std::vector<RefusalEvent> refusals;
+};
+
+// Both lists ordered by node name, as they come. A node that came back under another UID is one
+// deleted and one added.
+LeaseEvents Compare(const admin::LeaseList& before, const admin::LeaseList& after);
+
+}  // namespace weft::cli

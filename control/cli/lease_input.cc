@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/lease_input.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/admin/admin_client.h"
+#include "control/admin/endpoint.h"
+#include "control/admin/lease_list.h"
+#include "control/sources/file_source.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::chrono::seconds kLongPoll{30};
+constexpr std::chrono::milliseconds kFilePoll{250};
+
+class DaemonInput : public LeaseInput {
+ public:
+  explicit DaemonInput(std::string endpoint) : client_(std::move(endpoint)) {}
+
+  absl::StatusOr<admin::LeaseList> Read() override { return Remember(client_.ReadLeases()); }
+  absl::StatusOr<admin::LeaseList> ReadNext() override {
+    return Remember(client_.ReadLeasesAfter(generation_, kLongPoll));
+  }
+
+ private:
+  absl::StatusOr<admin::LeaseList> Remember(absl::StatusOr<admin::LeaseList> list) {
+    if (list.ok()) generation_ = list->generation;
+    return list;
+  }
+
+  admin::AdminClient client_;
+  std::uint64_t generation_ = 0;
+};
+
+// The file source feeds a lease table, as in flanneld.
+class FileInput : public LeaseInput, private lease::SourceListener {
+ public:
+  FileInput(const LeaseOptions& options, kube::AnnotationKeys keys)
+      : source_(options.from, kube::NodeJsonCodec(std::move(keys), options.node_name)),
+        node_name_(options.node_name) {
+    own_.node_name = options.node_name;
+    own_.vni = *Vni::Of(options.vni);
+    table_.SetOwn(own_);
+  }
+
+  absl::StatusOr<admin::LeaseList> Read() override {
+    source_.Start(*this);
+    if (!source_.status().ok()) return source_.status();
+    if (!node_name_.empty() && !found_own_) {
+      return absl::NotFoundError(absl::StrCat("no Node is named \"", node_name_, "\" in ",
+                                              source_.Describe(),
+                                              "; name this node with --node-name"));
+    }
+    return List();
+  }
+
+  absl::StatusOr<admin::LeaseList> ReadNext() override {
+    std::this_thread::sleep_for(kFilePoll);
+    source_.Poll();
+    return List();
+  }
+
+ private:
+  admin::LeaseList List() const { return admin::ListLeases(table_, source_.Describe()); }
+
+  void OnSnapshot(std::vector<lease::Lease> leases,
+                  std::vector<lease::RefusedNode> refused) override {
+    table_.ApplySnapshot(std::move(leases), std::move(refused));
+  }
+  void OnUpsert(lease::Lease lease) override { table_.Upsert(std::move(lease)); }
+  void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
+  void OnRefused(lease::RefusedNode node) override { table_.Refuse(std::move(node)); }
+  void OnTrouble(const absl::Status& /*status*/) override {}
+  void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
+    found_own_ = node.has_value();
+    own_.v4.subnet = node ? node->v4.subnet : std::nullopt;
+    own_.v6.subnet = node ? node->v6.subnet : std::nullopt;
+    table_.SetOwn(own_);
+  }
+
+  control::FileSource source_;
+  std::string node_name_;
+  lease::OwnIdentity own_;
+  lease::LeaseTable table_;
+  bool found_own_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& options) {
+  if (options.from.empty()) {
+    return std::make_unique<DaemonInput>(
+        options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin);
+  }
+  absl::StatusOr<kube::AnnotationKeys> keys = kube::AnnotationKeys::Of(options.annotation_prefix);
+  if (!keys.ok()) return keys.status();
+  if (!Vni::Of(options.vni)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--vni ", options.vni, " does not fit into 24 bits; the largest is ", Vni::kMax));
+  }
+  return std::make_unique<FileInput>(options, *std::move(keys));
+}
+
+}  // namespace weft::cli

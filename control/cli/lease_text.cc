@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/lease_text.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/cli/json_to_yaml.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::pair<std::string_view, LeaseForm>, 5> kForms{{
+    {"table", LeaseForm::kTable},
+    {"wide", LeaseForm::kWide},
+    {"json", LeaseForm::kJson},
+    {"yaml", LeaseForm::kYaml},
+    {"name", LeaseForm::kName},
+}};
+
+std::vector<std::string> Headers(LeaseForm form) {
+  if (form == LeaseForm::kTable) return {"NODE", "SUBNET", "PUBLIC-IP", "VTEP-MAC", "STATE"};
+  return {"NODE", "SUBNET", "PUBLIC-IP", "VTEP-MAC", "STATE", "VNI", "BACKEND", "UID", "WHY"};
+}
+
+template <class T>
+std::string Text(const std::optional<T>& value) {
+  return value ? value->ToString() : std::string();
+}
+
+Json Event(Change change, const char* what, Json object) {
+  Json event = Json::object();
+  event["type"] = Name(change);
+  event[what] = std::move(object);
+  return event;
+}
+
+Json ToJson(const lease::RefusedNode& node) {
+  return Json{{"name", node.name}, {"reason", node.reason}};
+}
+
+}  // namespace
+
+std::optional<LeaseForm> ParseLeaseForm(std::string_view name) {
+  for (const auto& [word, form] : kForms) {
+    if (word == name) return form;
+  }
+  return std::nullopt;
+}
+
+LeasePrinter::LeasePrinter(LeaseForm form, bool headers)
+    : form_(form), headers_(headers), table_(Headers(form)) {}
+
+std::string LeasePrinter::Whole(const admin::LeaseList& list) {
+  if (form_ == LeaseForm::kJson) return admin::ToJson(list).dump(2) + "\n";
+  if (form_ == LeaseForm::kYaml) return ToYaml(admin::ToJson(list));
+  if (form_ == LeaseForm::kName) {
+    std::string names;
+    for (const admin::LeaseRow& row : list.leases) absl::StrAppend(&names, "node/", row.node, "\n");
+    return names;
+  }
+  for (const admin::LeaseRow& row : list.leases) Add(row, /*deleted=*/false);
+  for (const lease::RefusedNode& node : list.refused) Add(node, /*deleted=*/false);
+  return table_.TakeText(headers_);
+}
+
+std::string LeasePrinter::Changes(const LeaseEvents& events) {
+  std::string text;
+  const auto document = [&](const Json& json) {
+    if (form_ == LeaseForm::kJson) absl::StrAppend(&text, json.dump(), "\n");
+    if (form_ == LeaseForm::kYaml) absl::StrAppend(&text, "---\n", ToYaml(json));
+  };
+  for (const auto& [change, row] : events.leases) {
+    if (is_table()) Add(row, change == Change::kDeleted);
+    if (form_ == LeaseForm::kName) absl::StrAppend(&text, "node/", row.node, "\n");
+    document(Event(change, "lease", admin::ToJson(row)));
+  }
+  for (const auto& [change, node] : events.refusals) {
+    if (is_table()) Add(node, change == Change::kDeleted);
+    document(Event(change, "refused", ToJson(node)));
+  }
+  return is_table() ? table_.TakeText(/*with_headers=*/false) : text;
+}
+
+void LeasePrinter::Add(const admin::LeaseRow& row, bool deleted) {
+  if (row.v4) AddHalf(row, *row.v4, deleted);
+  if (row.v6) AddHalf(row, *row.v6, deleted);
+}
+
+void LeasePrinter::AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& half, bool deleted) {
+  std::vector<std::string> cells{row.node, half.subnet.ToString(), Text(half.public_ip),
+                                 Text(half.vtep_mac), deleted ? "deleted" : half.state};
+  if (form_ == LeaseForm::kWide) {
+    cells.insert(cells.end(), {half.vni ? absl::StrCat(*half.vni) : "", row.backend_type, row.uid,
+                               deleted ? "" : half.state_sentence});
+  }
+  table_.Add(std::move(cells));
+}
+
+void LeasePrinter::Add(const lease::RefusedNode& node, bool deleted) {
+  std::vector<std::string> cells{node.name, "", "", "", deleted ? "deleted" : "refused"};
+  if (form_ == LeaseForm::kWide) cells.insert(cells.end(), {"", "", "", node.reason});
+  table_.Add(std::move(cells));
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases in every form that `flannelctl leases -o` knows. The columns of the tables are promised in
+// flannelctl.8.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "control/admin/schema.h"
+#include "control/cli/lease_events.h"
+#include "control/cli/text_table.h"
+
+namespace weft::cli {
+
+enum class LeaseForm { kTable, kWide, kJson, kYaml, kName };
+
+// "table", "wide", "json", "yaml", "name".
+std::optional<LeaseForm> ParseLeaseForm(std::string_view name);
+
+// One list, then its changes. One thread.
+class LeasePrinter {
+ public:
+  LeasePrinter(LeaseForm form, bool headers);
+
+  // The whole list: one line a family-half, refused nodes as lines of their own; or one document.
+  std::string Whole(const admin::LeaseList& list);
+  // Lines or documents for what changed; deleted rows have the state "deleted". Empty: nothing did.
+  std::string Changes(const LeaseEvents& events);
+
+ private:
+  void Add(const admin::LeaseRow& row, bool deleted);
+  void AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& half, bool deleted);
+  void Add(const lease::RefusedNode& node, bool deleted);
+  bool is_table() const { return form_ == LeaseForm::kTable || form_ == LeaseForm::kWide; }
+
+  LeaseForm form_;
+  bool headers_;
+  TextTable table_;
+};
+
+}  // namespace weft::cli

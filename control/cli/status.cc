@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl status
+#include <memory>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "CLI/Validators.hpp"
+#include "control/admin/admin_client.h"
+#include "control/admin/endpoint.h"
+#include "control/cli/json_to_yaml.h"
+#include "control/cli/status_text.h"
+#include "control/cli/verbs.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  std::string admin;
+  std::string output = "text";
+  bool peers = false;
+};
+
+ExitCode Run(const Options& options, Io& io) {
+  const admin::AdminClient client(options.admin.empty() ? std::string(admin::DefaultEndpoint())
+                                                        : options.admin);
+  const absl::StatusOr<admin::Status> status = client.ReadStatus();
+  if (!status.ok()) return Fail(io, "status", status.status());
+  if (options.output == "json") {
+    io.out << admin::ToJson(*status).dump(2) << "\n";
+  } else if (options.output == "yaml") {
+    io.out << ToYaml(admin::ToJson(*status));
+  } else {
+    io.out << StatusText(*status, options.peers);
+  }
+  return IsWell(*status) ? ExitCode::kOk : ExitCode::kFinding;
+}
+
+}  // namespace
+
+Action AddStatus(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("-o,--output", options->output, "Form of the output")
+      ->type_name("FORM")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json", "yaml"}));
+  parser.add_flag(
+      "--peers", options->peers,
+      "With text: add each peer's counts and path MTU (json and yaml always have them)");
+  parser.add_option("--admin", options->admin,
+                    "Admin endpoint of flanneld: a socket's path, on Windows a pipe's name. "
+                    "Default: the node's own flanneld");
+  parser.footer(
+      "Exit code: 0 ready and nothing pending, 1 degraded, 2 flanneld does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl status\n"
+      "  flannelctl status --peers\n"
+      "  flannelctl status -o json | jq '.tunnels[].toPods.packets'");
+  return [options](Io& io) { return Run(*options, io); };
+}
+
+}  // namespace weft::cli

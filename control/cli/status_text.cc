@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/status_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "control/cli/text_table.h"
+
+namespace weft::cli {
+namespace {
+
+using admin::Status;
+
+constexpr std::string_view kForward = "forward";
+constexpr std::string_view kUsable = "usable";
+constexpr std::string_view kSelf = "self";
+constexpr std::size_t kPendingShown = 5;  // of one sink
+
+// "  name       text"
+void Line(std::string& out, std::string_view name, std::string_view text) {
+  absl::StrAppend(&out, "  ", name, std::string(11 - std::min<std::size_t>(name.size(), 10), ' '),
+                  text, "\n");
+}
+
+template <class T>
+std::string Text(const std::optional<T>& value) {
+  return value ? value->ToString() : "none";
+}
+
+void AddOwn(std::string& out, std::string_view family, const std::optional<admin::OwnFacts>& own) {
+  if (!own) return;
+  Line(out, family,
+       absl::StrCat("subnet ", Text(own->subnet), ", public IP ", Text(own->public_ip),
+                    ", VTEP MAC ", Text(own->vtep_mac)));
+}
+
+std::string LeaseLine(const Status& status) {
+  const std::string counts =
+      absl::StrJoin(status.leases, ", ", [](std::string* text, const admin::LeaseCount& count) {
+        absl::StrAppend(text, count.count, " ", count.state);
+      });
+  const std::string refused =
+      status.refused_nodes == 0 ? "" : absl::StrCat("; ", status.refused_nodes, " refused");
+  return absl::StrCat(counts.empty() ? "none" : counts, refused);
+}
+
+std::string DirectionLine(const admin::DirectionStatus& direction) {
+  std::uint64_t forwarded = 0;
+  std::uint64_t dropped = 0;
+  for (const admin::VerdictCount& count : direction.packets) {
+    (count.name == kForward ? forwarded : dropped) += count.packets;
+  }
+  return absl::StrCat(forwarded, " packets (", direction.octets, " octets) forwarded, ", dropped,
+                      " dropped");
+}
+
+void AddDrops(TextTable& table, const std::string& device, std::string_view direction,
+              const admin::DirectionStatus& counts) {
+  for (const admin::VerdictCount& count : counts.packets) {
+    if (count.name == kForward || count.packets == 0) continue;
+    table.Add(
+        {device, std::string(direction), absl::StrCat(count.packets), count.name, count.sentence});
+  }
+}
+
+std::string Drops(const Status& status) {
+  TextTable table({"DEVICE", "DIRECTION", "PACKETS", "DROP", "WHY"});
+  for (const admin::TunnelStatus& tunnel : status.tunnels) {
+    AddDrops(table, tunnel.device, "to-wire", tunnel.to_wire);
+    AddDrops(table, tunnel.device, "to-pods", tunnel.to_pods);
+    for (const admin::KernelCount& count : tunnel.kernel) {
+      if (count.value == 0) continue;
+      table.Add({tunnel.device, "kernel", absl::StrCat(count.value), count.name,
+                 "counted by the kernel below"});
+    }
+  }
+  const std::string text = table.TakeText(/*with_headers=*/true);
+  return absl::StrCat("  ", absl::StrReplaceAll(text.substr(0, text.size() - 1), {{"\n", "\n  "}}),
+                      "\n");
+}
+
+bool HasDrops(const Status& status) {
+  const auto dropped = [](const admin::DirectionStatus& direction) {
+    return std::any_of(direction.packets.begin(), direction.packets.end(), [](const auto& count) {
+      return count.name != kForward && count.packets > 0;
+    });
+  };
+  return std::any_of(status.tunnels.begin(), status.tunnels.end(), [&](const auto& tunnel) {
+    return dropped(tunnel.to_wire) || dropped(tunnel.to_pods) ||
+           std::any_of(tunnel.kernel.begin(), tunnel.kernel.end(),
+                       [](const admin::KernelCount& count) { return count.value > 0; });
+  });
+}
+
+std::vector<std::string> NextSteps(const Status& status) {
+  std::vector<std::string> steps;
+  for (const admin::Check& check : status.checks) {
+    if (!check.ok) steps.push_back(absl::StrCat(check.name, ": ", check.text));
+  }
+  if (!status.source.trouble.empty())
+    steps.push_back(absl::StrCat("source: ", status.source.trouble));
+  for (const admin::SinkStatus& sink : status.sinks) {
+    const std::size_t shown = std::min(sink.pending.size(), kPendingShown);
+    for (std::size_t i = 0; i < shown; ++i) {
+      steps.push_back(absl::StrCat(sink.name, ": ", sink.pending[i]));
+    }
+    if (sink.pending.size() > shown) {
+      steps.push_back(absl::StrCat(sink.name, ": ", sink.pending.size() - shown,
+                                   " more pending; \"flannelctl status -o json\" lists them"));
+    }
+  }
+  for (const admin::LeaseCount& count : status.leases) {
+    if (count.state == kUsable || count.state == kSelf) continue;
+    steps.push_back(absl::StrCat(count.count, " ", count.state, ": ", count.sentence));
+  }
+  if (status.refused_nodes > 0) {
+    steps.push_back(absl::StrCat(status.refused_nodes,
+                                 " refused: their Nodes cannot be read; \"flannelctl leases -o "
+                                 "wide\" says why"));
+  }
+  return steps;
+}
+
+std::string PeerTable(const Status& status) {
+  TextTable table({"PEER", "DEVICE", "SENT-PACKETS", "SENT-OCTETS", "RECEIVED-PACKETS",
+                   "RECEIVED-OCTETS", "PATH-MTU"});
+  for (const admin::PeerStatus& peer : status.peers) {
+    table.Add({peer.node, peer.device, absl::StrCat(peer.sent_packets),
+               absl::StrCat(peer.sent_octets), absl::StrCat(peer.received_packets),
+               absl::StrCat(peer.received_octets),
+               peer.path_mtu ? absl::StrCat(*peer.path_mtu) : ""});
+  }
+  return table.TakeText(/*with_headers=*/true);
+}
+
+}  // namespace
+
+bool IsWell(const Status& status) {
+  const bool pending = std::any_of(status.sinks.begin(), status.sinks.end(),
+                                   [](const auto& sink) { return !sink.pending.empty(); });
+  return status.ready && status.source.in_sync && status.source.trouble.empty() && !pending;
+}
+
+std::string StatusText(const Status& status, bool peers) {
+  std::string out = absl::StrCat("flanneld ", status.version, " on ", status.node, ": ",
+                                 IsWell(status) ? "ready"
+                                 : status.ready ? "ready, but degraded"
+                                                : "NOT READY",
+                                 "\n");
+  Line(out, "running",
+       absl::StrCat("since ",
+                    absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(status.started),
+                                     absl::UTCTimeZone()),
+                    ", process ", status.pid));
+  Line(out, "backend", absl::StrCat(status.backend, ", data plane ", status.dataplane));
+  Line(out, "interface", absl::StrCat(status.interface_name, ", inner MTU ", status.mtu));
+  AddOwn(out, "ipv4", status.v4);
+  AddOwn(out, "ipv6", status.v6);
+  Line(
+      out, "source",
+      absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",
+                   status.source.trouble.empty() ? "" : ", in trouble"));
+  Line(out, "leases", LeaseLine(status));
+  for (const admin::SinkStatus& sink : status.sinks) {
+    Line(out, "sink",
+         absl::StrCat(sink.name, ", ", sink.applied, " of ", sink.desired, " in place, ",
+                      sink.pending.size(), " pending"));
+  }
+  for (const admin::TunnelStatus& tunnel : status.tunnels) {
+    Line(out, "tunnel",
+         absl::StrCat(tunnel.device, ", over ", tunnel.family, ", VNI ", tunnel.vni, ", UDP port ",
+                      tunnel.port, ", MTU ", tunnel.mtu));
+    Line(out, "", absl::StrCat("to wire  ", DirectionLine(tunnel.to_wire)));
+    Line(out, "", absl::StrCat("to pods  ", DirectionLine(tunnel.to_pods)));
+    if (tunnel.icmp_errors > 0) {
+      Line(out, "", absl::StrCat(tunnel.icmp_errors, " ICMP errors sent to own pods"));
+    }
+  }
+  if (HasDrops(status)) absl::StrAppend(&out, "\nDropped since the start:\n", Drops(status));
+  if (const std::vector<std::string> steps = NextSteps(status); !steps.empty()) {
+    absl::StrAppend(&out, "\nTo look at:\n");
+    for (const std::string& step : steps) absl::StrAppend(&out, "  ", step, "\n");
+  }
+  if (peers) absl::StrAppend(&out, "\n", PeerTable(status));
+  return out;
+}
+
+}  // namespace weft::cli
