@@ -15,7 +15,7 @@ PartialSum FromNative(std::uint64_t native) {
 }
 
 const detail::ChecksumKernel& Kernel() {
-  static const detail::ChecksumKernel& kernel = detail::SelectChecksumKernel();
+  static const detail::ChecksumKernel& kernel = *detail::RunnableChecksumKernels().back();
   return kernel;
 }
 
@@ -90,7 +90,7 @@ std::uint64_t CopyAndSumPortable(std::byte* to, const std::byte* from, std::size
 }  // namespace
 
 namespace detail {
-const ChecksumKernel kPortableKernel = {SumPortable, CopyAndSumPortable};
+const ChecksumKernel kPortableKernel = {"portable", SumPortable, CopyAndSumPortable};
 }  // namespace detail
 
 PartialSum Sum(Bytes octets) { return FromNative(Kernel().sum(octets.data(), octets.size())); }

@@ -58,6 +58,6 @@ WEFT_AVX2 std::uint64_t CopyAndSumAvx2(std::byte* to, const std::byte* from, std
 
 }  // namespace
 
-const ChecksumKernel kAvx2Kernel = {SumAvx2, CopyAndSumAvx2};
+const ChecksumKernel kAvx2Kernel = {"avx2", SumAvx2, CopyAndSumAvx2};
 
 }  // namespace weft::detail

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace weft::detail {
 
@@ -11,15 +12,16 @@ namespace weft::detail {
 // word filled up with zero octets; 2^32 words cannot overflow it. `copy_and_sum` writes `size`
 // octets.
 struct ChecksumKernel {
+  const char* name;
   std::uint64_t (*sum)(const std::byte* from, std::size_t size);
   std::uint64_t (*copy_and_sum)(std::byte* to, const std::byte* from, std::size_t size);
 };
 
 extern const ChecksumKernel kPortableKernel;
-extern const ChecksumKernel kAvx2Kernel;    // x86-64 builds only; needs AVX2
-extern const ChecksumKernel kAvx512Kernel;  // x86-64 builds only; needs AVX-512 F, BW and VL
+extern const ChecksumKernel kAvx2Kernel;    // where built: needs AVX2
+extern const ChecksumKernel kAvx512Kernel;  // where built: needs AVX-512 F, BW and VL
 
-// The fastest that this CPU can run.
-const ChecksumKernel& SelectChecksumKernel();
+// Those that were built and that this CPU can run, slowest first: kPortableKernel at least.
+std::span<const ChecksumKernel* const> RunnableChecksumKernels();
 
 }  // namespace weft::detail

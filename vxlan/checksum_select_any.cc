@@ -3,6 +3,9 @@
 
 namespace weft::detail {
 
-const ChecksumKernel& SelectChecksumKernel() { return kPortableKernel; }
+std::span<const ChecksumKernel* const> RunnableChecksumKernels() {
+  static constexpr const ChecksumKernel* kKernels[] = {&kPortableKernel};
+  return kKernels;
+}
 
 }  // namespace weft::detail

@@ -4,13 +4,15 @@
 
 namespace weft::detail {
 
-const ChecksumKernel& SelectChecksumKernel() {
+std::span<const ChecksumKernel* const> RunnableChecksumKernels() {
+  static constexpr const ChecksumKernel* kKernels[] = {&kPortableKernel, &kAvx2Kernel,
+                                                       &kAvx512Kernel};
+  const std::span<const ChecksumKernel* const> kernels(kKernels);
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return kAvx512Kernel;
-  }
-  return __builtin_cpu_supports("avx2") ? kAvx2Kernel : kPortableKernel;
+  if (!__builtin_cpu_supports("avx2")) return kernels.first(1);
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl");
+  return avx512 ? kernels : kernels.first(2);
 }
 
 }  // namespace weft::detail
