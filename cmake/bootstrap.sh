@@ -245,7 +245,7 @@ step_netns() { packages iproute2 iputils-ping nftables ethtool tcpdump tshark ip
 
 step_windows() {
   step_build
-  packages g++-mingw-w64-x86-64-posix wine64 googletest perl python3 unicode-data
+  packages g++-mingw-w64-x86-64-posix wine64 googletest perl python3 python3-six unicode-data
   local name parts=()
   for name in abseil googletest benchmark yaml_cpp re2 simdjson; do
     build "$name" windows g++-mingw-w64-x86-64-posix
