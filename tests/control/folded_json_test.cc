@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/folded_json.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft::control {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ParseFolded, KeysInLowerCaseAndTheLastDuplicateWins) {
+  const struct {
+    const char* text;
+    const char* folded;
+  } rows[] = {
+      {R"({"Network":"a"})", R"({"network":"a"})"},
+      {R"({"NETWORK":"a","network":"b"})", R"({"network":"b"})"},
+      {R"({"Network":"a","network":"b","Network":"c"})", R"({"network":"c"})"},
+      {R"({"A":{"B":1},"a":{"C":2}})", R"({"a":{"c":2}})"},
+      {R"({"A":[{"B":null},true,-1,1.5,"X"],"Z":{}})",
+       R"({"a":[{"b":null},true,-1,1.5,"X"],"z":{}})"},
+      {"\xef\xbb\xbf{}", "{}"},
+      {" 7 ", "7"},
+  };
+  for (const auto& row : rows) {
+    const auto document = ParseFolded(row.text);
+    ASSERT_TRUE(document.ok()) << row.text;
+    EXPECT_EQ(document->dump(), row.folded);
+  }
+}
+
+TEST(ParseFolded, Errors) {
+  const std::pair<std::string, const char*> rows[] = {
+      {"", "it is empty"},
+      {" \n", "it is empty"},
+      {"\xef\xbb\xbf", "it is empty"},
+      {"{\n  \"a\": 1,\n}", "line 3, column 1: not JSON"},
+      {"{} {}", "line 1, column 4: not JSON"},
+      {"// comment\n{}", "line 1, column 1: not JSON"},
+      {"{\"a\":1e999}", "not JSON"},
+      {std::string("\xff\xfe{\0", 4), "UTF-16"},
+  };
+  for (const auto& [text, message] : rows) {
+    const auto document = ParseFolded(text);
+    ASSERT_FALSE(document.ok()) << text;
+    EXPECT_THAT(std::string(document.status().message()), HasSubstr(message)) << text;
+  }
+}
+
+TEST(ParseFolded, DepthCostsNoStack) {
+  EXPECT_FALSE(ParseFolded(std::string(200'000, '[')).ok());
+  EXPECT_TRUE(ParseFolded(std::string(200'000, '[') + std::string(200'000, ']')).ok());
+}
+
+}  // namespace
+}  // namespace weft::control

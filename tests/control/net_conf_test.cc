@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannel-behaviour.md section 2; rows of 9.1 ("containsCIDR", "config") and 12.4.
+#include "control/net_conf.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::control {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Prefix;
+
+NetConf Parsed(std::string_view text) {
+  auto conf = ParseNetConf(text, "net-conf.json");
+  if (!conf.ok()) {
+    ADD_FAILURE() << conf.status();
+    return {};
+  }
+  return *std::move(conf);
+}
+
+std::string Error(std::string_view text) {
+  const auto conf = ParseNetConf(text, "net-conf.json");
+  return conf.ok() ? "OK" : std::string(conf.status().message());
+}
+
+// Upstream's minimum for a cluster with Windows nodes (2.5).
+constexpr const char* kUsual =
+    R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+
+TEST(NetConf, TheUsualOne) {
+  const NetConf conf = Parsed(kUsual);
+  EXPECT_TRUE(conf.enable_ipv4);
+  EXPECT_FALSE(conf.enable_ipv6);
+  EXPECT_EQ(conf.network, Prefix("10.244.0.0/16"));
+  EXPECT_FALSE(conf.ipv6_network.has_value());
+  EXPECT_EQ(conf.type, BackendType::kVxlan);
+  EXPECT_EQ(conf.vni.value(), 4096u);
+  EXPECT_EQ(conf.port, 4789);
+  EXPECT_FALSE(conf.mtu.has_value());
+  EXPECT_EQ(conf.name, "flannel.4096");
+  EXPECT_THAT(conf.notes, IsEmpty());
+}
+
+TEST(NetConf, DefaultsAreSaid) {
+  const NetConf conf = Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan"}})");
+  EXPECT_EQ(conf.vni.value(), 4096u);
+  EXPECT_EQ(conf.port, 4789);
+  EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.VNI is absent: 4096 is used")));
+  EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.Port is absent: 4789 is used")));
+}
+
+// Row "net-conf with BOM, mixed-case keys, duplicate keys".
+TEST(NetConf, BomMixedCaseAndDuplicateKeys) {
+  const NetConf conf = Parsed(
+      "\xef\xbb\xbf"
+      R"({"Network":"10.0.0.0/8","network":"10.3.7.9/16","BACKEND":{"type":"VXLAN","vni":1,"VNI":7,"pOrT":8472}})");
+  EXPECT_EQ(conf.network, Prefix("10.3.0.0/16"));
+  EXPECT_EQ(conf.vni.value(), 7u);
+  EXPECT_EQ(conf.port, 8472);
+}
+
+// Row "lower-case enableIPv6, ipv6Network fc00::/48, IPv4 off".
+TEST(NetConf, Ipv6Only) {
+  const NetConf conf = Parsed(
+      R"({"enableIPv4":false,"enableIPv6":true,"ipv6Network":"fc00::/48","Backend":{"Type":"vxlan"}})");
+  EXPECT_FALSE(conf.enabled(IpFamily::kV4));
+  EXPECT_TRUE(conf.enabled(IpFamily::kV6));
+  EXPECT_EQ(conf.network_of(IpFamily::kV6), Prefix("fc00::/48"));
+  EXPECT_FALSE(conf.network.has_value());
+}
+
+TEST(NetConf, DualStack) {
+  const NetConf conf = Parsed(
+      R"({"EnableIPv6":true,"Network":"10.244.0.0/16","IPv6Network":"fd00:10:244::7/56","Backend":{"Type":"vxlan"}})");
+  EXPECT_EQ(conf.network, Prefix("10.244.0.0/16"));
+  EXPECT_EQ(conf.ipv6_network, Prefix("fd00:10:244::/56"));
+}
+
+// Row "explicit SubnetMin/Max/Len": accepted, without use under Kubernetes.
+TEST(NetConf, SubnetRangesAreCheckedSaidAndIgnored) {
+  const NetConf conf = Parsed(
+      R"({"Network":"10.3.0.0/16","SubnetMin":"10.3.5.0","SubnetMax":"10.3.8.0","SubnetLen":28,
+      "IPv6SubnetMin":"fc00::1","IPv6SubnetMax":"fc00::2","IPv6SubnetLen":124,"Backend":{"Type":"alloc"}})");
+  EXPECT_EQ(conf.notes.size(), 6u);
+  EXPECT_THAT(conf.notes, Contains("SubnetLen is ignored: subnets come from the Nodes' podCIDRs"));
+}
+
+TEST(NetConf, BackendMembers) {
+  const NetConf conf = Parsed(
+      R"({"Network":"10.244.0.0/16","Unknown":{"x":[1]},"Backend":{"Type":"vxlan","Name":"vxlan0",
+      "VNI":16777215,"Port":1,"MTU":9000,"Learning":true,"GBP":false,"DirectRouting":false,"MacPrefix":"0E-2A","x":null}})");
+  EXPECT_EQ(conf.name, "vxlan0");
+  EXPECT_EQ(conf.vni.value(), Vni::kMax);
+  EXPECT_EQ(conf.port, 1);
+  EXPECT_EQ(conf.mtu, OuterMtu::Of(9000));
+  EXPECT_THAT(conf.notes, Contains(HasSubstr("MacPrefix is ignored")));
+  EXPECT_THAT(conf.notes, Contains(HasSubstr("more than 16 bits")));
+}
+
+TEST(NetConf, MtuZeroIsNotSet) {
+  EXPECT_FALSE(
+      Parsed(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","MTU":0}})").mtu.has_value());
+}
+
+TEST(NetConf, Alloc) {
+  const NetConf conf = Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"alloc"}})");
+  EXPECT_EQ(conf.type, BackendType::kAlloc);
+  EXPECT_EQ(Name(conf.type), "alloc");
+  EXPECT_THAT(conf.notes, IsEmpty());
+}
+
+struct ErrorRow {
+  const char* text;
+  const char* error;  // part of it, after "net-conf net-conf.json: "
+};
+
+const ErrorRow kErrorRows[] = {
+    {"", "it is empty; correct the file"},
+    {"{", "line 1, column 2: not JSON"},
+    {R"({"Network":"10.0.0.0/8",})", "not JSON"},
+    {R"({"Network":"10.0.0.0/8"} x)", "not JSON"},
+    {"[]", "it is an array, not an object"},
+    {R"({})", "Network: nothing is not an IPv4 address block"},
+    {R"({"Network":null})", "Network: nothing is not an IPv4 address block"},
+    {R"({"Network":""})", "Network: \"\" is not an IPv4 address block"},
+    {R"({"Network":"10.0.0.0"})", "Network: \"10.0.0.0\" is not an IPv4 address block"},
+    {R"({"Network":"fd00::/56"})", "Network: \"fd00::/56\" is not an IPv4 address block"},
+    {R"({"Network":7})", "Network: 7 is not a string"},
+    {R"({"Network":"10.0.0.0/8","IPv6Network":"10.0.0.0/8"})",
+     "IPv6Network: \"10.0.0.0/8\" is not an IPv6 address block"},
+    {R"({"Network":"10.0.0.0/8","EnableIPv6":true})",
+     "IPv6Network: nothing is not an IPv6 address block"},
+    {R"({"EnableIPv4":false})", "EnableIPv4: false leaves no family"},
+    {R"({"EnableIPv4":"true"})",
+     "EnableIPv4: \"true\" is not true or false; write it without quotes"},
+    {R"({"EnableNFTables":1})", "EnableNFTables: 1 is not true or false"},
+    {R"({"Network":"10.0.0.0/8","SubnetLen":24.0})", "SubnetLen: 24.0 is not a whole number"},
+    {R"({"Network":"10.0.0.0/8","SubnetLen":"24"})", "SubnetLen: \"24\" is not a whole number"},
+    {R"({"Network":"10.0.0.0/8","SubnetLen":-1})", "SubnetLen: -1 is not a whole number"},
+    {R"({"Network":"10.0.0.0/8","SubnetMin":"x"})", "SubnetMin: \"x\" is not an address"},
+    {R"({"Network":"10.0.0.0/8"})",
+     "Backend: nothing says how peers are reached; write \"Backend\": {\"Type\": \"vxlan\""},
+    {R"({"Network":"10.0.0.0/8","Backend":null})", "Backend: nothing"},
+    {R"({"Network":"10.0.0.0/8","Backend":"vxlan"})", "Backend: \"vxlan\" is not an object"},
+    {R"({"Network":"10.0.0.0/8","Backend":{}})",
+     "Backend.Type: \"\" is not a backend that weft has"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"udp"}})",
+     "Backend.Type: \"udp\" is not a backend that weft has; use \"vxlan\""},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"host-gw"}})",
+     "Backend.Type: \"host-gw\" is not built yet"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":7}})", "Backend.Type: 7 is not a string"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","VNI":16777216}})",
+     "Backend.VNI: 16777216 is not a whole number from 0 to 16777215"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","VNI":"4096"}})",
+     "Backend.VNI: \"4096\""},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Port":65536}})", "Backend.Port: 65536"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Port":0}})",
+     "Backend.Port: 0 is no UDP port"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","MTU":100}})",
+     "Backend.MTU: 100 leaves no room"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","MTU":65536}})", "Backend.MTU: 65536"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","GBP":true}})",
+     "Backend.GBP: true is not supported"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","DirectRouting":true}})",
+     "Backend.DirectRouting: true is not built yet"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Learning":"no"}})",
+     "Backend.Learning: \"no\" is not true or false"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"a\u001b[2J"}})", R"("a\x1b[2J")"},
+};
+
+TEST(NetConf, ErrorsNameFileKeyValueRuleAndFix) {
+  for (const ErrorRow& row : kErrorRows) {
+    const std::string error = Error(row.text);
+    EXPECT_THAT(error, ::testing::StartsWith("net-conf net-conf.json: ")) << row.text;
+    EXPECT_THAT(error, HasSubstr(row.error)) << row.text;
+    EXPECT_THAT(error, HasSubstr("; ")) << row.text;
+  }
+}
+
+TEST(NetConf, LoadNamesThePath) {
+  const auto missing = LoadNetConf("/no/such/net-conf.json");
+  EXPECT_THAT(std::string(missing.status().message()),
+              HasSubstr("net-conf /no/such/net-conf.json: cannot be opened; check the path"));
+}
+
+TEST(NetConf, LoadReadsTheFile) {
+  const auto path = std::filesystem::temp_directory_path() / "weft-net-conf-test.json";
+  std::ofstream(path) << kUsual;
+  const auto conf = LoadNetConf(path.string());
+  ASSERT_TRUE(conf.ok()) << conf.status();
+  EXPECT_EQ(conf->network, Prefix("10.244.0.0/16"));
+  std::filesystem::remove(path);
+}
+
+TEST(CheckInsideNetwork, UpstreamsRows) {
+  const struct {
+    const char* network;
+    const char* pod_cidr;
+    bool inside;
+  } rows[] = {
+      {"10.244.0.0/16", "10.244.0.0/16", true},
+      {"10.244.0.0/16", "10.244.0.0/24", true},
+      {"10.244.0.0/16", "10.244.255.0/24", true},
+      {"10.244.0.0/16", "10.244.0.0/15", false},
+      {"10.244.0.0/16", "192.168.0.0/24", false},
+      {"2001:db8:1234::/48", "2001:db8:1234::/48", true},
+      {"2001:db8:1234::/48", "2001:db8:1234::/64", true},
+      {"2001:db8:1234::/48", "2001:db8:1234:ffff::/64", true},
+      {"2001:db8:1234::/48", "2001:db8:1234::/47", false},
+      {"2001:db8:1234::/48", "fe02::/32", false},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(CheckInsideNetwork(Prefix(row.pod_cidr), Prefix(row.network)).ok(), row.inside)
+        << row.pod_cidr << " in " << row.network;
+  }
+}
+
+// Row "VNI 70000: rejected".
+TEST(CheckForHns, Takes4096To65535) {
+  NetConf conf = Parsed(kUsual);
+  for (const auto& [vni, fine] :
+       {std::pair(1u, false), {4095u, false}, {4096u, true}, {65535u, true}, {70000u, false}}) {
+    conf.vni = *Vni::Of(vni);
+    EXPECT_EQ(CheckForHns(conf).ok(), fine) << vni;
+  }
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/reconciler.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fake_sink.h"
+#include "tests/support/fake_source.h"
+#include "tests/support/lease_makers.h"
+#include "tests/support/manual_clock.h"
+
+namespace weft::control {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::FakeSink;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeLease;
+using testing::Prefix;
+
+lease::OwnIdentity Us() {
+  lease::OwnIdentity own;
+  own.node_name = "us";
+  own.v4 = {Prefix("10.244.0.0/24"), Prefix("10.244.0.0/16")};
+  return own;
+}
+
+class ReconcilerTest : public ::testing::Test {
+ protected:
+  ReconcilerTest() { source.Start(reconciler); }
+
+  ReconcilerHooks Hooks() {
+    ReconcilerHooks hooks;
+    hooks.on_change = [this] { ++changes; };
+    hooks.on_own_node = [this](const auto& node) {
+      own_nodes.push_back(node ? node->node.name : "none");
+    };
+    hooks.on_notice = [this](NoticeLevel, const std::string& line) { log.push_back(line); };
+    return hooks;
+  }
+  // Turns the clock to the next deadline.
+  void Step() {
+    ASSERT_TRUE(reconciler.NextDeadline().has_value());
+    clock.AdvanceTo(*reconciler.NextDeadline());
+    reconciler.Tick();
+  }
+  std::vector<std::string> World(const FakeSink& of) const {
+    std::vector<std::string> subnets;
+    for (const auto& [subnet, peer] : of.world) subnets.push_back(subnet.ToString());
+    return subnets;
+  }
+  void Ready() {
+    reconciler.SetOwn(Us());
+    reconciler.AddSink(sink);
+    source.Sync();
+    log.clear();
+  }
+
+  testing::ManualClock clock;
+  testing::FakeSource source;
+  FakeSink sink;
+  int changes = 0;
+  std::vector<std::string> log;
+  std::vector<std::string> own_nodes;
+  Reconciler reconciler{clock, [] { return 0.0; }, Hooks()};
+  lease::Lease a = MakeLease("a", "10.244.1.0/24", "192.0.2.1");
+  lease::Lease b = MakeLease("b", "10.244.2.0/24", "192.0.2.2");
+};
+
+// ---- nothing is deleted before the source is in sync
+
+TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeTheFirstSnapshot) {
+  sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(sink);
+  reconciler.ResyncAll();
+  reconciler.Tick();
+  EXPECT_EQ(sink.resyncs + sink.updates, 0);
+  EXPECT_FALSE(reconciler.report().in_sync);
+  EXPECT_EQ(reconciler.NextDeadline(), std::nullopt);
+
+  source.Put(a);
+  source.Sync();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_TRUE(reconciler.report().in_sync);
+}
+
+TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeWeKnowWhoWeAre) {
+  reconciler.AddSink(sink);
+  source.Put(MakeLease("us", "10.244.0.0/24", "192.0.2.9"));
+  source.Sync();
+  EXPECT_EQ(sink.resyncs, 0);
+  reconciler.SetOwn(Us());
+  EXPECT_EQ(sink.resyncs, 1);
+  EXPECT_THAT(World(sink), IsEmpty());  // not even our own
+}
+
+TEST_F(ReconcilerTest, TroubleBeforeTheFirstSnapshotDeletesNothing) {
+  sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(sink);
+  source.Break(absl::UnavailableError("file gone"));
+  EXPECT_EQ(sink.world.size(), 1u);
+}
+
+// ---- events
+
+TEST_F(ReconcilerTest, EventsReachTheSinks) {
+  Ready();
+  source.Put(a);
+  source.Put(b);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+  source.Delete(a.node);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
+  EXPECT_EQ(sink.resyncs, 1);
+  EXPECT_EQ(sink.updates, 3);
+}
+
+TEST_F(ReconcilerTest, AnUnchangedRelistTouchesNothing) {
+  source.Put(a);
+  Ready();
+  const int touched = sink.touched;
+  source.Sync();
+  EXPECT_EQ(sink.touched, touched);
+  EXPECT_EQ(sink.updates, 0);
+}
+
+TEST_F(ReconcilerTest, TroubleKeepsWhatWasKnown) {
+  source.Put(a);
+  Ready();
+  source.Break(absl::UnavailableError("line 3, column 1: not JSON"));
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_EQ(reconciler.report().trouble, "line 3, column 1: not JSON");
+  EXPECT_TRUE(reconciler.report().in_sync);
+  source.Break(absl::UnavailableError("line 3, column 1: not JSON"));
+  EXPECT_EQ(reconciler.report().troubles_total, 1u);
+
+  source.Delete(a.node);  // unseen
+  source.Put(b);
+  source.Recover();
+  EXPECT_EQ(reconciler.report().trouble, std::nullopt);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
+  EXPECT_THAT(log, ElementsAre("line 3, column 1: not JSON", "the lease source can be read again"));
+}
+
+TEST_F(ReconcilerTest, BatchWindowGathersEvents) {
+  ReconcilerOptions options;
+  options.batch_window = std::chrono::milliseconds(100);
+  Reconciler gathering(
+      clock, [] { return 0.0; }, {}, options);
+  gathering.SetOwn(Us());
+  gathering.AddSink(sink);
+  gathering.OnSnapshot({}, {});
+  clock.AdvanceTo(*gathering.NextDeadline());
+  gathering.Tick();
+  gathering.OnUpsert(a);
+  gathering.OnUpsert(b);
+  EXPECT_THAT(World(sink), IsEmpty());
+  EXPECT_FALSE(gathering.report().in_sync);
+  clock.AdvanceTo(*gathering.NextDeadline());
+  gathering.Tick();
+  EXPECT_EQ(sink.updates, 1);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+}
+
+// ---- sinks
+
+TEST_F(ReconcilerTest, ASinkThatComesLaterGetsTheTruthAtOnce) {
+  source.Put(a);
+  Ready();
+  FakeSink late("late");
+  reconciler.AddSink(late);
+  EXPECT_EQ(late.resyncs, 1);
+  EXPECT_THAT(World(late), ElementsAre("10.244.1.0/24"));
+  EXPECT_EQ(sink.resyncs, 1);
+  reconciler.RemoveSink(late);
+  source.Put(b);
+  EXPECT_THAT(World(late), ElementsAre("10.244.1.0/24"));
+}
+
+TEST_F(ReconcilerTest, ASinkGetsOnlyItsFamilies) {
+  FakeSink v4("v4"), v6("v6");
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(v4, Families::kV4);
+  reconciler.AddSink(v6, Families::kV6);
+  reconciler.AddSink(sink);
+  a.v6 = testing::HalfLease("fd00:0:0:1::/64", "2001:db8::1");
+  source.Sync();
+  source.Put(a);
+  EXPECT_THAT(World(v4), ElementsAre("10.244.1.0/24"));
+  EXPECT_THAT(World(v6), ElementsAre("fd00:0:0:1::/64"));
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "fd00:0:0:1::/64"));
+}
+
+TEST_F(ReconcilerTest, PendingItemsAreRetriedWithBackOff) {
+  sink.failing = {a.v4->subnet};
+  source.Put(a);
+  source.Put(b);
+  Ready();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
+  EXPECT_FALSE(reconciler.report().in_sync);
+  for (const int ms : {800, 1600, 3200}) {
+    EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::milliseconds(ms));
+    Step();
+  }
+  EXPECT_EQ(sink.retries, 3);
+  sink.failing.clear();
+  Step();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+  EXPECT_TRUE(reconciler.report().in_sync);
+  EXPECT_THAT(log, Contains(HasSubstr("nothing pending any more")));
+
+  // The next failure begins the back-off again.
+  sink.failing = {a.v4->subnet};
+  source.Delete(a.node);
+  EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::milliseconds(800));
+}
+
+TEST_F(ReconcilerTest, AFailingSinkIsSaidOnceForEachCause) {
+  Ready();
+  sink.failing = {a.v4->subnet};
+  source.Put(a);
+  Step();
+  Step();
+  EXPECT_THAT(log,
+              ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: told to fail"));
+}
+
+TEST_F(ReconcilerTest, OneSinkThatFailsStopsNoOther) {
+  FakeSink other("other");
+  Ready();
+  reconciler.AddSink(other);
+  sink.failing = {a.v4->subnet};
+  source.Put(a);
+  EXPECT_THAT(World(sink), IsEmpty());
+  EXPECT_THAT(World(other), ElementsAre("10.244.1.0/24"));
+}
+
+TEST_F(ReconcilerTest, WhatOthersBrokeIsMendedByThePeriodicResync) {
+  source.Put(a);
+  Ready();
+  sink.world.clear();
+  EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::minutes(5));
+  Step();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::minutes(5));
+}
+
+TEST_F(ReconcilerTest, TickBeforeTheDeadlineDoesNothing) {
+  Ready();
+  const int before = changes;
+  reconciler.Tick();
+  EXPECT_EQ(sink.resyncs, 1);
+  EXPECT_EQ(changes, before);
+}
+
+// ---- what people read
+
+TEST_F(ReconcilerTest, RefusedNodesAreNamedCountedAndShown) {
+  Ready();
+  source.Refuse({"bad", "spec.podCIDR is 7, not a string"});
+  source.Refuse({"bad", "spec.podCIDR is 7, not a string"});
+  EXPECT_THAT(log, ElementsAre("node \"bad\" is refused: spec.podCIDR is 7, not a string"));
+  const ReconcilerReport report = reconciler.report();
+  ASSERT_EQ(report.refused.size(), 1u);
+  EXPECT_EQ(report.refused[0].name, "bad");
+  EXPECT_EQ(report.refused_total, 1u);
+}
+
+TEST_F(ReconcilerTest, AThousandRefusedNodesDoNotFloodTheLog) {
+  std::vector<lease::RefusedNode> refused;
+  for (int i = 0; i < 1000; ++i) refused.push_back({"n" + std::to_string(i), "broken"});
+  reconciler.OnSnapshot({}, refused);
+  EXPECT_THAT(log, Contains("and 980 more nodes are refused; see: flannelctl leases"));
+  EXPECT_LT(log.size(), 25u);
+  log.clear();
+  reconciler.OnSnapshot({}, refused);
+  EXPECT_THAT(log, IsEmpty());
+}
+
+// Row "peer with {"VtepMAC":"..."} (old Linux): skipped with a clear log".
+TEST_F(ReconcilerTest, ALeaseThatCannotBeUsedIsSaidOnce) {
+  Ready();
+  a.v4->vni.reset();
+  source.Put(a);
+  source.Sync();
+  ASSERT_EQ(log.size(), 1u);
+  EXPECT_THAT(
+      log[0],
+      HasSubstr("lease of node \"a\" (10.244.1.0/24): vni-mismatch: its backend-data has no VNI"));
+  EXPECT_THAT(World(sink), IsEmpty());
+  const auto mismatches =
+      reconciler.report().v4[static_cast<std::size_t>(lease::PeerState::kVniMismatch)];
+  EXPECT_EQ(mismatches, 1u);
+}
+
+TEST_F(ReconcilerTest, OurOwnNodeIsHandedOnWhenItChanges) {
+  lease::OwnNode own;
+  own.node.name = "us";
+  source.SetOwnNode(own);
+  source.SetOwnNode(own);
+  own.problems = {"spec.podCIDR is 7, not a string"};
+  source.SetOwnNode(own);
+  source.SetOwnNode(std::nullopt);
+  EXPECT_THAT(own_nodes, ElementsAre("us", "us", "none"));
+  EXPECT_THAT(log, ElementsAre("our own node: spec.podCIDR is 7, not a string"));
+}
+
+TEST_F(ReconcilerTest, TheDaemonMaySetTheSinksUpFromTheOwnNodeHook) {
+  ReconcilerHooks hooks;
+  Reconciler* late = nullptr;
+  hooks.on_own_node = [&](const auto&) {
+    late->SetOwn(Us());
+    late->AddSink(sink);
+  };
+  Reconciler built(
+      clock, [] { return 0.0; }, hooks);
+  late = &built;
+  built.OnOwnNode(lease::OwnNode{});
+  built.OnSnapshot({a}, {});
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+}
+
+TEST_F(ReconcilerTest, ReportCountsAndNames) {
+  source.Put(a);
+  Ready();
+  const ReconcilerReport report = reconciler.report();
+  EXPECT_TRUE(report.source_synced);
+  EXPECT_EQ(report.leases, 1u);
+  EXPECT_EQ(report.v4[static_cast<std::size_t>(lease::PeerState::kUsable)], 1u);
+  ASSERT_EQ(report.sinks.size(), 1u);
+  EXPECT_EQ(report.sinks[0].name, "fake");
+  EXPECT_TRUE(report.sinks[0].resynced);
+  EXPECT_EQ(report.sinks[0].report.applied, 1u);
+  EXPECT_GT(changes, 0);
+}
+
+}  // namespace
+}  // namespace weft::control
