@@ -17,6 +17,7 @@ struct Coverage {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
   std::uint32_t field = 0;
+  bool has_pseudo_header = true;
   PartialSum pseudo_header;
 };
 
@@ -28,7 +29,6 @@ std::optional<Coverage> FindCoverage(Bytes in) {
   coverage.protocol = packet->protocol;
   coverage.begin = packet->header_length;
   coverage.length = static_cast<std::uint32_t>(transport.size());
-  bool has_pseudo_header = true;
   switch (packet->protocol) {
     case IpProtocol::kTcp:
       if (!TcpHeader::Parse(transport)) return std::nullopt;
@@ -46,13 +46,13 @@ std::optional<Coverage> FindCoverage(Bytes in) {
       const bool v6 = packet->protocol == IpProtocol::kIcmpV6;
       if (v6 == packet->is_v4() || transport.size() < 4) return std::nullopt;
       coverage.field = coverage.begin + 2;
-      has_pseudo_header = v6;
+      coverage.has_pseudo_header = v6;
       break;
     }
     default:
       return std::nullopt;
   }
-  if (has_pseudo_header) {
+  if (coverage.has_pseudo_header) {
     // With a routing header the final destination differs; such packets are not verified right.
     coverage.pseudo_header = packet->is_v4()
                                  ? PseudoHeaderV4(packet->source_v4(), packet->destination_v4(),
@@ -85,6 +85,16 @@ bool CompleteTransportChecksum(MutableBytes packet) {
   if (coverage->protocol == IpProtocol::kUdp) checksum = NonZeroUdpChecksum(checksum);
   StoreBe16(packet.data() + coverage->field, checksum);
   return true;
+}
+
+std::optional<UnfinishedChecksum> FindUnfinishedChecksum(Bytes packet) {
+  const auto coverage = FindCoverage(packet);
+  if (!coverage || !coverage->has_pseudo_header ||
+      coverage->begin + coverage->length != packet.size() ||
+      LoadBe16(packet.data() + coverage->field) != coverage->pseudo_header.Fold()) {
+    return std::nullopt;
+  }
+  return UnfinishedChecksum{coverage->begin, coverage->field - coverage->begin};
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "vxlan/bytes.h"
 
@@ -21,5 +22,17 @@ enum class TransportChecksum : std::uint8_t {
 // Computes the checksum over the whole packet and stores it, whatever the field held. False, and
 // nothing written, where VerifyTransportChecksum would say kNotCovered.
 bool CompleteTransportChecksum(MutableBytes packet);
+
+// A checksum whose field holds no more than the pseudo-header's sum: a stack left the rest to its
+// device. Offsets in octets, the first from the IP header, the second from there.
+struct UnfinishedChecksum {
+  std::uint32_t start = 0;
+  std::uint32_t field = 0;
+  friend bool operator==(const UnfinishedChecksum&, const UnfinishedChecksum&) = default;
+};
+
+// Empty for every other packet, except one in 65,536 whose finished checksum happens to equal that
+// sum: finishing it again changes nothing. `packet` is exactly one IP packet.
+[[nodiscard]] std::optional<UnfinishedChecksum> FindUnfinishedChecksum(Bytes packet);
 
 }  // namespace weft

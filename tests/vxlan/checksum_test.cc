@@ -36,7 +36,7 @@ Octets RandomOctets(std::mt19937& random, std::size_t size) {
 std::vector<std::size_t> Lengths() {
   std::vector<std::size_t> lengths;
   for (std::size_t size = 0; size <= 200; ++size) lengths.push_back(size);
-  for (const std::size_t size : {255, 256, 257, 511, 513, 1450, 1500, 8999, 65535}) {
+  for (const std::size_t size : {255u, 256u, 257u, 511u, 513u, 1450u, 1500u, 8999u, 65535u}) {
     lengths.push_back(size);
   }
   return lengths;

@@ -90,6 +90,25 @@ TEST(TransportChecksum, PaddingDoesNotCount) {
             TransportChecksum::kRight);
 }
 
+TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
+  for (const PacketBuilder& ip :
+       {PacketBuilder("10.244.1.2", "10.244.2.3"), PacketBuilder("2001:db8::1", "2001:db8::2")}) {
+    const std::uint32_t start = ip.Build()[0] >> 4 == std::byte{4} ? 20 : 40;
+    const auto tcp = PacketBuilder(ip).Tcp(1, 2).Payload(99);
+    const auto udp = PacketBuilder(ip).Udp(1, 2).Payload(99);
+    EXPECT_EQ(FindUnfinishedChecksum(PacketBuilder(tcp).PartialTransportChecksum().Build()),
+              (UnfinishedChecksum{start, 16}));
+    EXPECT_EQ(FindUnfinishedChecksum(PacketBuilder(udp).PartialTransportChecksum().Build()),
+              (UnfinishedChecksum{start, 6}));
+    EXPECT_EQ(FindUnfinishedChecksum(tcp.Build()), std::nullopt);
+    EXPECT_EQ(FindUnfinishedChecksum(udp.Build()), std::nullopt);
+  }
+  EXPECT_EQ(FindUnfinishedChecksum(
+                PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Build()),
+            std::nullopt);
+  EXPECT_EQ(FindUnfinishedChecksum(Hex("45 00")), std::nullopt);
+}
+
 TEST(TransportChecksum, WhatIsNotCoveredStaysUntouched) {
   const PacketBuilder v4("10.244.1.2", "10.244.2.3");
   const PacketBuilder v6("2001:db8::1", "2001:db8::2");
