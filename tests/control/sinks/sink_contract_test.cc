@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink contract, run against every sink.
+#include "tests/contract/sink_contract.h"
+
+#include "control/sinks/dataplane_sink.h"
+#include "control/sinks/device_route_sink.h"
+#include "dataplane/remote_snapshot.h"
+#include "tests/support/fake_host.h"
+#include "tests/support/fake_sink.h"
+
+namespace weft::testing {
+namespace {
+
+class FakeSinkRig final : public SinkRig {
+ public:
+  lease::Sink& sink() override { return sink_; }
+  std::set<std::string> InPlace() override {
+    std::set<std::string> subnets;
+    for (const auto& [subnet, peer] : sink_.world) subnets.insert(subnet.ToString());
+    return subnets;
+  }
+  void PlantOurs(const lease::Peer& peer) override { sink_.world.emplace(peer.subnet, peer); }
+  void Lose(const IpPrefix& subnet) override { sink_.world.erase(subnet); }
+  std::optional<std::size_t> Touched() override { return static_cast<std::size_t>(sink_.touched); }
+  bool Fail(const IpPrefix& subnet) override { return sink_.failing.insert(subnet).second; }
+  void Heal() override { sink_.failing.clear(); }
+
+ private:
+  FakeSink sink_;
+};
+
+class DataplaneRig final : public SinkRig {
+ public:
+  lease::Sink& sink() override { return sink_; }
+  std::set<std::string> InPlace() override {
+    std::set<std::string> subnets;
+    for (const char* subnet : {"10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"}) {
+      if (table_.snapshot()->Find(Prefix(subnet).base()) != nullptr) subnets.insert(subnet);
+    }
+    EXPECT_EQ(subnets.size(), table_.size());
+    return subnets;
+  }
+  void PlantOurs(const lease::Peer& peer) override {
+    table_.Update(
+        std::vector{dataplane::RemoteSpec{peer.node, peer.subnet, peer.public_ip, peer.vtep_mac}},
+        {});
+  }
+  void Lose(const IpPrefix& subnet) override { table_.Update({}, std::vector{subnet}); }
+  std::optional<std::size_t> Touched() override { return table_.version(); }
+
+ private:
+  dataplane::PeerTable peers_;
+  dataplane::RemoteTable table_{
+      dataplane::LocalVtep{.outer_source = Address("192.0.2.9"), .mac = Mac("02:00:00:00:00:09")},
+      peers_};
+  control::DataplaneSink sink_{table_};
+};
+
+class DeviceRouteRig final : public SinkRig {
+ public:
+  lease::Sink& sink() override { return sink_; }
+  std::set<std::string> InPlace() override {
+    std::set<std::string> subnets;
+    for (const host::Route& route : host_.routes) subnets.insert(route.destination.ToString());
+    return subnets;
+  }
+  void PlantOurs(const lease::Peer& peer) override {
+    host::Route route;
+    route.destination = peer.subnet;
+    route.gateway = peer.subnet.base();
+    route.adapter_index = 7;
+    route.onlink = true;
+    host_.routes.push_back(route);
+  }
+  void Lose(const IpPrefix& subnet) override {
+    std::erase_if(host_.routes,
+                  [&subnet](const host::Route& route) { return route.destination == subnet; });
+  }
+  std::optional<std::size_t> Touched() override { return host_.done.size(); }
+  bool Fail(const IpPrefix& subnet) override { return host_.failing.insert(subnet).second; }
+  void Heal() override { host_.failing.clear(); }
+
+ private:
+  FakeHost host_;
+  control::DeviceRouteSink sink_{host_, 7, "flannel.4096", IpFamily::kV4};
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Sinks, SinkContract,
+    ::testing::Values(SinkCase{"fake", [] { return std::make_unique<FakeSinkRig>(); }},
+                      SinkCase{"dataplane", [] { return std::make_unique<DataplaneRig>(); }},
+                      SinkCase{"deviceroute", [] { return std::make_unique<DeviceRouteRig>(); }}),
+    SinkCaseName);
+
+}  // namespace
+}  // namespace weft::testing
