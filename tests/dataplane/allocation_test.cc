@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packet path allocates nothing: this program counts every operator new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "dataplane/worker.h"
+#include "tests/dataplane/support.h"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+
+[[gnu::noinline]] void* Allocate(std::size_t size, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* memory = nullptr;
+#ifdef _WIN32
+  memory = _aligned_malloc(size, alignment);
+#else
+  if (posix_memalign(&memory, alignment < sizeof(void*) ? sizeof(void*) : alignment, size) != 0)
+    memory = nullptr;
+#endif
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+[[gnu::noinline]] void Free(void* memory) {
+#ifdef _WIN32
+  _aligned_free(memory);
+#else
+  std::free(memory);
+#endif
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return Allocate(size, alignof(std::max_align_t)); }
+void* operator new[](std::size_t size) { return Allocate(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { Free(memory); }
+void operator delete[](void* memory) noexcept { Free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { Free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { Free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { Free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { Free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { Free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { Free(memory); }
+
+namespace weft::dataplane {
+namespace {
+
+// Delivers the same packets again and again, from octets of its own.
+class ReplayPort final : public PacketPort {
+ public:
+  ReplayPort(PortKind kind, const PortFeatures& features) : kind_(kind), features_(features) {}
+  void Deliver(const Packet& packet) { packets_.push_back({packet, OctetsOf(packet)}); }
+
+  PortKind kind() const override { return kind_; }
+  const PortFeatures& features() const override { return features_; }
+  std::size_t Receive(Batch& batch) override {
+    batch.clear();
+    for (const Kept& kept : packets_) {
+      std::copy(kept.octets.begin(), kept.octets.end(), kept.packet.data);
+      batch.Add(kept.packet);
+    }
+    return batch.size();
+  }
+  void Send(Batch&) override {}
+
+ private:
+  struct Kept {
+    Packet packet;
+    Octets octets;
+  };
+  const PortKind kind_;
+  const PortFeatures features_;
+  std::vector<Kept> packets_;
+};
+
+TEST(Allocation, TheCounterCounts) {
+  const std::uint64_t before = allocations;
+  delete new int;
+  EXPECT_EQ(allocations - before, 1u);
+}
+
+TEST(Allocation, NoneOnThePacketPath) {
+  for (const PortKind kind : {PortKind::kWirePacket, PortKind::kWireDatagram}) {
+    ForwarderConfig config = DefaultConfig();
+    config.wire = kind;
+    Node node(config);
+    PortFeatures all;
+    all.tcp_segmentation = all.udp_segmentation = all.partial_checksum = true;
+    ReplayPort pods(PortKind::kPodL3, all);
+    const auto tcp = [](std::string_view from, std::string_view to, std::uint32_t sequence) {
+      return PacketBuilder(from, to)
+          .Tcp(1, 2, TcpHeader::kAck, sequence)
+          .Payload(1000)
+          .DontFragment();
+    };
+    pods.Deliver(node.buffers.Make(PacketBuilder("10.244.2.9", "10.244.1.7").Build()));
+    pods.Deliver(node.buffers.Make(PacketBuilder("fd00:2::9", "fd00:1::7").Build()));
+    pods.Deliver(node.buffers.Make(PacketBuilder("10.244.2.9", "10.9.1.7").Build()));
+    pods.Deliver(
+        node.buffers.Make(PacketBuilder("10.244.2.9", "10.244.1.7").TotalLength(1480).Build()));
+    pods.Deliver(node.buffers.MakeSuperframe(
+        PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(60'000).Build(),
+        Segmentation::kTcp, 1000));
+    PortFeatures aggregation;
+    aggregation.datagram_aggregation = kind == PortKind::kWireDatagram;
+    ReplayPort wire(kind, aggregation);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      VxlanBuilder outer(tcp("10.244.1.7", "10.244.2.9", 1 + i * 1000).Build());
+      Packet packet = node.buffers.Make(kind == PortKind::kWirePacket ? outer.UdpChecksum().Build()
+                                                                      : outer.BuildPayload());
+      packet.outer_address = Ip("192.0.2.1");
+      wire.Deliver(packet);
+      packet.outer_address = Ip("203.0.113.9");
+      wire.Deliver(packet);
+    }
+    Worker worker(pods, wire, node.forwarder, node.counters);
+    worker.Step({});
+    const std::uint64_t before = allocations;
+    for (int i = 0; i < 100; ++i) {
+      worker.Step(std::chrono::milliseconds(i));
+      node.forwarder.LearnPathMtu({IpAddress::V4(0xc000'0201), 1490}, std::chrono::milliseconds(i));
+    }
+    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_GT(node.counters.Read().icmp_errors_sent, 0u);
+    EXPECT_GT(node.CountsOf("linux-1").received_packets, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace weft::dataplane

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// The edge as pods see it: frames in, frames and verdicts out. The node's gateway is 10.244.1.1 and
+// fd00:1::1 at 02:..:01; pod A is 10.244.1.2 and fd00:1::2 at 02:..:0a.
+#include "dataplane/edge.h"
+
+#include <gtest/gtest.h>
+
+#include "dataplane/ports/memory_port.h"
+#include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/packet_builder.h"
+#include "vxlan/transport_checksum.h"
+
+namespace weft::dataplane {
+namespace {
+
+using std::chrono::seconds;
+
+const MacAddress kOurs = Mac("02:00:00:00:00:01");
+const MacAddress kPodA = Mac("02:00:00:00:00:0a");
+const MacAddress kPodB = Mac("02:00:00:00:00:0b");
+const MacAddress kAll = Mac("ff:ff:ff:ff:ff:ff");
+
+class EdgeTest : public testing::Test {
+ protected:
+  explicit EdgeTest(bool complete_checksums = false) {
+    MemoryOptions memory;
+    memory.kind = PortKind::kPodL2;
+    memory.features.partial_checksum = true;
+    memory.features.tcp_segmentation = true;
+    MemoryLink link = MemoryLink::Make(memory);
+    pods_ = std::move(link.second);
+    EdgeOptions options;
+    options.mac = kOurs;
+    options.gateways = {Ip("10.244.1.1"), Ip("fd00:1::1")};
+    options.pod_subnets = {*IpPrefix::Parse("10.244.1.0/24"), *IpPrefix::Parse("fd00:1::/64")};
+    options.neighbour_lifetime = seconds(60);
+    options.complete_checksums = complete_checksums;
+    edge_ = std::make_unique<Edge>(std::move(link.first), options);
+  }
+
+  // The one verdict of one frame; batch_ keeps the packet.
+  Verdict Receive(const Octets& frame, Timestamp now = {}) {
+    SendOctets(*pods_, frame);
+    batch_.now = now;
+    EXPECT_EQ(edge_->Receive(batch_), 1u);
+    return batch_[0].verdict;
+  }
+  Octets Received() const { return {batch_[0].data, batch_[0].data + batch_[0].length}; }
+
+  Verdict Send(const Octets& octets, Timestamp now = {}) {
+    Packet packet = slab_.Lend(0);
+    std::copy(octets.begin(), octets.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    out_.clear();
+    out_.now = now;
+    out_.Add(packet);
+    edge_->Send(out_);
+    return out_[0].verdict;
+  }
+  std::vector<Octets> Frames() { return ReceiveOctets(*pods_); }
+
+  static Octets Frame(const MacAddress& to, const MacAddress& from, EtherType type,
+                      const Octets& payload) {
+    Octets header(EthernetHeader::kSize);
+    EthernetHeader{to, from, type}.Emit(MutableBytes(header).first<EthernetHeader::kSize>());
+    return Concatenate(header, payload);
+  }
+  static Octets Arp(ArpPacket::Operation operation, const MacAddress& mac, std::string_view sender,
+                    std::string_view target, const MacAddress& to = kAll) {
+    Octets payload(ArpPacket::kSize);
+    ArpPacket{operation, mac, Ip(sender).v4(), {}, Ip(target).v4()}.Emit(
+        MutableBytes(payload).first<ArpPacket::kSize>());
+    return Frame(to, mac, EtherType::kArp, payload);
+  }
+  static Octets Nd(const NeighbourMessage& message, const MacAddress& from, const MacAddress& to) {
+    Octets payload(NeighbourMessage::kMaxSize);
+    payload.resize(message.Emit(payload));
+    return Frame(to, from, EtherType::kIpv6, payload);
+  }
+  static NeighbourMessage Ask(std::string_view source, std::string_view target) {
+    NeighbourMessage message;
+    message.source = Ip(source);
+    message.target = Ip(target);
+    message.destination = SolicitedNodeAddress(message.target);
+    if (!message.source.IsUnspecified()) message.link_address = kPodA;
+    return message;
+  }
+
+  std::unique_ptr<PacketPort> pods_;
+  std::unique_ptr<Edge> edge_;
+  PacketSlab slab_;
+  Batch batch_;
+  Batch out_;
+};
+
+TEST_F(EdgeTest, APodsPacketLosesItsFrameAndOneHop) {
+  EXPECT_EQ(
+      Receive(
+          PacketBuilder("10.244.1.2", "10.244.2.3").Payload(20).Ttl(64).BuildFrame(kPodA, kOurs)),
+      Verdict::kForward);
+  EXPECT_EQ(Show(Received(), FrameStart::kInnerIp),
+            Show(PacketBuilder("10.244.1.2", "10.244.2.3").Payload(20).Ttl(63).Build(),
+                 FrameStart::kInnerIp));
+  EXPECT_EQ(
+      Receive(PacketBuilder("fd00:1::2", "fd00:2::3").Payload(20).Ttl(64).BuildFrame(kPodA, kOurs)),
+      Verdict::kForward);
+  EXPECT_EQ(Show(Received(), FrameStart::kInnerIp),
+            Show(PacketBuilder("fd00:1::2", "fd00:2::3").Payload(20).Ttl(63).Build(),
+                 FrameStart::kInnerIp));
+}
+
+TEST_F(EdgeTest, PaddingOfShortFramesIsCut) {
+  const PacketBuilder packet = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(1);
+  Octets frame = packet.BuildFrame(kPodA, kOurs);
+  frame.resize(60);
+  EXPECT_EQ(Receive(frame), Verdict::kForward);
+  EXPECT_EQ(batch_[0].length, packet.Build().size());
+}
+
+TEST_F(EdgeTest, EachFrameThatIsNoPodPacketHasItsVerdict) {
+  const PacketBuilder packet("10.244.1.2", "10.244.2.3");
+  const Octets frame = packet.BuildFrame(kPodA, kOurs);
+  Octets lldp = frame;
+  StoreBe16(lldp.data() + 12, 0x88cc);
+  Octets contradiction = frame;
+  StoreBe16(contradiction.data() + 12, 0x86dd);
+  struct Row {
+    const char* what;
+    Octets frame;
+    Verdict verdict;
+  };
+  const std::vector<Row> rows = {
+      {"our own, come back", packet.BuildFrame(kOurs, kPodA), Verdict::kOwnFrame},
+      {"tagged", packet.BuildFrame(kPodA, kOurs, 5), Verdict::kVlanTagged},
+      {"LLDP", lldp, Verdict::kNotIp},
+      {"a stump", Octets(frame.begin(), frame.begin() + 13), Verdict::kInnerMalformed},
+      {"half an IP header", Octets(frame.begin(), frame.begin() + 30), Verdict::kInnerMalformed},
+      {"IPv4 announced as IPv6", contradiction, Verdict::kInnerMalformed},
+      {"broadcast", packet.BuildFrame(kPodA, kAll), Verdict::kGroupDestination},
+      {"to another pod", packet.BuildFrame(kPodA, kPodB), Verdict::kForeignMac},
+      {"TTL 1", PacketBuilder("10.244.1.2", "10.244.2.3").Ttl(1).BuildFrame(kPodA, kOurs),
+       Verdict::kTtlExpired},
+      {"TTL 0", PacketBuilder("10.244.1.2", "10.244.2.3").Ttl(0).BuildFrame(kPodA, kOurs),
+       Verdict::kTtlExpired},
+      {"hop limit 1", PacketBuilder("fd00:1::2", "fd00:2::3").Ttl(1).BuildFrame(kPodA, kOurs),
+       Verdict::kTtlExpired},
+      {"ARP", Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.2", "10.244.1.9"),
+       Verdict::kConsumed},
+      {"damaged ARP", Frame(kAll, kPodA, EtherType::kArp, Hex("0001")), Verdict::kConsumed},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(Receive(row.frame), row.verdict) << row.what;
+    EXPECT_TRUE(Frames().empty()) << row.what;
+  }
+}
+
+TEST_F(EdgeTest, AnswersArpForTheGatewayOnly) {
+  EXPECT_EQ(Receive(Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.2", "10.244.1.1")),
+            Verdict::kConsumed);
+  const auto frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  const auto header = EthernetHeader::Parse(frames[0]);
+  EXPECT_EQ(*header, (EthernetHeader{kPodA, kOurs, EtherType::kArp}));
+  const auto arp = ArpPacket::Parse(Bytes(frames[0]).subspan(EthernetHeader::kSize));
+  ASSERT_TRUE(arp.ok());
+  EXPECT_EQ(*arp, (ArpPacket{ArpPacket::Operation::kReply, kOurs, Ip("10.244.1.1").v4(), kPodA,
+                             Ip("10.244.1.2").v4()}));
+  Receive(Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.2", "10.244.1.3"));
+  EXPECT_TRUE(Frames().empty()) << "another pod's address";
+}
+
+TEST_F(EdgeTest, AnswersAnArpProbeWithoutLearningZero) {
+  Receive(Arp(ArpPacket::Operation::kRequest, kPodA, "0.0.0.0", "10.244.1.1"));
+  EXPECT_EQ(Frames().size(), 1u);
+  EXPECT_EQ(Send(PacketBuilder("10.244.2.3", "0.0.0.0").Build()), Verdict::kNoNeighbour);
+}
+
+TEST_F(EdgeTest, AnswersNeighbourSolicitationForTheGateway) {
+  const NeighbourMessage ask = Ask("fd00:1::2", "fd00:1::1");
+  EXPECT_EQ(Receive(Nd(ask, kPodA, MulticastMac(ask.destination))), Verdict::kConsumed);
+  auto frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, kPodA);
+  auto answer = NeighbourMessage::Parse(Bytes(frames[0]).subspan(EthernetHeader::kSize));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, NeighbourMessage::Kind::kAdvertisement);
+  EXPECT_EQ(answer->destination, Ip("fd00:1::2"));
+  EXPECT_EQ(answer->target, Ip("fd00:1::1"));
+  EXPECT_EQ(answer->link_address, kOurs);
+  EXPECT_TRUE(answer->router && answer->solicited && answer->overrides);
+
+  // A probe by unicast without link-layer address (RFC 4861 section 7.2.2), from a pod already
+  // known.
+  NeighbourMessage probe = ask;
+  probe.destination = Ip("fd00:1::1");
+  probe.link_address.reset();
+  EXPECT_EQ(Receive(Nd(probe, kPodA, kOurs)), Verdict::kConsumed);
+  EXPECT_EQ(Frames().size(), 1u);
+
+  // Duplicate address detection: to all nodes, not solicited.
+  EXPECT_EQ(Receive(Nd(Ask("::", "fd00:1::1"), kPodB, MulticastMac(ask.destination))),
+            Verdict::kConsumed);
+  frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, Mac("33:33:00:00:00:01"));
+  answer = NeighbourMessage::Parse(Bytes(frames[0]).subspan(EthernetHeader::kSize));
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(answer->solicited);
+
+  Receive(Nd(Ask("fd00:1::2", "fd00:1::3"), kPodA, kAll));
+  EXPECT_TRUE(Frames().empty()) << "another pod's address";
+}
+
+TEST_F(EdgeTest, PacketsFindThePodThatArpShowed) {
+  Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
+  const PacketBuilder packet = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20);
+  EXPECT_EQ(Send(packet.Build()), Verdict::kForward);
+  const auto frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(
+      Show(frames[0], FrameStart::kInnerEthernet),
+      Show(PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Ttl(63).BuildFrame(kOurs, kPodA),
+           FrameStart::kInnerEthernet));
+  EXPECT_EQ(out_[0].length, packet.Build().size()) << "the caller's descriptor is as it was";
+}
+
+TEST_F(EdgeTest, LearnsFromAdvertisementsAndFromPackets) {
+  NeighbourMessage advertisement;
+  advertisement.kind = NeighbourMessage::Kind::kAdvertisement;
+  advertisement.source = advertisement.target = Ip("fd00:1::2");
+  advertisement.destination = Ip("ff02::1");
+  advertisement.link_address = kPodA;
+  Receive(Nd(advertisement, kPodA, Mac("33:33:00:00:00:01")));
+  EXPECT_EQ(Send(PacketBuilder("fd00:2::3", "fd00:1::2").Build()), Verdict::kForward);
+  Receive(PacketBuilder("10.244.1.7", "10.244.2.3").BuildFrame(kPodB, kOurs));
+  EXPECT_EQ(Send(PacketBuilder("10.244.2.3", "10.244.1.7").Build()), Verdict::kForward);
+  const auto frames = Frames();
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(EthernetHeader::Parse(frames[1])->destination, kPodB);
+}
+
+TEST_F(EdgeTest, LearnsNothingItShouldNot) {
+  const std::vector<Octets> frames = {
+      Arp(ArpPacket::Operation::kReply, kPodA, "10.244.9.9",
+          "10.244.1.1"),  // outside the pod subnet
+      Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.1",
+          "10.244.1.1"),  // claims to be the gateway
+      Arp(ArpPacket::Operation::kReply, Mac("01:00:00:00:00:01"), "10.244.1.5",
+          "10.244.1.1"),  // a group
+  };
+  for (const Octets& frame : frames) Receive(frame);
+  for (const char* address : {"10.244.9.9", "10.244.1.1", "10.244.1.5"}) {
+    EXPECT_EQ(Send(PacketBuilder("10.244.2.3", address).Build()), Verdict::kNoNeighbour) << address;
+  }
+}
+
+TEST_F(EdgeTest, AsksForAnUnknownPodOnceASecond) {
+  const Octets packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
+  EXPECT_EQ(Send(packet, seconds(1)), Verdict::kNoNeighbour);
+  EXPECT_EQ(Send(packet, seconds(1)), Verdict::kNoNeighbour);
+  auto frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(*EthernetHeader::Parse(frames[0]), (EthernetHeader{kAll, kOurs, EtherType::kArp}));
+  EXPECT_EQ(*ArpPacket::Parse(Bytes(frames[0]).subspan(EthernetHeader::kSize)),
+            (ArpPacket{ArpPacket::Operation::kRequest,
+                       kOurs,
+                       Ip("10.244.1.1").v4(),
+                       {},
+                       Ip("10.244.1.2").v4()}));
+  EXPECT_EQ(Send(packet, seconds(2)), Verdict::kNoNeighbour);
+  EXPECT_EQ(Frames().size(), 1u);
+
+  EXPECT_EQ(Send(PacketBuilder("fd00:2::3", "fd00:1::abcd").Build(), seconds(2)),
+            Verdict::kNoNeighbour);
+  frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, Mac("33:33:ff:00:ab:cd"));
+  const auto asked = NeighbourMessage::Parse(Bytes(frames[0]).subspan(EthernetHeader::kSize));
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->target, Ip("fd00:1::abcd"));
+  EXPECT_EQ(asked->source, Ip("fd00:1::1"));
+  EXPECT_EQ(asked->link_address, kOurs);
+
+  EXPECT_EQ(Send(PacketBuilder("10.244.2.3", "192.0.2.1").Build(), seconds(9)),
+            Verdict::kNoNeighbour);
+  EXPECT_TRUE(Frames().empty()) << "no pod's address";
+}
+
+TEST_F(EdgeTest, NeighboursAgeByTheBatchsTime) {
+  Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"), seconds(100));
+  const Octets packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
+  EXPECT_EQ(Send(packet, seconds(130)), Verdict::kForward);
+  EXPECT_EQ(Frames().size(), 1u);
+  EXPECT_EQ(Send(packet, seconds(131)), Verdict::kForward);
+  EXPECT_EQ(Frames().size(), 2u) << "past half the lifetime the pod is asked beside";
+  EXPECT_EQ(Send(packet, seconds(161)), Verdict::kNoNeighbour);
+}
+
+TEST_F(EdgeTest, TtlRunsOutTowardsPodsToo) {
+  Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
+  EXPECT_EQ(Send(PacketBuilder("10.244.2.3", "10.244.1.2").Ttl(1).Build()), Verdict::kTtlExpired);
+  EXPECT_EQ(Send(Hex("45")), Verdict::kInnerMalformed);
+  EXPECT_TRUE(Frames().empty());
+}
+
+TEST_F(EdgeTest, OffsetsOfPartialChecksumsMoveWithTheHeader) {
+  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
+                           .Tcp(1, 2)
+                           .PartialTransportChecksum()
+                           .BuildFrame(kPodA, kOurs);
+  Packet packet = slab_.Lend(0);
+  std::copy(frame.begin(), frame.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(frame.size());
+  packet.checksum = ChecksumState::kPartial;
+  packet.checksum_start = 34;
+  packet.checksum_offset = 16;
+  out_.Add(packet);
+  pods_->Send(out_);
+  ASSERT_EQ(edge_->Receive(batch_), 1u);
+  EXPECT_EQ(batch_[0].verdict, Verdict::kForward);
+  EXPECT_EQ(batch_[0].checksum, ChecksumState::kPartial);
+  EXPECT_EQ(batch_[0].checksum_start, 20);
+  EXPECT_EQ(batch_[0].headroom, kHeadroom + 14);
+
+  // And back: the same packet sent to pod A, which the edge knows from it.
+  StoreBe32(batch_[0].data + 16, Ip("10.244.1.2").v4());
+  edge_->Send(batch_);
+  EXPECT_EQ(batch_[0].checksum_start, 20);
+  Batch received;
+  ASSERT_EQ(pods_->Receive(received), 1u);
+  EXPECT_EQ(received[0].checksum_start, 34);
+}
+
+TEST_F(EdgeTest, CountsWhatItDoes) {
+  Receive(Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.2", "10.244.1.1"));
+  Send(PacketBuilder("10.244.2.3", "10.244.1.9").Build());
+  std::vector<std::string> counts;
+  for (const NamedCount& count : edge_->Counts())
+    counts.push_back(count.name + "=" + std::to_string(count.value));
+  EXPECT_EQ(counts, (std::vector<std::string>{"queued=0", "neighbours=1", "neighbours-asked=1",
+                                              "neighbours-answered=1"}));
+}
+
+class CompletingEdgeTest : public EdgeTest {
+ protected:
+  CompletingEdgeTest() : EdgeTest(true) {}
+};
+
+TEST_F(CompletingEdgeTest, ChecksumsLeftToTheAdapterAreFilledIn) {
+  for (const auto& [source, destination] :
+       {std::pair("10.244.1.2", "10.244.2.3"), std::pair("fd00:1::2", "fd00:2::3")}) {
+    EXPECT_EQ(Receive(PacketBuilder(source, destination)
+                          .Tcp(1, 2)
+                          .Payload(33)
+                          .PartialTransportChecksum()
+                          .BuildFrame(kPodA, kOurs)),
+              Verdict::kForward);
+    EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kRight);
+  }
+}
+
+}  // namespace
+}  // namespace weft::dataplane

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/dataplane/support.h"
+
+namespace weft::dataplane {
+namespace {
+
+Octets Inner() {
+  return PacketBuilder("10.244.1.7", "10.244.2.9").Udp(4000, 53).Payload(20).Build();
+}
+
+// From linux-1, VxlanBuilder's default sender, to us.
+VxlanBuilder FromPeer(const Octets& inner = Inner()) { return VxlanBuilder(inner); }
+
+std::string ShowInner(const Packet& packet) { return Show(packet.bytes(), FrameStart::kInnerIp); }
+
+TEST(Decapsulate, LeavesTheInnerPacket) {
+  const struct {
+    const char* description;
+    Octets inner;
+    VxlanBuilder outer;
+  } rows[] = {
+      {"plain", Inner(), FromPeer()},
+      {"with UDP checksum", Inner(), FromPeer().UdpChecksum()},
+      {"IPv6 inside", PacketBuilder("fd00:1::7", "fd00:2::9").Build(),
+       FromPeer(PacketBuilder("fd00:1::7", "fd00:2::9").Build())},
+      {"IPv6 outside", PacketBuilder("10.244.6.1", "10.244.2.9").Build(),
+       FromPeer(PacketBuilder("10.244.6.1", "10.244.2.9").Build())
+           .Outer("2001:db8::6", "2001:db8::2")},
+      {"from the peer's host, source .0", PacketBuilder("10.244.1.0", "10.244.2.9").Build(),
+       FromPeer(PacketBuilder("10.244.1.0", "10.244.2.9").Build())},
+      {"to our .0", PacketBuilder("10.244.1.7", "10.244.2.0").Build(),
+       FromPeer(PacketBuilder("10.244.1.7", "10.244.2.0").Build())},
+      {"inner options", PacketBuilder("10.244.1.7", "10.244.2.9").Ipv4Options(4).Build(),
+       FromPeer(PacketBuilder("10.244.1.7", "10.244.2.9").Ipv4Options(4).Build())},
+      {"an inner fragment",
+       PacketBuilder("10.244.1.7", "10.244.2.9").Payload(100).Fragment(64, 8).Build(),
+       FromPeer(PacketBuilder("10.244.1.7", "10.244.2.9").Payload(100).Fragment(64, 8).Build())},
+  };
+  for (const auto& row : rows) {
+    Node node;
+    const Packet& packet = node.Decapsulate(row.outer.Build());
+    ASSERT_EQ(packet.verdict, Verdict::kForward) << row.description;
+    EXPECT_EQ(ShowInner(packet), Show(row.inner, FrameStart::kInnerIp)) << row.description;
+    EXPECT_EQ(packet.inner_offset, 0);
+    EXPECT_EQ(packet.checksum, ChecksumState::kOnWire);
+  }
+}
+
+TEST(Decapsulate, TakesDatagramsWithTheirDescriptor) {
+  ForwarderConfig config = DefaultConfig();
+  config.wire = PortKind::kWireDatagram;
+  Node node(config);
+  Packet datagram = node.buffers.Make(FromPeer().BuildPayload());
+  datagram.outer_address = Ip("192.0.2.1");
+  const Packet& packet = node.Decapsulate(datagram);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(ShowInner(packet), Show(Inner(), FrameStart::kInnerIp));
+  EXPECT_EQ(packet.headroom, datagram.headroom + 22);
+
+  datagram.outer_address = Ip("198.51.100.1");
+  datagram.data[14] = std::byte{0x77};  // nor the lease's MAC
+  EXPECT_EQ(node.Decapsulate(datagram).verdict, Verdict::kUnknownPeer);
+}
+
+TEST(Decapsulate, CutsPaddingOff) {
+  Node node;
+  const Octets inner = Inner();
+  const Packet& packet = node.Decapsulate(VxlanBuilder(Concatenate(inner, Octets(9))).Build());
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(ShowInner(packet), Show(inner, FrameStart::kInnerIp));
+  const Packet& behind = node.Decapsulate(Concatenate(FromPeer().Build(), Octets(11)));
+  EXPECT_EQ(ShowInner(behind), Show(inner, FrameStart::kInnerIp));
+}
+
+TEST(Decapsulate, SaysWhyItDrops) {
+  const auto to = [](std::string_view address) {
+    return FromPeer(PacketBuilder("10.244.1.7", address).Build());
+  };
+  const auto changed_inner = [](std::size_t at, int value) {
+    Octets inner = Inner();
+    inner[at] = static_cast<std::byte>(value);
+    return FromPeer(inner).Build();
+  };
+  const auto first = [](Octets octets, std::size_t size) {
+    octets.resize(size);
+    return octets;
+  };
+  const MacAddress theirs = Mac("02:00:00:00:00:01");
+  const MacAddress ours = Mac("02:00:00:00:00:02");
+  const struct {
+    const char* description;
+    Octets outer;
+    Verdict verdict;
+  } rows[] = {
+      {"no outer packet", Octets(10), Verdict::kOuterMalformed},
+      {"outer header checksum", FromPeer().WrongHeaderChecksum().Build(), Verdict::kOuterMalformed},
+      {"cut short", first(FromPeer().Build(), 60), Verdict::kOuterMalformed},
+      {"outer UDP checksum", FromPeer().WrongUdpChecksum().Build(), Verdict::kOuterChecksum},
+      {"outer first fragment", FromPeer().Fragment(0, 64).Build(), Verdict::kOuterFragment},
+      {"outer last fragment", FromPeer().Fragment(64, 1000).Build(), Verdict::kOuterFragment},
+      {"another UDP port", FromPeer().Ports(50'000, 8472).Build(), Verdict::kNotVxlan},
+      {"not UDP", PacketBuilder("192.0.2.1", "192.0.2.2").Tcp(1, 4789).Build(), Verdict::kNotVxlan},
+      {"I flag clear", FromPeer().Flags(0).Build(), Verdict::kNotVxlan},
+      {"seven octets of payload",
+       PacketBuilder("192.0.2.1", "192.0.2.2").Udp(1, 4789).Payload(7).Build(), Verdict::kNotVxlan},
+      {"another VNI", FromPeer().Network(4097).Build(), Verdict::kForeignVni},
+      {"VNI 1", FromPeer().Network(1).Build(), Verdict::kForeignVni},
+      {"no inner frame", VxlanBuilder::AroundFrame({}).Build(), Verdict::kInnerMalformed},
+      {"another MAC", FromPeer().Macs(theirs, Mac("02:00:00:00:00:99")).Build(),
+       Verdict::kForeignMac},
+      {"broadcast MAC", FromPeer().Macs(theirs, Mac("ff:ff:ff:ff:ff:ff")).Build(),
+       Verdict::kForeignMac},
+      {"802.1Q tag",
+       VxlanBuilder::AroundFrame(
+           PacketBuilder("10.244.1.7", "10.244.2.9").BuildFrame(theirs, ours, 5))
+           .Build(),
+       Verdict::kVlanTagged},
+      {"ARP", FromPeer().InnerEtherType(0x0806).Build(), Verdict::kNotIp},
+      {"EtherType says IPv6", FromPeer().InnerEtherType(0x86dd).Build(), Verdict::kInnerMalformed},
+      {"inner version 5", changed_inner(0, 0x55), Verdict::kInnerMalformed},
+      {"inner IHL 4", changed_inner(0, 0x44), Verdict::kInnerMalformed},
+      {"inner total length beyond the end", changed_inner(3, 0xff), Verdict::kInnerMalformed},
+      {"another node's pod", to("10.244.3.1").Build(), Verdict::kForeignSubnet},
+      {"the world", to("8.8.8.8").Build(), Verdict::kForeignSubnet},
+      {"multicast", to("224.0.0.1").Build(), Verdict::kForeignSubnet},
+      {"IPv6, another node's pod",
+       FromPeer(PacketBuilder("fd00:1::7", "fd00:3::1").Build()).Build(), Verdict::kForeignSubnet},
+      {"ECN", FromPeer().MarkEcn(Ecn::kCe).Build(), Verdict::kEcnIllegal},
+  };
+  for (const auto& row : rows) {
+    Node node;
+    EXPECT_EQ(node.Decapsulate(row.outer).verdict, row.verdict) << row.description;
+    EXPECT_EQ(node.CountsOf("linux-1").received_packets, 0u) << row.description;
+  }
+}
+
+TEST(Decapsulate, ChecksTheSender) {
+  const MacAddress ours = Mac("02:00:00:00:00:02");
+  const struct {
+    const char* description;
+    const char* outer_source;
+    const char* inner_source;
+    const char* inner_mac;
+    Verdict strict;
+    Verdict lease;
+  } rows[] = {
+      {"the lease's own", "192.0.2.1", "10.244.1.7", "02:00:00:00:00:01", Verdict::kForward,
+       Verdict::kForward},
+      {"inner MAC is irrelevant then", "192.0.2.1", "10.244.1.7", "02:00:00:00:00:99",
+       Verdict::kForward, Verdict::kForward},
+      {"shared public IP, first", "192.0.2.3", "10.244.3.1", "02:00:00:00:00:03", Verdict::kForward,
+       Verdict::kForward},
+      {"shared public IP, second", "192.0.2.3", "10.244.33.1", "02:00:00:00:00:3b",
+       Verdict::kForward, Verdict::kForward},
+      {"another lease's public IP", "192.0.2.3", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kForward},
+      {"public-ip-overwrite", "203.0.113.5", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kForward},
+      {"MAC of another lease", "203.0.113.5", "10.244.1.7", "02:00:00:00:00:03",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"a lease's IP, foreign inner source", "192.0.2.1", "172.30.0.1", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kForward},
+      {"a stranger", "203.0.113.5", "172.30.0.1", "02:00:00:00:00:01", Verdict::kUnknownPeer,
+       Verdict::kUnknownPeer},
+  };
+  for (const auto& row : rows) {
+    const Octets outer = FromPeer(PacketBuilder(row.inner_source, "10.244.2.9").Build())
+                             .Outer(row.outer_source, "192.0.2.2")
+                             .Macs(Mac(row.inner_mac), ours)
+                             .Build();
+    ForwarderConfig config = DefaultConfig();
+    config.peer_check = PeerCheck::kStrict;
+    EXPECT_EQ(Node(config).Decapsulate(outer).verdict, row.strict) << row.description;
+    config.peer_check = PeerCheck::kLease;
+    EXPECT_EQ(Node(config).Decapsulate(outer).verdict, row.lease) << row.description;
+    config.peer_check = PeerCheck::kOff;
+    EXPECT_EQ(Node(config).Decapsulate(outer).verdict, Verdict::kForward) << row.description;
+  }
+}
+
+TEST(Decapsulate, CountsByInnerSource) {
+  Node node;
+  node.Decapsulate(FromPeer(PacketBuilder("10.244.33.1", "10.244.2.9").TotalLength(100).Build())
+                       .Outer("192.0.2.3", "192.0.2.2")
+                       .Build());
+  EXPECT_EQ(node.CountsOf("linux-3b").received_packets, 1u);
+  EXPECT_EQ(node.CountsOf("linux-3b").received_octets, 100u);
+  EXPECT_EQ(node.CountsOf("linux-3").received_packets, 0u);
+  const Packet& packet =
+      node.Decapsulate(FromPeer(PacketBuilder("172.30.0.1", "10.244.2.9").Build()).Build());
+  EXPECT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(packet.peer, kNoPeer);
+  EXPECT_EQ(node.CountsOf("").received_packets, 1u);
+}
+
+TEST(Decapsulate, MergesEcnAsRfc6040Figure4) {
+  for (const auto& builder :
+       {PacketBuilder("10.244.1.7", "10.244.2.9"), PacketBuilder("fd00:1::7", "fd00:2::9")}) {
+    for (const Ecn inner : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
+      for (const Ecn outer : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
+        Node node;
+        const Packet& packet = node.Decapsulate(
+            FromPeer(PacketBuilder(builder).Tos(10, inner).Build()).MarkEcn(outer).Build());
+        const auto wanted = DecapsulationEcn(inner, outer);
+        if (!wanted) {
+          EXPECT_EQ(packet.verdict, Verdict::kEcnIllegal);
+          continue;
+        }
+        ASSERT_EQ(packet.verdict, Verdict::kForward);
+        EXPECT_EQ(ShowInner(packet),
+                  Show(PacketBuilder(builder).Tos(10, *wanted).Build(), FrameStart::kInnerIp))
+            << Name(inner) << " in " << Name(outer);
+      }
+    }
+  }
+}
+
+TEST(Decapsulate, DoesNotVerifyWhatThisHostHasNotFinished) {
+  Node node;
+  Packet packet = node.buffers.Make(FromPeer().WrongUdpChecksum().Build());
+  packet.checksum = ChecksumState::kPartial;
+  EXPECT_EQ(node.Decapsulate(packet).verdict, Verdict::kForward);
+}
+
+TEST(Decapsulate, WhatWeEncapsulateAPeerAccepts) {
+  ForwarderConfig peer_config = DefaultConfig();
+  peer_config.local.outer_source = Ip("192.0.2.1");
+  peer_config.local.mac = Mac("02:00:00:00:00:01");
+  peer_config.own_subnets = {Prefix("10.244.1.0/24"), Prefix("fd00:1::/64")};
+  peer_config.peer_check = PeerCheck::kStrict;
+  const std::vector us{Lease("us", "10.244.2.0/24", "192.0.2.2", "02:00:00:00:00:02"),
+                       Lease("us", "fd00:2::/64", "192.0.2.2", "02:00:00:00:00:02")};
+  for (const auto& [from, to] :
+       {std::pair{"10.244.2.9", "10.244.1.7"}, std::pair{"fd00:2::9", "fd00:1::7"}}) {
+    for (const std::size_t payload : {0u, 1u, 6u, 100u, 1390u}) {
+      Node here;
+      Node there(peer_config, us);
+      const Octets inner =
+          PacketBuilder(from, to).Udp(9, 10).MarkEcn(Ecn::kEct0).Payload(payload).Build();
+      const Packet& packet = there.Decapsulate(here.Encapsulate(inner));
+      ASSERT_EQ(packet.verdict, Verdict::kForward);
+      EXPECT_EQ(ShowInner(packet), Show(inner, FrameStart::kInnerIp));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::dataplane

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/dataplane/support.h"
+#include "vxlan/flow_hash.h"
+
+namespace weft::dataplane {
+namespace {
+
+PacketBuilder ToPeer() {
+  return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(4000, 53).Payload(20);
+}
+
+// What the peer must get for `inner`.
+VxlanBuilder Wanted(const Octets& inner) {
+  VxlanBuilder builder(inner);
+  builder.Outer("192.0.2.2", "192.0.2.1")
+      .Ports(OuterSourcePort(HashInnerFlow(inner)))
+      .Macs(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:01"))
+      .UdpChecksum();
+  return builder;
+}
+
+std::string ShowOuter(const Packet& packet) { return Show(packet.bytes(), FrameStart::kOuterIp); }
+
+TEST(Encapsulate, StampsTheWholeOuterPacket) {
+  Node node;
+  const Octets inner = ToPeer().Build();
+  const Packet& packet = node.Encapsulate(inner);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(packet.inner_offset, 50);
+  EXPECT_EQ(packet.peer, node.peers.Acquire("linux-1"));
+  EXPECT_EQ(packet.flow_hash, HashInnerFlow(inner).value);
+}
+
+TEST(Encapsulate, StampsIpv6InnerPackets) {
+  Node node;
+  const Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7").Tcp(4000, 80).Payload(20).Build();
+  const Packet& packet = node.Encapsulate(inner);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+}
+
+TEST(Encapsulate, StampsSeventyOctetsOverIpv6) {
+  ForwarderConfig config = DefaultConfig();
+  config.local.outer_source = Ip("2001:db8::2");
+  Node node(config);
+  const Octets inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(1, 2).Payload(20).Build();
+  const Packet& packet = node.Encapsulate(inner);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  VxlanBuilder wanted(inner);
+  wanted.Outer("2001:db8::2", "2001:db8::6")
+      .Ports(OuterSourcePort(HashInnerFlow(inner)))
+      .Macs(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:06"))
+      .UdpChecksum();
+  EXPECT_EQ(ShowOuter(packet), Show(wanted.Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(packet.inner_offset, 70);
+}
+
+TEST(Encapsulate, GivesADatagramWireItsPayloadAndDescriptor) {
+  ForwarderConfig config = DefaultConfig();
+  config.wire = PortKind::kWireDatagram;
+  Node node(config);
+  const Octets inner = ToPeer().MarkEcn(Ecn::kEct0).Build();
+  const Packet& packet = node.Encapsulate(inner);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(Show(packet.bytes(), FrameStart::kVxlan),
+            Show(Wanted(inner).BuildPayload(), FrameStart::kVxlan));
+  EXPECT_EQ(packet.inner_offset, 22);
+  EXPECT_EQ(packet.outer_address, Ip("192.0.2.1"));
+  EXPECT_EQ(packet.outer_port, OuterSourcePort(HashInnerFlow(inner)));
+  EXPECT_EQ(packet.outer_ecn, 2);
+}
+
+TEST(Encapsulate, CopiesEcnAndNothingElseOutwards) {
+  Node node;
+  for (const Ecn ecn : {Ecn::kNotEct, Ecn::kEct0, Ecn::kEct1, Ecn::kCe}) {
+    const Octets inner = ToPeer().Tos(46, ecn).Ttl(3).Build();
+    EXPECT_EQ(ShowOuter(node.Encapsulate(inner)),
+              Show(Wanted(inner).MarkEcn(ecn).Build(), FrameStart::kOuterIp));
+  }
+}
+
+TEST(Encapsulate, LeavesTheUdpChecksumZeroWhenToldSo) {
+  ForwarderConfig config = DefaultConfig();
+  config.local.udp_checksum = false;
+  Node node(config);
+  const Packet& packet = node.Encapsulate(ToPeer().Build());
+  EXPECT_EQ(LoadBe16(packet.data + 26), 0);
+}
+
+TEST(Encapsulate, CutsOffWhatFollowsTheIpPacket) {
+  Node node;
+  const Octets inner = ToPeer().Build();
+  const Octets padded = Concatenate(inner, Octets(7));
+  const Packet& packet = node.Encapsulate(padded);
+  EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+}
+
+TEST(Encapsulate, FinishesPartialChecksumsFirst) {
+  Node node;
+  for (PacketBuilder builder :
+       {ToPeer(), PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(333),
+        PacketBuilder("fd00:2::9", "fd00:1::7").Udp(1, 2).Payload(21)}) {
+    const Octets inner = builder.Build();
+    Packet packet = node.buffers.Make(builder.PartialTransportChecksum().Build());
+    const auto parsed = ParseInnerIp(inner);
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = static_cast<std::uint16_t>(parsed->header_length);
+    packet.checksum_offset = parsed->protocol == IpProtocol::kTcp ? 16 : 6;
+    const Packet& result = node.Encapsulate(packet);
+    ASSERT_EQ(result.verdict, Verdict::kForward);
+    EXPECT_EQ(result.checksum, ChecksumState::kOnWire);
+    EXPECT_EQ(ShowOuter(result), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+  }
+}
+
+TEST(Encapsulate, SaysWhyItDrops) {
+  const auto ipv4 = [](std::string_view to) { return PacketBuilder("10.244.2.9", to).Build(); };
+  const auto ipv6 = [](std::string_view to) { return PacketBuilder("fd00:2::9", to).Build(); };
+  const auto changed = [](Octets octets, std::size_t at, int value) {
+    octets[at] = static_cast<std::byte>(value);
+    return octets;
+  };
+  const struct {
+    const char* description;
+    Octets inner;
+    Verdict verdict;
+  } rows[] = {
+      {"a peer's pod", ipv4("10.244.1.7"), Verdict::kForward},
+      {"a peer's .0, its host", ipv4("10.244.1.0"), Verdict::kForward},
+      {"with IPv4 options", PacketBuilder("10.244.2.9", "10.244.1.7").Ipv4Options(8).Build(),
+       Verdict::kForward},
+      {"a fragment", PacketBuilder("10.244.2.9", "10.244.1.7").Payload(64).Fragment(32, 8).Build(),
+       Verdict::kForward},
+      {"nobody's IPv4", ipv4("10.245.0.1"), Verdict::kNoRoute},
+      {"nobody's IPv6", ipv6("fd00:77::1"), Verdict::kNoRoute},
+      {"our own pod", ipv4("10.244.2.200"), Verdict::kOwnSubnet},
+      {"our own pod, IPv6", ipv6("fd00:2::1"), Verdict::kOwnSubnet},
+      {"multicast", ipv4("224.0.0.251"), Verdict::kGroupDestination},
+      {"multicast, highest", ipv4("239.255.255.255"), Verdict::kGroupDestination},
+      {"broadcast", ipv4("255.255.255.255"), Verdict::kGroupDestination},
+      {"multicast, IPv6", ipv6("ff02::1"), Verdict::kGroupDestination},
+      {"empty but for a few octets", Octets(5), Verdict::kInnerMalformed},
+      {"version 5", changed(ipv4("10.244.1.7"), 0, 0x55), Verdict::kNotIp},
+      {"IHL 4", changed(ipv4("10.244.1.7"), 0, 0x44), Verdict::kInnerMalformed},
+      {"total length beyond the end", changed(ipv4("10.244.1.7"), 3, 200),
+       Verdict::kInnerMalformed},
+      {"TTL 0", PacketBuilder("10.244.2.9", "10.244.1.7").Ttl(0).Build(), Verdict::kTtlExpired},
+      {"hop limit 0", PacketBuilder("fd00:2::9", "fd00:1::7").Ttl(0).Build(), Verdict::kTtlExpired},
+  };
+  for (const auto& row : rows) {
+    Node node;
+    EXPECT_EQ(node.Encapsulate(row.inner).verdict, row.verdict) << row.description;
+    EXPECT_TRUE(node.replies().empty()) << row.description;
+  }
+}
+
+TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
+  Node node;
+  const Octets tcp = PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build();
+  const Packet good = node.buffers.MakeSuperframe(tcp, Segmentation::kTcp, 1000);
+  EXPECT_EQ(node.Encapsulate(good).verdict, Verdict::kForward);
+  const auto with = [&](auto change) {
+    Packet packet = node.buffers.MakeSuperframe(tcp, Segmentation::kTcp, 1000);
+    change(packet);
+    return packet;
+  };
+  const Packet bad[] = {
+      with([](Packet& p) { p.segmentation = Segmentation::kUdp; }),
+      with([](Packet& p) { p.segmentation = Segmentation::kDatagrams; }),
+      with([](Packet& p) { p.segment_size = 0; }),
+      with([](Packet& p) { p.checksum_start = 24; }),
+      with([](Packet& p) { p.data[32] = std::byte{0x40}; }),  // TCP data offset 16 octets
+      with([](Packet& p) {
+        p.segmentation = Segmentation::kNone;
+        p.checksum_start = 60'000;
+      }),
+  };
+  for (const Packet& packet : bad)
+    EXPECT_EQ(node.Encapsulate(packet).verdict, Verdict::kInnerMalformed);
+}
+
+TEST(Encapsulate, LeavesDroppedPacketsAlone) {
+  Node node;
+  Packet packet = node.buffers.Make(ToPeer().Build());
+  packet.verdict = Verdict::kOwnFrame;
+  const Octets before = OctetsOf(packet);
+  const Packet& result = node.Encapsulate(packet);
+  EXPECT_EQ(result.verdict, Verdict::kOwnFrame);
+  EXPECT_EQ(OctetsOf(result), before);
+}
+
+TEST(Encapsulate, CountsForThePeerWhatTheWireWillSee) {
+  Node node;
+  node.Encapsulate(ToPeer().TotalLength(100).Build());
+  node.Encapsulate(node.buffers.MakeSuperframe(
+      PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(2500).Build(), Segmentation::kTcp,
+      1000));
+  node.Encapsulate(PacketBuilder("10.244.2.9", "10.99.0.1").Build());
+  const PeerCounts counts = node.CountsOf("linux-1");
+  EXPECT_EQ(counts.sent_packets, 4u);
+  EXPECT_EQ(counts.sent_octets, 100u + 1040 + 1040 + 540);
+}
+
+TEST(Encapsulate, ASuperframeInOneSegmentIsAnOrdinaryPacket) {
+  Node node;
+  const PacketBuilder builder = PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(500);
+  const Packet& packet = node.Encapsulate(node.buffers.MakeSuperframe(
+      PacketBuilder(builder).PartialTransportChecksum().Build(), Segmentation::kTcp, 1000));
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(packet.segmentation, Segmentation::kNone);
+  EXPECT_EQ(ShowOuter(packet), Show(Wanted(builder.Build()).Build(), FrameStart::kOuterIp));
+}
+
+TEST(Encapsulate, ABatchOfAllKindsIsDecidedPacketByPacket) {
+  Node node;
+  for (std::size_t i = 0; i < kMaxBatch; ++i) {
+    const bool good = i % 3 != 0;
+    node.batch().Add(
+        node.buffers.Make(PacketBuilder("10.244.2.9", good ? "10.244.3.1" : "10.99.0.1").Build()));
+  }
+  node.forwarder.Encapsulate(node.batch(), node.replies());
+  for (std::size_t i = 0; i < kMaxBatch; ++i) {
+    EXPECT_EQ(node.batch()[i].verdict, i % 3 != 0 ? Verdict::kForward : Verdict::kNoRoute);
+  }
+}
+
+TEST(Encapsulate, SeesANewTableAfterRefresh) {
+  Node node;
+  const Octets inner = PacketBuilder("10.244.2.9", "10.244.9.1").Build();
+  node.remotes.Update(std::vector{Lease("new", "10.244.9.0/24", "192.0.2.9", "02:00:00:00:00:09")},
+                      {});
+  EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kNoRoute);
+  node.forwarder.Refresh();
+  EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kForward);
+}
+
+}  // namespace
+}  // namespace weft::dataplane

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets that are too big, what their senders are told, and what is learnt about paths.
+#include <gtest/gtest.h>
+
+#include "tests/dataplane/support.h"
+#include "vxlan/icmp.h"
+#include "vxlan/transport_checksum.h"
+
+namespace weft::dataplane {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+Octets OfLength(std::size_t octets) {
+  return PacketBuilder("10.244.2.9", "10.244.1.7")
+      .Udp(1, 2)
+      .DontFragment()
+      .TotalLength(octets)
+      .Build();
+}
+
+Octets Superframe(std::size_t payload) {
+  return PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(payload).Build();
+}
+
+TEST(PathMtu, TheLinkMinusTheHeadersFits) {
+  const struct {
+    const char* description;
+    std::uint32_t link;
+    std::uint32_t device;
+    std::size_t octets;
+    Verdict verdict;
+  } rows[] = {
+      {"just fits", 1500, 1450, 1450, Verdict::kForward},
+      {"one too many", 1500, 1450, 1451, Verdict::kTooBig},
+      {"jumbo link, device decides", 9000, 1450, 1451, Verdict::kTooBig},
+      {"jumbo", 9000, 8950, 8950, Verdict::kForward},
+      {"jumbo, one too many", 9000, 9000, 8951, Verdict::kTooBig},
+  };
+  for (const auto& row : rows) {
+    ForwarderConfig config = DefaultConfig();
+    config.link_mtu = *OuterMtu::Of(row.link);
+    config.device_mtu = *InnerMtu::Of(row.device);
+    Node node(config);
+    EXPECT_EQ(node.Encapsulate(OfLength(row.octets)).verdict, row.verdict) << row.description;
+  }
+}
+
+TEST(PathMtu, OverIpv6TwentyOctetsLess) {
+  ForwarderConfig config = DefaultConfig();
+  config.local.outer_source = Ip("2001:db8::2");
+  Node node(config);
+  const auto to_six = [](std::size_t octets) {
+    return PacketBuilder("10.244.2.9", "10.244.6.7").TotalLength(octets).Build();
+  };
+  EXPECT_EQ(node.Encapsulate(to_six(1430)).verdict, Verdict::kForward);
+  EXPECT_EQ(node.Encapsulate(to_six(1431)).verdict, Verdict::kTooBig);
+}
+
+TEST(PathMtu, ASuperframeIsMeasuredByItsSegments) {
+  Node node;
+  EXPECT_EQ(
+      node.Encapsulate(node.buffers.MakeSuperframe(Superframe(40'000), Segmentation::kTcp, 1410))
+          .verdict,
+      Verdict::kForward);
+  EXPECT_EQ(
+      node.Encapsulate(node.buffers.MakeSuperframe(Superframe(40'000), Segmentation::kTcp, 1411))
+          .verdict,
+      Verdict::kTooBig);
+}
+
+TEST(PathMtu, TheSenderIsToldTheInnerMtu) {
+  Node node;
+  const Octets inner = OfLength(1480);
+  EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
+  ASSERT_EQ(node.replies().size(), 1u);
+  const Packet& reply = node.replies()[0];
+  EXPECT_EQ(reply.verdict, Verdict::kForward);
+  const auto ip = ParseInnerIp(reply.bytes());
+  ASSERT_TRUE(ip);
+  EXPECT_EQ(ip->source(), Ip("10.244.2.0"));
+  EXPECT_EQ(ip->destination(), Ip("10.244.2.9"));
+  EXPECT_EQ(VerifyTransportChecksum(reply.bytes()), TransportChecksum::kRight);
+  const auto icmp = IcmpHeader::Parse(ip->transport());
+  ASSERT_TRUE(icmp);
+  EXPECT_EQ(icmp->type, icmp_v4::kUnreachable);
+  EXPECT_EQ(icmp->code, icmp_v4::kCodeFragmentationNeeded);
+  EXPECT_EQ(icmp->rest, 1450u);
+  const Bytes quoted = ip->transport().subspan(IcmpHeader::kSize);
+  EXPECT_TRUE(std::equal(quoted.begin(), quoted.end(), inner.begin()))
+      << "quotes the packet as the pod sent it";
+  EXPECT_EQ(node.counters.Read().icmp_errors_sent, 1u);
+  EXPECT_EQ(node.CountsOf("linux-1").sent_packets, 0u);
+}
+
+TEST(PathMtu, AnIpv6SenderGetsPacketTooBig) {
+  Node node;
+  const Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7").TotalLength(1451).Build();
+  EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
+  ASSERT_EQ(node.replies().size(), 1u);
+  const auto ip = ParseInnerIp(node.replies()[0].bytes());
+  ASSERT_TRUE(ip);
+  EXPECT_LE(ip->total_length, 1280u);
+  EXPECT_EQ(ip->source(), Ip("fd00:2::"));
+  const auto icmp = IcmpHeader::Parse(ip->transport());
+  EXPECT_EQ(icmp->type, icmp_v6::kPacketTooBig);
+  EXPECT_EQ(icmp->rest, 1450u);
+  EXPECT_EQ(VerifyTransportChecksum(node.replies()[0].bytes()), TransportChecksum::kRight);
+}
+
+TEST(PathMtu, SomePacketsAreDroppedInSilence) {
+  const struct {
+    const char* description;
+    Octets inner;
+  } rows[] = {
+      {"an ICMP error",
+       PacketBuilder("10.244.2.9", "10.244.1.7").Icmp(3, 1).TotalLength(1480).Build()},
+      {"a later fragment",
+       PacketBuilder("10.244.2.9", "10.244.1.7").Payload(4000).Fragment(1600, 1480).Build()},
+      {"from nowhere", PacketBuilder("0.0.0.0", "10.244.1.7").TotalLength(1480).Build()},
+      {"from a group", PacketBuilder("224.0.0.1", "10.244.1.7").TotalLength(1480).Build()},
+      {"ICMPv6 error",
+       PacketBuilder("fd00:2::9", "fd00:1::7").Icmp(1, 0).TotalLength(1480).Build()},
+  };
+  for (const auto& row : rows) {
+    Node node;
+    EXPECT_EQ(node.Encapsulate(row.inner).verdict, Verdict::kTooBigSilent) << row.description;
+    EXPECT_TRUE(node.replies().empty()) << row.description;
+  }
+  ForwarderConfig without_address = DefaultConfig();
+  without_address.own_addresses = {Ip("fd00:2::")};
+  Node node(without_address);
+  EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBigSilent)
+      << "no address of the family";
+}
+
+TEST(PathMtu, AnswersAreLimitedInRate) {
+  Node node;
+  int answered = 0;
+  for (int i = 0; i < 200; ++i)
+    answered += node.Encapsulate(OfLength(1480)).verdict == Verdict::kTooBig ? 1 : 0;
+  EXPECT_EQ(answered, 50);
+  node.now += std::chrono::milliseconds(1);
+  EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBig);
+  EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBigSilent);
+}
+
+TEST(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
+  Node node;
+  node.now = seconds(100);
+  node.forwarder.LearnPathMtu({Ip("192.0.2.3"), 1400}, node.now);
+  const auto to = [](std::string_view address, std::size_t octets) {
+    return PacketBuilder("10.244.2.9", address).TotalLength(octets).Build();
+  };
+  EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1350)).verdict, Verdict::kForward);
+  EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1351)).verdict, Verdict::kTooBig);
+  ASSERT_EQ(node.replies().size(), 1u);
+  EXPECT_EQ(LoadBe32(node.replies()[0].data + 24), 1350u);
+  EXPECT_EQ(node.Encapsulate(to("10.244.33.1", 1351)).verdict, Verdict::kTooBig)
+      << "linux-3b shares the VTEP";
+  EXPECT_EQ(node.Encapsulate(to("10.244.1.1", 1450)).verdict, Verdict::kForward) << "another VTEP";
+  EXPECT_EQ(node.CountsOf("linux-3").path_mtu, 1400u);
+
+  node.now += minutes(10) - seconds(1);
+  EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1351)).verdict, Verdict::kTooBig);
+  node.now += seconds(1);
+  EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1351)).verdict, Verdict::kForward);
+  EXPECT_EQ(node.CountsOf("linux-3").path_mtu, 0u);
+}
+
+TEST(PathMtu, NoticesAreTakenWithCare) {
+  const struct {
+    const char* description;
+    std::uint32_t first;
+    std::uint32_t second;
+    std::uint32_t learnt;
+  } rows[] = {
+      {"once", 1400, 0, 1400},
+      {"smaller still", 1400, 1300, 1300},
+      {"larger does not raise it before it expires", 1300, 1400, 1300},
+      {"the link's own is no news", 1500, 0, 0},
+      {"beyond the link", 9000, 0, 0},
+      {"below what IPv4 must carry", 68, 0, 552},
+  };
+  for (const auto& row : rows) {
+    Node node;
+    node.forwarder.LearnPathMtu({Ip("192.0.2.1"), row.first}, node.now);
+    node.forwarder.LearnPathMtu({Ip("192.0.2.1"), row.second}, node.now);
+    EXPECT_EQ(node.CountsOf("linux-1").path_mtu, row.learnt) << row.description;
+  }
+  Node node;
+  node.forwarder.LearnPathMtu({Ip("2001:db8::6"), 600}, node.now);
+  EXPECT_EQ(node.CountsOf("linux-6").path_mtu, 1280u);
+  node.forwarder.LearnPathMtu({Ip("198.51.100.1"), 600},
+                              node.now);  // a stranger: nothing to learn for
+}
+
+}  // namespace
+}  // namespace weft::dataplane

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/neighbour_message.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/octets.h"
+#include "tests/support/packet_builder.h"
+#include "vxlan/transport_checksum.h"
+
+namespace weft::dataplane {
+namespace {
+
+NeighbourMessage Solicitation() {
+  NeighbourMessage message;
+  message.source = Ip("fd00::2");
+  message.destination = Ip("ff02::1:ff00:1");
+  message.target = Ip("fd00::1");
+  message.link_address = Mac("02:00:00:00:00:02");
+  return message;
+}
+
+Octets Emit(const NeighbourMessage& message) {
+  Octets octets(NeighbourMessage::kMaxSize, std::byte{0xa5});
+  octets.resize(message.Emit(octets));
+  return octets;
+}
+
+// RFC 4861 section 4.3, octet by octet.
+TEST(NeighbourMessage, EmitsASolicitation) {
+  const Octets want =
+      Hex("60000000 0020 3a ff"  // version, payload 32, ICMPv6, hop limit 255
+          "fd000000000000000000000000000002"
+          "ff0200000000000000000001ff000001"
+          "87 00 6e4c 00000000"               // type 135
+          "fd000000000000000000000000000001"  // target
+          "01 01 020000000002");              // source link-layer address
+  Octets got = Emit(Solicitation());
+  ASSERT_EQ(got.size(), want.size());
+  EXPECT_EQ(VerifyTransportChecksum(got), TransportChecksum::kRight);
+  // The checksum is right by its own test; the rest by sight.
+  std::copy_n(want.begin() + 42, 2, got.begin() + 42);
+  EXPECT_EQ(Show(got, FrameStart::kInnerIp), Show(want, FrameStart::kInnerIp));
+}
+
+TEST(NeighbourMessage, RoundTrips) {
+  NeighbourMessage advertisement;
+  advertisement.kind = NeighbourMessage::Kind::kAdvertisement;
+  advertisement.source = Ip("fd00::1");
+  advertisement.destination = Ip("fd00::2");
+  advertisement.target = Ip("fd00::1");
+  advertisement.router = advertisement.solicited = advertisement.overrides = true;
+  advertisement.link_address = Mac("02:00:00:00:00:01");
+  NeighbourMessage detection = Solicitation();
+  detection.source = Ip("::");
+  detection.link_address.reset();
+  for (const NeighbourMessage& message : {Solicitation(), advertisement, detection}) {
+    const auto parsed = NeighbourMessage::Parse(Emit(message));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(*parsed, message);
+  }
+}
+
+TEST(NeighbourMessage, PaddingBehindThePacketIsIgnored) {
+  EXPECT_TRUE(NeighbourMessage::Parse(Concatenate(Emit(Solicitation()), Hex("00000000"))));
+}
+
+// RFC 4861 sections 7.1.1 and 7.1.2.
+TEST(NeighbourMessage, RefusesWhatANodeMustDiscard) {
+  const Octets good = Emit(Solicitation());
+  struct Row {
+    const char* what;
+    std::function<void(Octets&)> spoil;
+    bool repair = true;  // the checksum
+  };
+  const std::vector<Row> rows = {
+      {"hop limit 254", [](Octets& o) { o[7] = std::byte{254}; }},
+      {"wrong checksum", [](Octets& o) { o[42] ^= std::byte{1}; }, false},
+      {"code 1", [](Octets& o) { o[41] = std::byte{1}; }},
+      {"target is a group", [](Octets& o) { o[48] = std::byte{0xff}; }},
+      {"option of length 0", [](Octets& o) { o[65] = std::byte{0}; }},
+      {"router solicitation", [](Octets& o) { o[40] = std::byte{133}; }},
+      {"UDP", [](Octets& o) { o[6] = std::byte{17}; }, false},
+      {"link-layer address from nobody",
+       [](Octets& o) { std::fill_n(o.begin() + 8, 16, std::byte{0}); }},
+  };
+  for (const Row& row : rows) {
+    Octets spoilt = good;
+    row.spoil(spoilt);
+    if (row.repair) ASSERT_TRUE(CompleteTransportChecksum(spoilt)) << row.what;
+    EXPECT_FALSE(NeighbourMessage::Parse(spoilt)) << row.what;
+  }
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(NeighbourMessage::Parse(Bytes(good).first(size))) << size;
+  }
+}
+
+TEST(NeighbourMessage, UnknownOptionsAreSteppedOver) {
+  Octets packet = Emit(Solicitation());
+  const Octets nonce = Hex("0e01112233445566");
+  packet.insert(packet.begin() + 64, nonce.begin(), nonce.end());
+  packet[5] = std::byte{40};
+  ASSERT_TRUE(CompleteTransportChecksum(packet));
+  const auto parsed = NeighbourMessage::Parse(packet);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->link_address, Mac("02:00:00:00:00:02"));
+}
+
+TEST(NeighbourMessage, GroupAddresses) {
+  EXPECT_EQ(SolicitedNodeAddress(Ip("fd00::1234:5678")), Ip("ff02::1:ff34:5678"));
+  EXPECT_EQ(MulticastMac(Ip("ff02::1:ff34:5678")), Mac("33:33:ff:34:56:78"));
+}
+
+}  // namespace
+}  // namespace weft::dataplane

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/dataplane/support.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::dataplane {
+
+IpPrefix Prefix(std::string_view text) {
+  const auto prefix = IpPrefix::Parse(text);
+  if (!prefix) std::abort();
+  return *prefix;
+}
+
+RemoteSpec Lease(std::string_view peer, std::string_view subnet, std::string_view vtep,
+                 std::string_view mac) {
+  return {std::string(peer), Prefix(subnet), Ip(vtep), Mac(mac)};
+}
+
+std::vector<RemoteSpec> DefaultLeases() {
+  return {
+      Lease("linux-1", "10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01"),
+      Lease("linux-1", "fd00:1::/64", "192.0.2.1", "02:00:00:00:00:01"),
+      Lease("linux-3", "10.244.3.0/24", "192.0.2.3", "02:00:00:00:00:03"),
+      Lease("linux-3b", "10.244.33.0/24", "192.0.2.3", "02:00:00:00:00:3b"),
+      Lease("linux-6", "10.244.6.0/24", "2001:db8::6", "02:00:00:00:00:06"),
+  };
+}
+
+ForwarderConfig DefaultConfig() {
+  ForwarderConfig config;
+  config.local.outer_source = Ip("192.0.2.2");
+  config.local.mac = Mac("02:00:00:00:00:02");
+  config.own_subnets = {Prefix("10.244.2.0/24"), Prefix("fd00:2::/64")};
+  config.own_addresses = {Ip("10.244.2.0"), Ip("fd00:2::")};
+  config.wire = PortKind::kWirePacket;
+  return config;
+}
+
+Packet Buffers::Make(const Octets& octets) {
+  Packet packet = slab_.Lend(next_++ % slab_.count());
+  std::memcpy(packet.data, octets.data(), octets.size());
+  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.tailroom -= packet.length;
+  return packet;
+}
+
+Packet Buffers::MakeSuperframe(const Octets& octets, Segmentation kind,
+                               std::uint16_t segment_size) {
+  Packet packet = Make(octets);
+  const auto inner = ParseInnerIp(octets);
+  if (!inner) std::abort();
+  packet.segmentation = kind;
+  packet.segment_size = segment_size;
+  packet.checksum = ChecksumState::kPartial;
+  packet.checksum_start = static_cast<std::uint16_t>(inner->header_length);
+  packet.checksum_offset = kind == Segmentation::kTcp ? 16 : 6;
+  return packet;
+}
+
+Octets OctetsOf(const Packet& packet) { return Octets(packet.data, packet.data + packet.length); }
+
+Node::Node(const ForwarderConfig& config, const std::vector<RemoteSpec>& leases)
+    : remotes(config.local, peers), forwarder(config, remotes, peers, counters) {
+  remotes.Resync(leases);
+  forwarder.Refresh();
+}
+
+Packet& Node::Encapsulate(const Packet& packet) {
+  batch_->clear();
+  replies_->clear();
+  batch_->now = now;
+  Packet& result = batch_->Add(packet);
+  forwarder.Encapsulate(*batch_, *replies_);
+  return result;
+}
+
+Packet& Node::Decapsulate(const Packet& packet) {
+  batch_->clear();
+  batch_->now = now;
+  Packet& result = batch_->Add(packet);
+  forwarder.Decapsulate(*batch_);
+  return result;
+}
+
+PeerCounts Node::CountsOf(std::string_view peer) const {
+  for (const PeerTable::Row& row : peers.Read()) {
+    if (row.name == peer) return row.counts;
+  }
+  return {};
+}
+
+void PrintTo(Verdict verdict, std::ostream* out) { *out << Name(verdict); }
+
+}  // namespace weft::dataplane

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "dataplane/ports/memory_port.h"
+#include "tests/dataplane/support.h"
+
+namespace weft::dataplane {
+namespace {
+
+std::uint64_t Of(const DirectionCounts& counts, Verdict verdict) {
+  return counts.packets[static_cast<std::size_t>(verdict)];
+}
+
+// A node between two memory links; the test holds the far ends.
+struct Rig {
+  explicit Rig(PortKind wire_kind = PortKind::kWirePacket, const PortFeatures& pod_features = {},
+               const PortFeatures& wire_features = {})
+      : node(ConfigFor(wire_kind)),
+        pods(MemoryLink::Make(PortKind::kPodL3, pod_features)),
+        wire(MemoryLink::Make(WireOptions(wire_kind, wire_features))),
+        worker(*pods.first, *wire.first, node.forwarder, node.counters) {}
+
+  static ForwarderConfig ConfigFor(PortKind wire_kind) {
+    ForwarderConfig config = DefaultConfig();
+    config.wire = wire_kind;
+    return config;
+  }
+  static MemoryOptions WireOptions(PortKind kind, const PortFeatures& features) {
+    MemoryOptions options;
+    options.kind = kind;
+    options.features = features;
+    options.first_address = Ip("192.0.2.2");
+    options.second_address = Ip("192.0.2.1");
+    return options;
+  }
+  static void Send(PacketPort& port, std::initializer_list<Packet> packets) {
+    auto batch = std::make_unique<Batch>();
+    for (const Packet& packet : packets) batch->Add(packet);
+    port.Send(*batch);
+    for (const Packet& packet : *batch) ASSERT_EQ(packet.verdict, Verdict::kForward);
+  }
+  std::unique_ptr<Batch> Receive(PacketPort& port) {
+    auto batch = std::make_unique<Batch>();
+    port.Receive(*batch);
+    return batch;
+  }
+
+  Node node;
+  MemoryLink pods;
+  MemoryLink wire;
+  Worker worker;
+};
+
+Octets ToPeer(std::size_t octets = 100) {
+  return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(1, 2).TotalLength(octets).Build();
+}
+Octets FromPeer() {
+  return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).Build();
+}
+
+TEST(Worker, MovesPacketsBothWays) {
+  Rig rig;
+  Rig::Send(*rig.pods.second, {rig.node.buffers.Make(ToPeer())});
+  Rig::Send(*rig.wire.second, {rig.node.buffers.Make(FromPeer())});
+  EXPECT_EQ(rig.worker.Step({}), 2u);
+  EXPECT_EQ(rig.worker.Step({}), 0u);
+  EXPECT_EQ(rig.Receive(*rig.wire.second)->size(), 1u);
+  EXPECT_EQ(rig.Receive(*rig.pods.second)->size(), 1u);
+  const CounterValues values = rig.node.counters.Read();
+  EXPECT_EQ(Of(values.to_wire, Verdict::kForward), 1u);
+  EXPECT_EQ(Of(values.to_pods, Verdict::kForward), 1u);
+  EXPECT_EQ(values.to_wire.octets, 100u);
+}
+
+TEST(Worker, CountsDropsOfForwarderAndPorts) {
+  Rig rig;
+  Rig::Send(*rig.pods.second,
+            {rig.node.buffers.Make(PacketBuilder("10.244.2.9", "10.99.0.1").Build())});
+  Rig::Send(*rig.wire.second, {rig.node.buffers.Make(VxlanBuilder(ToPeer()).Network(9).Build())});
+  rig.worker.Step({});
+  EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kNoRoute), 1u);
+  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForeignVni), 1u);
+}
+
+TEST(Worker, CountsWhatAFullPortRefuses) {
+  Node node(Rig::ConfigFor(PortKind::kWirePacket));
+  MemoryOptions small;
+  small.capacity = 1;
+  small.kind = PortKind::kPodL3;
+  MemoryLink pods = MemoryLink::Make(PortKind::kPodL3);
+  MemoryLink narrow_pods = MemoryLink::Make(small);
+  small.kind = PortKind::kWirePacket;
+  MemoryLink narrow_wire = MemoryLink::Make(small);
+  MemoryLink wire = MemoryLink::Make(PortKind::kWirePacket);
+  Worker out(*pods.first, *narrow_wire.first, node.forwarder, node.counters);
+  Worker in(*narrow_pods.first, *wire.first, node.forwarder, node.counters);
+  Rig::Send(*pods.second, {node.buffers.Make(ToPeer()), node.buffers.Make(ToPeer()),
+                           node.buffers.Make(ToPeer())});
+  Rig::Send(*wire.second, {node.buffers.Make(FromPeer()), node.buffers.Make(FromPeer())});
+  out.Step({});
+  in.Step({});
+  EXPECT_EQ(Of(node.counters.Read().to_wire, Verdict::kForward), 1u);
+  EXPECT_EQ(Of(node.counters.Read().to_wire, Verdict::kWireFull), 2u);
+  EXPECT_EQ(Of(node.counters.Read().to_pods, Verdict::kPodFull), 1u);
+}
+
+TEST(Worker, SendsIcmpErrorsBackToThePod) {
+  Rig rig;
+  Rig::Send(*rig.pods.second, {rig.node.buffers.Make(ToPeer(1480))});
+  rig.worker.Step({});
+  const auto answers = rig.Receive(*rig.pods.second);
+  ASSERT_EQ(answers->size(), 1u);
+  const auto ip = ParseInnerIp((*answers)[0].bytes());
+  EXPECT_EQ(ip->protocol, IpProtocol::kIcmp);
+  EXPECT_EQ(ip->destination(), Ip("10.244.2.9"));
+  EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kTooBig), 1u);
+  EXPECT_EQ(rig.node.counters.Read().icmp_errors_sent, 1u);
+}
+
+TEST(Worker, CutsSuperframesForAWireThatCannot) {
+  for (const bool aggregates : {false, true}) {
+    PortFeatures pod;
+    pod.tcp_segmentation = pod.partial_checksum = true;
+    PortFeatures wire;
+    wire.datagram_aggregation = aggregates;
+    Rig rig(PortKind::kWireDatagram, pod, wire);
+    const Octets inner =
+        PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(60'000).Build();
+    Rig::Send(*rig.pods.second, {rig.node.buffers.Make(ToPeer()),
+                                 rig.node.buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000),
+                                 rig.node.buffers.Make(ToPeer())});
+    rig.worker.Step({});
+    const auto sent = rig.Receive(*rig.wire.second);
+    std::uint32_t datagrams = 0;
+    for (const Packet& packet : *sent) datagrams += WirePackets(packet);
+    EXPECT_EQ(datagrams, 62u);
+    EXPECT_EQ(sent->size(), aggregates ? 3u : 62u);
+    EXPECT_EQ((*sent)[0].length, 122u) << "order is kept";
+    EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), 62u);
+    EXPECT_EQ(rig.node.counters.Read().to_wire.octets, 200u + 60'000 + 60 * 40);
+  }
+}
+
+TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
+  PortFeatures pod;
+  pod.tcp_segmentation = pod.partial_checksum = true;
+  PortFeatures wire;
+  wire.datagram_aggregation = true;
+  Rig rig(PortKind::kWireDatagram, pod, wire);
+  Octets aggregate;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    aggregate = Concatenate(aggregate, VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9")
+                                                        .Tcp(1, 2, TcpHeader::kAck, 1 + i * 500)
+                                                        .DontFragment()
+                                                        .Payload(500)
+                                                        .Build())
+                                           .BuildPayload());
+  }
+  Packet packet = rig.node.buffers.Make(aggregate);
+  packet.segmentation = Segmentation::kDatagrams;
+  packet.segment_size = 22 + 40 + 500;
+  Rig::Send(*rig.wire.second, {packet});
+  rig.worker.Step({});
+  const auto received = rig.Receive(*rig.pods.second);
+  ASSERT_EQ(received->size(), 1u);
+  EXPECT_EQ((*received)[0].length, 40u + 20 * 500);
+  EXPECT_EQ((*received)[0].segmentation, Segmentation::kTcp);
+  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 20u);
+  EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 20u);
+}
+
+TEST(Worker, SplitsMoreDatagramsThanABatchHolds) {
+  PortFeatures wire;
+  wire.datagram_aggregation = true;
+  Rig rig(PortKind::kWireDatagram, {}, wire);
+  const Octets one = VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).BuildPayload();
+  Octets aggregate;
+  for (int i = 0; i < 300; ++i) aggregate = Concatenate(aggregate, one);
+  Packet packet = rig.node.buffers.Make(aggregate);
+  packet.segmentation = Segmentation::kDatagrams;
+  packet.segment_size = static_cast<std::uint16_t>(one.size());
+  Rig::Send(*rig.wire.second, {packet});
+  rig.worker.Step({});
+  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 300u);
+}
+
+TEST(Worker, SeesTableChangesAtTheNextStep) {
+  Rig rig;
+  rig.node.remotes.Resync({});
+  Rig::Send(*rig.pods.second, {rig.node.buffers.Make(ToPeer())});
+  rig.worker.Step({});
+  EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kNoRoute), 1u);
+}
+
+// A wire that has learnt a path MTU, and a pod device that refuses.
+class NoticingPort final : public PacketPort {
+ public:
+  PortKind kind() const override { return PortKind::kWirePacket; }
+  const PortFeatures& features() const override { return features_; }
+  std::size_t Receive(Batch& batch) override {
+    batch.clear();
+    return 0;
+  }
+  void Send(Batch& batch) override {
+    for (Packet& packet : batch)
+      packet.verdict = packet.verdict == Verdict::kForward ? refusal : packet.verdict;
+  }
+  std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override {
+    out[0] = {Ip("192.0.2.1"), 1400};
+    return 1;
+  }
+  Verdict refusal = Verdict::kWireError;
+
+ private:
+  PortFeatures features_;
+};
+
+TEST(Worker, TakesPathMtusAndPortErrors) {
+  Node node(Rig::ConfigFor(PortKind::kWirePacket));
+  MemoryLink pods = MemoryLink::Make(PortKind::kPodL3);
+  NoticingPort wire;
+  Worker worker(*pods.first, wire, node.forwarder, node.counters);
+  Rig::Send(*pods.second, {node.buffers.Make(ToPeer())});
+  worker.Step({});
+  EXPECT_EQ(Of(node.counters.Read().to_wire, Verdict::kWireError), 1u);
+  EXPECT_EQ(node.CountsOf("linux-1").path_mtu, 1400u);
+
+  MemoryLink outside = MemoryLink::Make(PortKind::kWirePacket);
+  NoticingPort pod;
+  pod.refusal = Verdict::kPodError;
+  Worker inwards(pod, *outside.first, node.forwarder, node.counters);
+  Rig::Send(*outside.second, {node.buffers.Make(FromPeer())});
+  inwards.Step({});
+  EXPECT_EQ(Of(node.counters.Read().to_pods, Verdict::kPodError), 1u);
+}
+
+TEST(Worker, RunsUntilAskedToStop) {
+  Rig rig;
+  absl::Status status;
+  {
+    std::jthread thread([&](std::stop_token stop) { status = rig.worker.Run(stop); });
+    Rig::Send(*rig.pods.second, {rig.node.buffers.Make(ToPeer())});
+    auto batch = std::make_unique<Batch>();
+    while (rig.wire.second->Receive(*batch) == 0) std::this_thread::yield();
+  }
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+}  // namespace
+}  // namespace weft::dataplane
