@@ -19,8 +19,8 @@ namespace weft::dataplane {
 struct CaptureOptions {
   // kPodL3, kPodL2 or kWirePacket; kWireDatagram has no form in a file.
   PortKind kind = PortKind::kWirePacket;
-  std::string read_path;   // empty: nothing to receive
-  std::string write_path;  // empty: what is sent vanishes
+  std::string read_path{};   // empty: nothing to receive
+  std::string write_path{};  // empty: what is sent vanishes
   // Added to batch.now to make time stamps, which count from 1970.
   Timestamp epoch{};
 };

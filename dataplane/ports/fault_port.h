@@ -26,8 +26,8 @@ struct FaultRates {
 
 struct FaultOptions {
   std::uint64_t seed = 1;  // the same seed and packets give the same faults
-  FaultRates receive;
-  FaultRates send;
+  FaultRates receive{};
+  FaultRates send{};
 };
 
 // A lost packet looks sent. The caller's octets are never changed: damage is done to a copy.

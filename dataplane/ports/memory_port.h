@@ -14,12 +14,12 @@ namespace weft::dataplane {
 
 struct MemoryOptions {
   PortKind kind = PortKind::kWirePacket;
-  PortFeatures features;
+  PortFeatures features{};
   std::size_t capacity = 1024;            // packets on the way in each direction
   std::uint32_t max_packet = kMaxPacket;  // octets; longer ones get kTooBig (wire) or kPodError
   // kWireDatagram: what each end's packets carry as outer source.
-  IpAddress first_address;
-  IpAddress second_address;
+  IpAddress first_address{};
+  IpAddress second_address{};
 };
 
 class MemoryLink;
@@ -38,7 +38,7 @@ class MemoryPort final : public PacketPort {
   // kPodFull or kWireFull when `capacity` packets wait; kPodError or kWireError for what features()
   // does not name.
   void Send(Batch& batch) override;
-  // "queued": packets waiting to be received here. Any thread.
+  // "queued": packets waiting to be received here, and those of the last batch. Any thread.
   std::vector<NamedCount> Counts() const override;
 
  private:

@@ -17,7 +17,7 @@ namespace weft::dataplane {
 struct TunOptions {
   // At most 15 octets. "%d" is replaced by the kernel with the first free number; empty leaves the
   // whole name to the kernel.
-  std::string name;
+  std::string name{};
   // Superframes, and partial checksums on receipt. Off: every packet is one that could be on a
   // wire.
   bool offloads = true;

@@ -20,7 +20,7 @@ struct UdpOptions {
   IpFamily family = IpFamily::kV4;
   // Received on and sent from. Unspecified (of either family): every local address, and the kernel
   // chooses the source by route.
-  IpAddress bind_address;
+  IpAddress bind_address{};
   std::uint16_t port = kVxlanPort;  // 0: the kernel chooses, see UdpPort::port
   // False: datagrams are sent with checksum zero, as RFC 7348 section 4.1 prefers. The kernel then
   // cannot segment; zero checksums are accepted on receipt in any case (RFC 6935 for IPv6).
@@ -62,11 +62,11 @@ class UdpPort final : public PacketPort {
   std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override;
   // The receiving socket, and (Linux) what becomes readable when an ICMP error has come in.
   std::span<const WaitHandle> wait_handles() const override;
-  // "socket-overflow": datagrams the kernel dropped at the receiving socket, for want of room; wrong
-  // checksums are the host's Udp InCsumErrors. "icmp-refused", "icmp-unreachable", "icmp-other":
-  // errors that came back. "segmentation-refused": the route's device cannot checksum, so segments
-  // were sent one by one. "receive-error", "send-error": other refusals of the kernel.
-  // "notice-overflow": path MTU notices nobody took.
+  // "socket-overflow": datagrams the kernel dropped at the receiving socket, for want of room;
+  // wrong checksums are the host's Udp InCsumErrors. "icmp-refused", "icmp-unreachable",
+  // "icmp-other": errors that came back. "segmentation-refused": the route's device cannot
+  // checksum, so segments were sent one by one. "receive-error", "send-error": other refusals of
+  // the kernel. "notice-overflow": path MTU notices nobody took.
   std::vector<NamedCount> Counts() const override;
 
  private:

@@ -38,10 +38,9 @@ using testing::HasSubstr;
 
 constexpr std::chrono::seconds kDeadline{10};
 
-std::uint64_t Count(const PacketPort &port, std::string_view name) {
-  for (const NamedCount &count : port.Counts()) {
-    if (count.name == name)
-      return count.value;
+std::uint64_t Count(const PacketPort& port, std::string_view name) {
+  for (const NamedCount& count : port.Counts()) {
+    if (count.name == name) return count.value;
   }
   ADD_FAILURE() << "no count " << name;
   return 0;
@@ -49,16 +48,16 @@ std::uint64_t Count(const PacketPort &port, std::string_view name) {
 
 struct Family {
   std::string name;
-  IpAddress near;        // on lo
-  IpAddress far;         // on lo
-  IpAddress route;       // behind the veth pair
-  std::uint32_t headers; // IP and UDP, octets
+  IpAddress near;         // on lo
+  IpAddress far;          // on lo
+  IpAddress route;        // behind the veth pair
+  std::uint32_t headers;  // IP and UDP, octets
 };
 
-void PrintTo(const Family &family, std::ostream *out) { *out << family.name; }
+void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 
 class UdpPortTest : public testing::TestWithParam<Family> {
-protected:
+ protected:
   void SetUp() override {
     ASSERT_EQ(EnterPrivateNetns(), "");
     static const bool once = [] {
@@ -66,15 +65,13 @@ protected:
       EXPECT_EQ(RunIp("link add dev near0 mtu 1500 address 02:00:00:00:00:01 "
                       "type veth peer name far0"),
                 "");
-      for (const char *link : {"near0", "far0"})
+      for (const char* link : {"near0", "far0"})
         EXPECT_EQ(RunIp(std::string("link set up dev ") + link), "");
       EXPECT_EQ(RunIp("addr add 10.0.0.1/24 dev near0"), "");
       EXPECT_EQ(RunIp("addr add fd00::1/64 dev near0 nodad"), "");
       EXPECT_EQ(RunIp("addr add fd01::2/128 dev lo nodad"), "");
-      EXPECT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near0"),
-                "");
-      EXPECT_EQ(RunIp("neigh add fd00::2 lladdr 02:00:00:00:00:02 dev near0"),
-                "");
+      EXPECT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near0"), "");
+      EXPECT_EQ(RunIp("neigh add fd00::2 lladdr 02:00:00:00:00:02 dev near0"), "");
       return true;
     }();
     ASSERT_TRUE(once);
@@ -93,14 +90,11 @@ protected:
                   .udp_checksum = checksum,
                   .sending_sockets = sockets});
     ASSERT_NE(near_, nullptr);
-    far_ = Open({.bind_address = GetParam().far,
-                 .port = near_->port(),
-                 .sending_sockets = 1});
+    far_ = Open({.bind_address = GetParam().far, .port = near_->port(), .sending_sockets = 1});
     ASSERT_NE(far_, nullptr);
   }
 
-  Packet &Add(Batch &batch, std::uint32_t number, std::size_t size,
-              const IpAddress &destination) {
+  Packet& Add(Batch& batch, std::uint32_t number, std::size_t size, const IpAddress& destination) {
     const Octets octets = MakePacket(PortKind::kWireDatagram, number, size);
     Packet packet = slab_.Lend(batch.size());
     std::copy(octets.begin(), octets.end(), packet.data);
@@ -109,8 +103,8 @@ protected:
     return batch.Add(packet);
   }
   // `count` datagrams of `size` octets, the last of `last`.
-  Packet &AddAggregate(Batch &batch, std::uint32_t count, std::uint16_t size,
-                       std::uint16_t last, const IpAddress &destination) {
+  Packet& AddAggregate(Batch& batch, std::uint32_t count, std::uint16_t size, std::uint16_t last,
+                       const IpAddress& destination) {
     Packet packet = slab_.Lend(batch.size());
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint16_t length = i + 1 == count ? last : size;
@@ -124,39 +118,33 @@ protected:
     return batch.Add(packet);
   }
 
-  static bool Wait(PacketPort &port,
-                   std::chrono::milliseconds timeout = kDeadline) {
+  static bool Wait(PacketPort& port, std::chrono::milliseconds timeout = kDeadline) {
     auto set = WaitSet::Make(port.wait_handles());
     EXPECT_TRUE(set.ok()) << set.status();
     return set.ok() && (*set)->Wait(timeout);
   }
   // Datagrams, aggregates taken apart. `seen` gets each packet as received.
-  static std::vector<Octets>
-  Receive(PacketPort &port, std::size_t count,
-          const std::function<void(const Packet &)> &seen = {}) {
+  static std::vector<Octets> Receive(PacketPort& port, std::size_t count,
+                                     const std::function<void(const Packet&)>& seen = {}) {
     static Batch batch;
     std::vector<Octets> result;
     while (result.size() < count && Wait(port)) {
       port.Receive(batch);
-      for (const Packet &packet : batch) {
-        if (seen)
-          seen(packet);
+      for (const Packet& packet : batch) {
+        if (seen) seen(packet);
         const bool aggregate = packet.segmentation == Segmentation::kDatagrams;
-        const std::uint32_t size =
-            aggregate ? packet.segment_size : packet.length;
+        const std::uint32_t size = aggregate ? packet.segment_size : packet.length;
         for (std::uint32_t at = 0; at < packet.length; at += size) {
-          result.emplace_back(packet.data + at,
-                              packet.data + std::min(at + size, packet.length));
+          result.emplace_back(packet.data + at, packet.data + std::min(at + size, packet.length));
         }
       }
     }
     return result;
   }
-  static std::vector<PathMtuNotice> Notices(PacketPort &port) {
+  static std::vector<PathMtuNotice> Notices(PacketPort& port) {
     std::array<PathMtuNotice, 8> notices;
     const std::size_t count = port.TakePathMtuNotices(notices);
-    return {notices.begin(),
-            notices.begin() + static_cast<std::ptrdiff_t>(count)};
+    return {notices.begin(), notices.begin() + static_cast<std::ptrdiff_t>(count)};
   }
 
   std::unique_ptr<UdpPort> near_;
@@ -171,7 +159,7 @@ TEST_P(UdpPortTest, AnAggregateCrossesWithOneCallAndArrivesAsOne) {
   near_->Send(out_);
   ASSERT_EQ(out_[0].verdict, Verdict::kForward);
   std::vector<std::uint32_t> lengths;
-  const std::vector<Octets> got = Receive(*far_, 40, [&](const Packet &packet) {
+  const std::vector<Octets> got = Receive(*far_, 40, [&](const Packet& packet) {
     lengths.push_back(packet.length);
     EXPECT_EQ(packet.segmentation, Segmentation::kDatagrams);
     EXPECT_EQ(packet.segment_size, 1400);
@@ -180,36 +168,30 @@ TEST_P(UdpPortTest, AnAggregateCrossesWithOneCallAndArrivesAsOne) {
   });
   ASSERT_EQ(got.size(), 40u);
   for (std::uint32_t i = 0; i < 40; ++i) {
-    EXPECT_EQ(got[i],
-              MakePacket(PortKind::kWireDatagram, i, i == 39 ? 333 : 1400))
-        << i;
+    EXPECT_EQ(got[i], MakePacket(PortKind::kWireDatagram, i, i == 39 ? 333 : 1400)) << i;
   }
-  EXPECT_EQ(lengths, std::vector<std::uint32_t>{39 * 1400 + 333})
-      << "GRO gives back what GSO sent";
+  EXPECT_EQ(lengths, std::vector<std::uint32_t>{39 * 1400 + 333}) << "GRO gives back what GSO sent";
 }
 
 TEST_P(UdpPortTest, RunsOfOneFlowLeaveTogetherAndKeepTheirOrder) {
   OpenPair();
   // Sizes: a run that a shorter packet ends, then a longer one, then another
   // flow between two of one.
-  const std::vector<std::size_t> sizes = {500, 500, 500, 200,
-                                          500, 600, 600, 600};
+  const std::vector<std::size_t> sizes = {500, 500, 500, 200, 500, 600, 600, 600};
   for (std::uint32_t i = 0; i < sizes.size(); ++i) {
     Add(out_, i, sizes[i], GetParam().far).flow_hash = i == 6 ? 0xffff'ffff : 0;
   }
   near_->Send(out_);
   std::map<std::uint16_t, std::vector<std::uint32_t>> numbers;
-  Receive(*far_, sizes.size(), [&](const Packet &packet) {
-    const std::uint32_t size = packet.segmentation == Segmentation::kDatagrams
-                                   ? packet.segment_size
-                                   : packet.length;
+  Receive(*far_, sizes.size(), [&](const Packet& packet) {
+    const std::uint32_t size =
+        packet.segmentation == Segmentation::kDatagrams ? packet.segment_size : packet.length;
     for (std::uint32_t at = 0; at < packet.length; at += size) {
       numbers[packet.outer_port].push_back(LoadBe32(packet.data + at));
     }
   });
   ASSERT_EQ(numbers.size(), 2u) << "two flows";
-  EXPECT_EQ(numbers.begin()->second,
-            (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 7}));
+  EXPECT_EQ(numbers.begin()->second, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 7}));
   EXPECT_EQ(numbers.rbegin()->second, (std::vector<std::uint32_t>{6}));
 }
 
@@ -220,56 +202,50 @@ TEST_P(UdpPortTest, SixtyFourFlowsHaveManySourcePortsAndEachKeepsItsOwn) {
   for (int round = 0; round < 3; ++round) {
     out_.clear();
     for (std::uint32_t flow = 0; flow < 64; ++flow) {
-      Packet &packet = Add(out_, flow, 100, GetParam().far);
+      Packet& packet = Add(out_, flow, 100, GetParam().far);
       packet.flow_hash = flow * 0x9e37'79b1;
-      packet.outer_port =
-          static_cast<std::uint16_t>(0xc000 | packet.flow_hash >> 18);
+      packet.outer_port = static_cast<std::uint16_t>(0xc000 | packet.flow_hash >> 18);
     }
     near_->Send(out_);
-    Receive(*far_, 64, [&](const Packet &packet) {
+    Receive(*far_, 64, [&](const Packet& packet) {
       ports_of_flow[LoadBe32(packet.data)].insert(packet.outer_port);
       ports.insert(packet.outer_port);
     });
   }
   EXPECT_EQ(ports_of_flow.size(), 64u);
-  for (const auto &[flow, own] : ports_of_flow)
-    EXPECT_EQ(own.size(), 1u) << "flow " << flow;
+  for (const auto& [flow, own] : ports_of_flow) EXPECT_EQ(own.size(), 1u) << "flow " << flow;
   EXPECT_GE(ports.size(), 32u);
   EXPECT_GE(*ports.begin(), 49152);
 }
 
 TEST_P(UdpPortTest, FlowHashAndWantedPortChooseTheSameSocket) {
   OpenPair();
-  Packet &by_hash = Add(out_, 1, 100, GetParam().far);
+  Packet& by_hash = Add(out_, 1, 100, GetParam().far);
   by_hash.flow_hash = 0x8765'4321;
-  Packet &by_port = Add(out_, 2, 100, GetParam().far);
+  Packet& by_port = Add(out_, 2, 100, GetParam().far);
   by_port.outer_port = static_cast<std::uint16_t>(0xc000 | 0x8765'4321 >> 18);
   near_->Send(out_);
   std::set<std::uint16_t> ports;
-  Receive(*far_, 2,
-          [&](const Packet &packet) { ports.insert(packet.outer_port); });
+  Receive(*far_, 2, [&](const Packet& packet) { ports.insert(packet.outer_port); });
   EXPECT_EQ(ports.size(), 1u);
 }
 
 TEST_P(UdpPortTest, CarriesEcn) {
   OpenPair();
-  for (std::uint8_t ecn = 0; ecn < 4; ++ecn)
-    Add(out_, ecn, 100, GetParam().far).outer_ecn = ecn;
+  for (std::uint8_t ecn = 0; ecn < 4; ++ecn) Add(out_, ecn, 100, GetParam().far).outer_ecn = ecn;
   AddAggregate(out_, 3, 1000, 1000, GetParam().far).outer_ecn = 3;
   near_->Send(out_);
   std::vector<int> got;
-  Receive(*far_, 7,
-          [&](const Packet &packet) { got.push_back(packet.outer_ecn); });
+  Receive(*far_, 7, [&](const Packet& packet) { got.push_back(packet.outer_ecn); });
   EXPECT_EQ(got, (std::vector<int>{0, 1, 2, 3, 3}));
 }
 
 // What the kernel makes of it, seen on the wire.
 TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
-  const Family &family = GetParam();
+  const Family& family = GetParam();
   for (const bool checksum : {true, false}) {
-    const auto port = Open(
-        {.bind_address = family.name == "v4" ? Ip("10.0.0.1") : Ip("fd00::1"),
-         .udp_checksum = checksum});
+    const auto port = Open({.bind_address = family.name == "v4" ? Ip("10.0.0.1") : Ip("fd00::1"),
+                            .udp_checksum = checksum});
     ASSERT_NE(port, nullptr);
     EXPECT_EQ(port->port(), 4789);
     PacketSocket wire("near0");
@@ -280,9 +256,8 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
     std::vector<Octets> frames;
     const auto deadline = std::chrono::steady_clock::now() + kDeadline;
     while (frames.empty() && std::chrono::steady_clock::now() < deadline) {
-      for (Octets &frame : wire.ReceiveOutgoing()) {
-        if (frame.size() == EthernetHeader::kSize + family.headers + 100)
-          frames.push_back(frame);
+      for (Octets& frame : wire.ReceiveOutgoing()) {
+        if (frame.size() == EthernetHeader::kSize + family.headers + 100) frames.push_back(frame);
       }
     }
     ASSERT_EQ(frames.size(), 1u);
@@ -301,8 +276,7 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
       EXPECT_EQ(ip->ecn, Ecn::kEct0);
       EXPECT_EQ(ip->source, Ip("fd00::1"));
     }
-    const auto udp =
-        UdpHeader::Parse(packet.subspan(family.headers - UdpHeader::kSize));
+    const auto udp = UdpHeader::Parse(packet.subspan(family.headers - UdpHeader::kSize));
     ASSERT_TRUE(udp.ok());
     EXPECT_EQ(udp->destination_port, 4789);
     EXPECT_GE(udp->source_port, 49152);
@@ -311,20 +285,18 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
 }
 
 TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
-  const Family &family = GetParam();
+  const Family& family = GetParam();
   OpenPair();
   const auto port =
-      Open({.bind_address = family.name == "v4" ? Ip("0.0.0.0") : Ip("::"),
-            .sending_sockets = 1});
+      Open({.bind_address = family.name == "v4" ? Ip("0.0.0.0") : Ip("::"), .sending_sockets = 1});
   ASSERT_NE(port, nullptr);
-  const std::string narrow =
-      family.name == "v4" ? "10.0.0.2/32" : "fd00::2/128";
+  const std::string narrow = family.name == "v4" ? "10.0.0.2/32" : "fd00::2/128";
   ASSERT_EQ(RunIp("route replace " + narrow + " dev near0 mtu 1300"), "");
   const std::uint32_t fits = 1300 - family.headers;
 
   Add(out_, 1, fits, family.route);
   Add(out_, 2, fits + 1, family.route);
-  Add(out_, 3, 100, family.near); // another destination, the same socket
+  Add(out_, 3, 100, family.near);  // another destination, the same socket
   port->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
   EXPECT_EQ(out_[1].verdict, Verdict::kTooBig) << Name(out_[1].verdict);
@@ -348,11 +320,9 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
 
   // So with single packets that the port had joined.
   out_.clear();
-  for (std::uint32_t i = 0; i < 3; ++i)
-    Add(out_, i, fits + 1, family.route);
+  for (std::uint32_t i = 0; i < 3; ++i) Add(out_, i, fits + 1, family.route);
   port->Send(out_);
-  for (const Packet &packet : out_)
-    EXPECT_EQ(packet.verdict, Verdict::kTooBig);
+  for (const Packet& packet : out_) EXPECT_EQ(packet.verdict, Verdict::kTooBig);
   EXPECT_EQ(Notices(*port).size(), 1u);
   EXPECT_TRUE(Notices(*port).empty()) << "each is told once";
 
@@ -366,10 +336,8 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
 
 TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   OpenPair(true, 1);
-  const IpAddress nobody =
-      GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::2");
-  if (GetParam().name == "v6")
-    far_.reset(); // its address, without it
+  const IpAddress nobody = GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::2");
+  if (GetParam().name == "v6") far_.reset();  // its address, without it
   Add(out_, 1, 100, nobody);
   near_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward);
@@ -377,8 +345,7 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   static Batch batch;
   EXPECT_EQ(near_->Receive(batch), 0u);
   EXPECT_EQ(Count(*near_, "icmp-refused"), 1u);
-  EXPECT_FALSE(Wait(*near_, std::chrono::milliseconds(0)))
-      << "an idle worker may sleep";
+  EXPECT_FALSE(Wait(*near_, std::chrono::milliseconds(0))) << "an idle worker may sleep";
 
   // Not drained before the next send, whose result it would be.
   out_.clear();
@@ -414,36 +381,29 @@ TEST_P(UdpPortTest, TheKernelDropsWrongChecksumsAndCountsThem) {
   const auto port = Open({.bind_address = v4 ? Ip("10.0.0.1") : Ip("fd00::1")});
   ASSERT_NE(port, nullptr);
   const auto errors = [&] {
-    return v4 ? NetCounter("Udp", "InCsumErrors")
-              : NetCounter("", "Udp6InCsumErrors");
+    return v4 ? NetCounter("Udp", "InCsumErrors") : NetCounter("", "Udp6InCsumErrors");
   };
   const std::uint64_t before = errors();
   // Out of far0, in at near0: as from the wire.
   PacketSocket peer("far0");
   const auto frame = [&](bool right) {
-    VxlanBuilder builder(
-        PacketBuilder("10.244.1.2", "10.244.2.3").Payload(10).Build());
+    VxlanBuilder builder(PacketBuilder("10.244.1.2", "10.244.2.3").Payload(10).Build());
     builder.Outer(GetParam().route, v4 ? Ip("10.0.0.1") : Ip("fd00::1"));
     right ? builder.UdpChecksum() : builder.WrongUdpChecksum();
-    return builder.BuildFrame(Mac("02:00:00:00:00:02"),
-                              Mac("02:00:00:00:00:01"));
+    return builder.BuildFrame(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:01"));
   };
   EXPECT_EQ(peer.Send(frame(false)), "");
   EXPECT_EQ(peer.Send(frame(true)), "");
   EXPECT_EQ(Receive(*port, 1).size(), 1u);
   EXPECT_EQ(errors(), before + 1);
-  EXPECT_EQ(Count(*port, "socket-overflow"), 1u)
-      << "the kernel counts both at the socket";
+  EXPECT_EQ(Count(*port, "socket-overflow"), 1u) << "the kernel counts both at the socket";
 }
 
 TEST_P(UdpPortTest, AFullSocketIsCounted) {
-  near_ = Open({.bind_address = GetParam().near,
-                .port = 0,
-                .sending_sockets = 1,
-                .receive_buffer = 4096});
+  near_ = Open(
+      {.bind_address = GetParam().near, .port = 0, .sending_sockets = 1, .receive_buffer = 4096});
   ASSERT_NE(near_, nullptr);
-  for (std::uint32_t i = 0; i < 100; ++i)
-    Add(out_, i, 1000 + i, GetParam().near);
+  for (std::uint32_t i = 0; i < 100; ++i) Add(out_, i, 1000 + i, GetParam().near);
   near_->Send(out_);
   const std::uint64_t lost = Count(*near_, "socket-overflow");
   EXPECT_GT(lost, 0u);
@@ -459,8 +419,7 @@ TEST_P(UdpPortTest, RefusesTheOtherFamily) {
 
 TEST_P(UdpPortTest, UnreachableIsAnErrorOfThatPacketOnly) {
   OpenPair(true, 1);
-  Add(out_, 1, 100,
-      GetParam().name == "v4" ? Ip("203.0.113.1") : Ip("2001:db8::1"));
+  Add(out_, 1, 100, GetParam().name == "v4" ? Ip("203.0.113.1") : Ip("2001:db8::1"));
   Add(out_, 2, 100, GetParam().near);
   near_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kWireError) << Name(out_[0].verdict);
@@ -479,29 +438,24 @@ TEST_P(UdpPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
   EXPECT_THAT(taken.status().ToString(), HasSubstr(GetParam().near.ToString()));
   EXPECT_THAT(taken.status().ToString(), HasSubstr("ss -ulnp"));
 
-  options.bind_address =
-      GetParam().name == "v4" ? Ip("192.0.2.77") : Ip("2001:db8::77");
+  options.bind_address = GetParam().name == "v4" ? Ip("192.0.2.77") : Ip("2001:db8::77");
   EXPECT_THAT(UdpPort::Open(options).status().ToString(),
               HasSubstr("no interface has this address"));
 
-  options.bind_address =
-      GetParam().name == "v4" ? Ip("fd00::1") : Ip("10.0.0.1");
-  EXPECT_EQ(UdpPort::Open(options).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  options.bind_address = GetParam().name == "v4" ? Ip("fd00::1") : Ip("10.0.0.1");
+  EXPECT_EQ(UdpPort::Open(options).status().code(), absl::StatusCode::kInvalidArgument);
 
   options.bind_address = GetParam().near;
   options.port = 0;
   options.sending_sockets = 5000;
-  EXPECT_THAT(UdpPort::Open(options).status().ToString(),
-              HasSubstr("choose 1 to 4096"));
+  EXPECT_THAT(UdpPort::Open(options).status().ToString(), HasSubstr("choose 1 to 4096"));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Families, UdpPortTest,
-    testing::Values(Family{"v4", Ip("127.0.0.1"), Ip("127.0.0.2"),
-                           Ip("10.0.0.2"), 28},
-                    Family{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd00::2"), 48}),
-    [](const auto &row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Families, UdpPortTest,
+                         testing::Values(Family{"v4", Ip("127.0.0.1"), Ip("127.0.0.2"),
+                                                Ip("10.0.0.2"), 28},
+                                         Family{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd00::2"), 48}),
+                         [](const auto& row) { return row.param.name; });
 
-} // namespace
-} // namespace weft::dataplane
+}  // namespace
+}  // namespace weft::dataplane

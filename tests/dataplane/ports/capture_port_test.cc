@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/capture_port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/packet_builder.h"
+
+namespace weft::dataplane {
+namespace {
+
+class CapturePortTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string base = testing::TempDir() + "weft_" +
+                             testing::UnitTest::GetInstance()->current_test_info()->name();
+    in_ = base + ".in.pcap";
+    out_ = base + ".out.pcap";
+  }
+  void TearDown() override {
+    std::filesystem::remove(in_);
+    std::filesystem::remove(out_);
+  }
+  void Write(LinkType link_type, const std::vector<Octets>& packets) {
+    auto writer = CaptureWriter::Open(in_, link_type);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    for (const Octets& packet : packets) ASSERT_TRUE(writer->Write({}, packet).ok());
+  }
+  std::unique_ptr<CapturePort> Open(PortKind kind) {
+    auto port = CapturePort::Open({.kind = kind, .read_path = in_});
+    EXPECT_TRUE(port.ok()) << port.status();
+    return port.ok() ? *std::move(port) : nullptr;
+  }
+
+  std::string in_;
+  std::string out_;
+};
+
+const Octets kPacket = PacketBuilder("10.244.1.2", "10.244.1.3").Payload(20).Build();
+const MacAddress kA = Mac("02:00:00:00:00:0a");
+const MacAddress kB = Mac("02:00:00:00:00:0b");
+
+TEST_F(CapturePortTest, StripsEthernetForIpKinds) {
+  const PacketBuilder builder = PacketBuilder("10.244.1.2", "10.244.1.3").Payload(20);
+  Octets arp = builder.BuildFrame(kA, kB);
+  StoreBe16(arp.data() + 12, 0x0806);
+  Write(LinkType::kEthernet,
+        {builder.BuildFrame(kA, kB), builder.BuildFrame(kA, kB, 7), arp, Hex("0011")});
+  for (const PortKind kind : {PortKind::kPodL3, PortKind::kWirePacket}) {
+    const auto port = Open(kind);
+    EXPECT_EQ(ReceiveOctets(*port), (std::vector<Octets>{kPacket, kPacket}))
+        << "plain and VLAN-tagged";
+    EXPECT_EQ(port->Counts()[0].value, 2u) << "ARP, and a stump";
+  }
+  EXPECT_EQ(ReceiveOctets(*Open(PortKind::kPodL2)).size(), 4u);
+}
+
+TEST_F(CapturePortTest, RawCapturesHaveNoFrames) {
+  Write(LinkType::kRaw, {kPacket});
+  EXPECT_EQ(ReceiveOctets(*Open(PortKind::kPodL3)), std::vector<Octets>{kPacket});
+  const auto frames = Open(PortKind::kPodL2);
+  EXPECT_TRUE(ReceiveOctets(*frames).empty());
+  EXPECT_EQ(frames->Counts()[0].value, 1u);
+}
+
+TEST_F(CapturePortTest, OtherLinkTypesAreSkipped) {
+  Write(static_cast<LinkType>(113), {kPacket});  // Linux cooked
+  EXPECT_TRUE(ReceiveOctets(*Open(PortKind::kWirePacket)).empty());
+}
+
+TEST_F(CapturePortTest, RecordsOfOneBatchAfterTheOther) {
+  Write(LinkType::kRaw, std::vector<Octets>(kMaxBatch + 5, kPacket));
+  const auto port = Open(PortKind::kPodL3);
+  EXPECT_EQ(ReceiveOctets(*port).size(), kMaxBatch);
+  EXPECT_EQ(ReceiveOctets(*port).size(), 5u);
+  EXPECT_EQ(ReceiveOctets(*port).size(), 0u);
+}
+
+TEST_F(CapturePortTest, ACutRecordIsSkippedAndABrokenFileIsTold) {
+  Write(LinkType::kRaw, {kPacket, kPacket});
+  std::filesystem::resize_file(in_, std::filesystem::file_size(in_) - 1);
+  const auto port = Open(PortKind::kPodL3);
+  EXPECT_EQ(ReceiveOctets(*port).size(), 1u);
+  EXPECT_THAT(port->read_status().ToString(), testing::HasSubstr(in_));
+  EXPECT_EQ(port->Counts()[1].value, 1u);
+  EXPECT_EQ(ReceiveOctets(*port).size(), 0u);
+}
+
+TEST_F(CapturePortTest, StampsWithTheBatchsTime) {
+  auto port = CapturePort::Open(
+      {.kind = PortKind::kPodL2, .write_path = out_, .epoch = std::chrono::seconds(1'600'000'000)});
+  ASSERT_TRUE(port.ok()) << port.status();
+  Octets octets = kPacket;
+  Packet packet;
+  packet.data = octets.data();
+  packet.length = static_cast<std::uint32_t>(octets.size());
+  Batch batch;
+  batch.now = std::chrono::milliseconds(1500);
+  batch.Add(packet);
+  (*port)->Send(batch);
+  ASSERT_TRUE((*port)->Flush().ok());
+  auto reader = CaptureReader::Open(out_);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const auto record = reader->Next();
+  ASSERT_TRUE(record.ok() && *record);
+  EXPECT_EQ((*record)->link_type, LinkType::kEthernet);
+  EXPECT_EQ((*record)->time, std::chrono::milliseconds(1'600'000'001'500));
+}
+
+TEST_F(CapturePortTest, RefusesDatagramsAndAbsentFiles) {
+  EXPECT_EQ(CapturePort::Open({.kind = PortKind::kWireDatagram}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CapturePort::Open({.read_path = in_}).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace weft::dataplane

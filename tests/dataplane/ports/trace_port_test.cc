@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/trace_port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "dataplane/ports/memory_port.h"
+#include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/packet_builder.h"
+#include "vxlan/outer_packet.h"
+
+namespace weft::dataplane {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Rig {
+  explicit Rig(PortKind kind, std::optional<CaptureWriter> capture = {},
+               std::size_t capacity = 16) {
+    MemoryOptions memory;
+    memory.kind = kind;
+    memory.capacity = capacity;
+    memory.first_address = Ip("192.0.2.1");
+    memory.second_address = Ip("192.0.2.2");
+    MemoryLink link = MemoryLink::Make(memory);
+    world = std::move(link.second);
+    TraceOptions options;
+    options.describe = [this](TraceDirection, std::string_view text) { lines.emplace_back(text); };
+    options.capture = std::move(capture);
+    options.epoch = std::chrono::seconds(1000);
+    port = std::make_unique<TracePort>(std::move(link.first), std::move(options));
+  }
+  std::vector<std::string> lines;
+  std::unique_ptr<PacketPort> world;
+  std::unique_ptr<TracePort> port;
+};
+
+const Octets kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(10).Build();
+
+TEST(TracePort, DescribesBothDirections) {
+  Rig rig(PortKind::kPodL3);
+  SendOctets(*rig.world, kInner);
+  ReceiveOctets(*rig.port);
+  SendOctets(*rig.port, kInner);
+  EXPECT_THAT(rig.lines,
+              ElementsAre(StartsWith("received 50 octets:\n"), StartsWith("sent 50 octets:\n")));
+  EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3"));
+  EXPECT_THAT(rig.lines[0], HasSubstr("443"));
+}
+
+TEST(TracePort, DescribesEachKindFromItsFirstHeader) {
+  const VxlanBuilder outer(kInner);
+  const std::vector<std::pair<PortKind, Octets>> rows = {
+      {PortKind::kPodL2, PacketBuilder("10.244.1.2", "10.244.2.3")
+                             .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02"))},
+      {PortKind::kWirePacket, outer.Build()},
+      {PortKind::kWireDatagram, outer.BuildPayload()},
+  };
+  for (const auto& [kind, octets] : rows) {
+    Rig rig(kind);
+    SendOctets(*rig.world, octets);
+    ReceiveOctets(*rig.port);
+    ASSERT_EQ(rig.lines.size(), 1u);
+    EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3")) << "the innermost address is reached";
+    if (kind == PortKind::kWireDatagram) EXPECT_THAT(rig.lines[0], HasSubstr(" from 192.0.2.2:\n"));
+  }
+}
+
+TEST(TracePort, ShowsVerdictsAndPassesOverWhatWasNotOffered) {
+  Rig rig(PortKind::kPodL3, {}, 1);
+  Octets octets = kInner;
+  Packet packet;
+  packet.data = octets.data();
+  packet.length = static_cast<std::uint32_t>(octets.size());
+  Batch batch;
+  batch.Add(packet);
+  batch.Add(packet);
+  batch.Add(packet).verdict = Verdict::kNoRoute;
+  rig.port->Send(batch);
+  EXPECT_THAT(rig.lines, ElementsAre(StartsWith("sent 50 octets:\n"),
+                                     StartsWith("sent 50 octets (pod-full):\n")));
+}
+
+TEST(TracePort, NamesSuperframes) {
+  Rig rig(PortKind::kWireDatagram);
+  Octets octets = VxlanBuilder(kInner).BuildPayload();
+  Packet packet;
+  packet.data = octets.data();
+  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.segmentation = Segmentation::kDatagrams;
+  packet.segment_size = 36;
+  packet.outer_address = Ip("192.0.2.2");
+  Batch batch;
+  batch.Add(packet);
+  rig.port->Send(batch);
+  EXPECT_THAT(
+      rig.lines,
+      ElementsAre(StartsWith("sent 72 octets, datagrams of 36 (wire-error) to 192.0.2.2:\n")));
+}
+
+TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
+  for (const bool v4 : {true, false}) {
+    const std::string path =
+        testing::TempDir() + "weft_trace_port_test_" + (v4 ? "4" : "6") + ".pcap";
+    auto writer = CaptureWriter::Open(path, TraceLinkType(PortKind::kWireDatagram));
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    Rig rig(PortKind::kWireDatagram, *std::move(writer));
+    Octets octets = VxlanBuilder(kInner).BuildPayload();
+    Packet packet;
+    packet.data = octets.data();
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    packet.outer_address = v4 ? Ip("192.0.2.2") : Ip("2001:db8::2");
+    packet.outer_port = 50'000;
+    packet.outer_ecn = 2;
+    Batch batch;
+    batch.now = std::chrono::seconds(1);
+    batch.Add(packet);
+    rig.port->Send(batch);
+    ASSERT_TRUE(rig.port->Flush().ok());
+
+    auto reader = CaptureReader::Open(path);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    const auto record = reader->Next();
+    ASSERT_TRUE(record.ok() && *record);
+    EXPECT_EQ((*record)->link_type, LinkType::kRaw);
+    EXPECT_EQ((*record)->time, std::chrono::seconds(1001));
+    const std::string text = Describe((*record)->octets, FrameStart::kOuterIp);
+    EXPECT_THAT(text, HasSubstr(v4 ? "192.0.2.2" : "2001:db8::2"));
+    EXPECT_THAT(text, HasSubstr("50000"));
+    EXPECT_THAT(text, HasSubstr("10.244.2.3"));
+    const std::size_t headers = (v4 ? 20 : 40) + 8;
+    ASSERT_EQ((*record)->octets.size(), headers + octets.size());
+    EXPECT_EQ(Octets((*record)->octets.begin() + static_cast<std::ptrdiff_t>(headers),
+                     (*record)->octets.end()),
+              octets);
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(TracePort, CapturesFramesAsTheyAre) {
+  const std::string path = testing::TempDir() + "weft_trace_port_test_frames.pcap";
+  auto writer = CaptureWriter::Open(path, TraceLinkType(PortKind::kPodL2));
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  Rig rig(PortKind::kPodL2, *std::move(writer));
+  const Octets frame = MakePacket(PortKind::kPodL2, 1, 80);
+  SendOctets(*rig.world, frame);
+  ReceiveOctets(*rig.port);
+  SendOctets(*rig.port, frame);
+  ASSERT_TRUE(rig.port->Flush().ok());
+  auto reader = CaptureReader::Open(path);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  for (int i = 0; i < 2; ++i) {
+    const auto record = reader->Next();
+    ASSERT_TRUE(record.ok() && *record);
+    EXPECT_EQ((*record)->link_type, LinkType::kEthernet);
+    EXPECT_EQ(Octets((*record)->octets.begin(), (*record)->octets.end()), frame);
+  }
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace weft::dataplane

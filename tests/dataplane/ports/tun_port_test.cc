@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// TUN and TAP against the real kernel, in a network of its own: superframes, names, errors.
+#include "dataplane/ports/tun_port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "dataplane/offload.h"
+#include "dataplane/ports/udp_port.h"
+#include "dataplane/wait_set.h"
+#include "tests/dataplane/ports/packet_socket.h"
+#include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/netns.h"
+#include "tests/support/packet_builder.h"
+#include "vxlan/inner_frame.h"
+#include "vxlan/transport_checksum.h"
+#include "vxlan/udp.h"
+
+namespace weft::dataplane {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::chrono::seconds kDeadline{10};
+
+class TunPortTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(EnterPrivateNetns(), ""); }
+
+  static std::unique_ptr<TunPort> OpenTun(const std::string& name, bool offloads = true) {
+    auto port = TunPort::Open({.name = name, .offloads = offloads});
+    EXPECT_TRUE(port.ok()) << port.status();
+    if (!port.ok()) return nullptr;
+    EXPECT_EQ(RunIp("link set " + name + " mtu 1450 up"), "");
+    EXPECT_EQ(RunIp("addr add 10.9.0.1/24 dev " + name), "");
+    EXPECT_EQ(RunIp("addr add fd09::1/64 dev " + name + " nodad"), "");
+    return *std::move(port);
+  }
+
+  // The first packet of `protocol` that the kernel sends out of the device; batch_ keeps its
+  // octets.
+  const Packet* ReceiveFirst(PacketPort& port, IpProtocol protocol) {
+    auto set = WaitSet::Make(port.wait_handles());
+    EXPECT_TRUE(set.ok()) << set.status();
+    while (set.ok() && (*set)->Wait(kDeadline)) {
+      port.Receive(batch_);
+      for (const Packet& packet : batch_) {
+        const auto inner = ParseInnerIp(packet.bytes());
+        if (inner && inner->protocol == protocol) return &packet;
+      }
+    }
+    return nullptr;
+  }
+
+  Packet& Add(const Octets& octets) {
+    Packet packet = slab_.Lend(out_.size());
+    std::copy(octets.begin(), octets.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    return out_.Add(packet);
+  }
+
+  PacketSlab slab_;
+  Batch batch_;
+  Batch out_;
+};
+
+TEST_F(TunPortTest, TheKernelGivesSuperframes) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  EXPECT_EQ(port->kind(), PortKind::kPodL3);
+  EXPECT_EQ(port->name(), "t0");
+  EXPECT_TRUE(port->features().tcp_segmentation);
+  EXPECT_TRUE(port->features().partial_checksum);
+  EXPECT_FALSE(port->features().datagram_aggregation);
+  // Linux 6.2 and later; this project's machines run 6.18.
+  EXPECT_TRUE(port->features().udp_segmentation);
+}
+
+// A UDP socket of this host sends segments into the device: they arrive as one superframe, and cut
+// in software they are right.
+TEST_F(TunPortTest, AUdpSuperframeFromTheKernelCanBeCut) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  for (const bool v4 : {true, false}) {
+    auto sender =
+        UdpPort::Open({.family = v4 ? IpFamily::kV4 : IpFamily::kV6, .sending_sockets = 1});
+    ASSERT_TRUE(sender.ok()) << sender.status();
+    Octets payload(10 * 1000 + 10);
+    for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i / 1000);
+    Packet& aggregate = Add(payload);
+    aggregate.segmentation = Segmentation::kDatagrams;
+    aggregate.segment_size = 1000;
+    aggregate.outer_address = v4 ? Ip("10.9.0.2") : Ip("fd09::2");
+    (*sender)->Send(out_);
+    ASSERT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
+    out_.clear();
+
+    const Packet* superframe = ReceiveFirst(*port, IpProtocol::kUdp);
+    ASSERT_NE(superframe, nullptr);
+    const std::uint32_t header = (v4 ? 20u : 40u) + UdpHeader::kSize;
+    EXPECT_EQ(superframe->segmentation, Segmentation::kUdp);
+    EXPECT_EQ(superframe->checksum, ChecksumState::kPartial);
+    EXPECT_EQ(superframe->segment_size, 1000);
+    EXPECT_EQ(superframe->checksum_start, header - UdpHeader::kSize);
+    EXPECT_EQ(superframe->checksum_offset, 6);
+    EXPECT_EQ(superframe->length, header + payload.size());
+
+    SuperframeCutter cutter(*superframe, PortKind::kWireDatagram, PortFeatures{});
+    Batch segments;
+    std::size_t buffer = 0;
+    while (!cutter.done()) cutter.Cut(slab_.Lend(buffer++), segments);
+    ASSERT_EQ(segments.size(), 11u);
+    for (const Packet& segment : segments) {
+      EXPECT_EQ(VerifyTransportChecksum(segment.bytes()), TransportChecksum::kRight);
+    }
+    EXPECT_EQ(segments[10].length, header + 10);
+  }
+}
+
+TEST_F(TunPortTest, WithoutOffloadsPacketsComeSinglyAndComplete) {
+  const auto port = OpenTun("t0", false);
+  ASSERT_NE(port, nullptr);
+  EXPECT_FALSE(port->features().tcp_segmentation);
+  EXPECT_FALSE(port->features().udp_segmentation);
+  auto sender = UdpPort::Open({.sending_sockets = 1});
+  ASSERT_TRUE(sender.ok()) << sender.status();
+  Packet& aggregate = Add(Octets(3000));
+  aggregate.segmentation = Segmentation::kDatagrams;
+  aggregate.segment_size = 1000;
+  aggregate.outer_address = Ip("10.9.0.2");
+  (*sender)->Send(out_);
+  const Packet* packet = ReceiveFirst(*port, IpProtocol::kUdp);
+  ASSERT_NE(packet, nullptr);
+  EXPECT_EQ(packet->length, 1028u);
+  EXPECT_EQ(packet->segmentation, Segmentation::kNone);
+  EXPECT_EQ(packet->checksum, ChecksumState::kOnWire);
+  EXPECT_EQ(VerifyTransportChecksum(packet->bytes()), TransportChecksum::kRight);
+}
+
+// The kernel takes superframes and partial checksums from us as if a network card had made them.
+TEST_F(TunPortTest, TheKernelTakesSuperframesAndPartialChecksums) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  auto receiver = UdpPort::Open({.bind_address = Ip("10.9.0.1"), .sending_sockets = 1});
+  ASSERT_TRUE(receiver.ok()) << receiver.status();
+
+  Packet& superframe = Add(PacketBuilder("10.9.0.2", "10.9.0.1")
+                               .Udp(50000, 4789)
+                               .Payload(2500)
+                               .PartialTransportChecksum()
+                               .Build());
+  superframe.segmentation = Segmentation::kUdp;
+  superframe.segment_size = 1000;
+  superframe.checksum = ChecksumState::kPartial;
+  superframe.checksum_start = 20;
+  superframe.checksum_offset = 6;
+  Packet& partial = Add(PacketBuilder("10.9.0.3", "10.9.0.1")
+                            .Udp(50000, 4789)
+                            .Payload(77)
+                            .PartialTransportChecksum()
+                            .Build());
+  partial.checksum = ChecksumState::kPartial;
+  partial.checksum_start = 20;
+  partial.checksum_offset = 6;
+  port->Send(out_);
+  ASSERT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
+  ASSERT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+
+  std::size_t octets = 0;
+  auto set = WaitSet::Make((*receiver)->wait_handles());
+  ASSERT_TRUE(set.ok());
+  while (octets < 2577 && (*set)->Wait(kDeadline)) {
+    (*receiver)->Receive(batch_);
+    for (const Packet& packet : batch_) octets += packet.length;
+  }
+  EXPECT_EQ(octets, 2577u);
+}
+
+TEST_F(TunPortTest, ATcpSuperframeReachesTheKernelWhole) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  PacketSocket kernel("t0");
+  for (const bool v4 : {true, false}) {
+    out_.clear();
+    const std::uint32_t ip = v4 ? 20 : 40;
+    // No headroom: the virtio-net header goes by itself.
+    for (const std::uint32_t headroom : {kHeadroom, 0u}) {
+      Packet& packet = Add(PacketBuilder(v4 ? "10.9.0.2" : "fd09::2", v4 ? "10.9.0.1" : "fd09::1")
+                               .Tcp(4000, 80, TcpHeader::kAck | TcpHeader::kCwr)
+                               .Payload(40'000)
+                               .PartialTransportChecksum()
+                               .Build());
+      packet.headroom = headroom;
+      packet.segmentation = Segmentation::kTcp;
+      packet.segment_size = 1400;
+      packet.checksum = ChecksumState::kPartial;
+      packet.checksum_start = static_cast<std::uint16_t>(ip);
+      packet.checksum_offset = 16;
+    }
+    port->Send(out_);
+    ASSERT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
+    ASSERT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+    std::size_t whole = 0;
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+    while (whole < 2 && std::chrono::steady_clock::now() < deadline) {
+      for (const Octets& packet : kernel.Receive())
+        whole += packet.size() == ip + 20 + 40'000 ? 1 : 0;
+    }
+    EXPECT_EQ(whole, 2u);
+  }
+}
+
+TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  const Octets tcp = PacketBuilder("10.9.0.2", "10.9.0.1").Tcp(4000, 80).Payload(100).Build();
+  const auto verdict = [&](Segmentation segmentation, std::uint16_t start, std::uint16_t offset,
+                           std::uint16_t size) {
+    out_.clear();
+    Packet& packet = Add(tcp);
+    packet.segmentation = segmentation;
+    packet.segment_size = size;
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = start;
+    packet.checksum_offset = offset;
+    port->Send(out_);
+    return out_[0].verdict;
+  };
+  EXPECT_EQ(verdict(Segmentation::kTcp, 20, 16, 50), Verdict::kForward);
+  EXPECT_EQ(verdict(Segmentation::kTcp, 20, 16, 0), Verdict::kPodError) << "no segment size";
+  EXPECT_EQ(verdict(Segmentation::kTcp, 130, 4, 50), Verdict::kPodError) << "no room for TCP";
+  EXPECT_EQ(verdict(Segmentation::kTcp, 20, 6, 50), Verdict::kPodError)
+      << "the kernel knows where it is";
+  EXPECT_EQ(verdict(Segmentation::kNone, 140, 16, 0), Verdict::kPodError) << "beyond the end";
+  EXPECT_EQ(verdict(Segmentation::kDatagrams, 0, 0, 50), Verdict::kPodError);
+}
+
+TEST_F(TunPortTest, TheDeviceIsGoneWithThePort) {
+  auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  EXPECT_EQ(RunIp("link show dev t0"), "");
+  port.reset();
+  EXPECT_NE(RunIp("link show dev t0"), "");
+}
+
+TEST_F(TunPortTest, TheKernelFillsInTheNumberOfAName) {
+  const auto first = TunPort::Open({.name = "weft%d"});
+  const auto second = TapPort::Open({.name = "weft%d"});
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ((*first)->name(), "weft0");
+  EXPECT_EQ((*second)->name(), "weft1");
+  EXPECT_EQ((*second)->kind(), PortKind::kPodL2);
+}
+
+TEST_F(TunPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
+  const auto first = TunPort::Open({.name = "t0"});
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto taken = TunPort::Open({.name = "t0"});
+  EXPECT_EQ(taken.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(taken.status().ToString(), HasSubstr("TUN device \"t0\": the name is taken"));
+  EXPECT_THAT(taken.status().ToString(), HasSubstr("ip link delete t0"));
+  const auto lo = TapPort::Open({.name = "lo"});
+  EXPECT_THAT(lo.status().ToString(), HasSubstr("TAP device \"lo\": "));
+  const auto long_name = TunPort::Open({.name = "sixteen-octets-x"});
+  EXPECT_EQ(long_name.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// A persistent device of that name would outlive us, with what others have configured on it.
+TEST_F(TunPortTest, DoesNotAdoptAPersistentDevice) {
+  ASSERT_EQ(RunIp("tuntap add dev t9 mode tun"), "");
+  EXPECT_EQ(TunPort::Open({.name = "t9"}).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(RunIp("tuntap del dev t9 mode tun"), "");
+}
+
+TEST_F(TunPortTest, ADeletedDeviceIsCounted) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  ASSERT_EQ(RunIp("link del dev t0"), "");
+  EXPECT_EQ(port->Receive(batch_), 0u);
+  EXPECT_EQ(port->Counts()[0].name, "device-read-error");
+  EXPECT_EQ(port->Counts()[0].value, 1u);
+  Add(PacketBuilder("10.9.0.2", "10.9.0.1").Build());
+  port->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kPodError);
+}
+
+TEST_F(TunPortTest, ADeviceThatIsDownRefusesPackets) {
+  auto port = TunPort::Open({.name = "t0"});
+  ASSERT_TRUE(port.ok()) << port.status();
+  Add(PacketBuilder("10.9.0.2", "10.9.0.1").Build());
+  (*port)->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kPodError);
+}
+
+}  // namespace
+}  // namespace weft::dataplane
