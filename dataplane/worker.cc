@@ -150,6 +150,7 @@ void Worker::Impl::SendToWire(Batch& batch) {
 void Worker::Impl::SendToPods(Batch& batch) {
   forwarder.Decapsulate(batch);
   Coalesce(batch, pods.features());
+  if (pods.features().partial_checksum) AcceptUnfinishedChecksums(batch);
   pods.Send(batch);
   counters.to_pods.Count(batch);
 }
