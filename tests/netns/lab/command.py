@@ -22,7 +22,10 @@ def die_with_parent():
 
 def run(*words, stdin=None, check=True, timeout=60):
     """Runs to the end and returns standard output. A failure names the command and shows its complaint."""
-    done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=timeout, preexec_fn=die_with_parent)
+    try:
+        done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=timeout, preexec_fn=die_with_parent)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{' '.join(words)}: no end after {timeout} s") from None
     if check and done.returncode != 0:
         complaint = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
         raise Failure(f"{' '.join(words)}: exit {done.returncode}: {complaint}")

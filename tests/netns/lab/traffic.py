@@ -59,16 +59,16 @@ def flags(options):
     return [f"--{key}={value}" for key, value in options.items() if value is not None]
 
 
-def send(where, verb, timeout=120, **options):
+def send(where, verb, timeout=20, **options):
     return json.loads(where.run(topology.find_program("traffic"), verb, *flags(options), timeout=timeout))
 
 
-def tcp(source, sink, address, octets, seed=1, timeout=120):
+def tcp(source, sink, address, octets, seed=1, timeout=20):
     """Moves octets over one TCP connection, hashed at both ends; the sender's report."""
     receiving = Sink(sink, "tcp-sink")
     try:
         sent = send(source, "tcp-send", to=address, octets=octets, seed=seed, timeout=timeout)
-    except (command.Failure, subprocess.TimeoutExpired):
+    except command.Failure:
         command.stop(receiving.process, signal.SIGKILL)
         raise
     received = receiving.report()
