@@ -14,11 +14,13 @@ namespace {
 
 void Sum(benchmark::State& state) {
   const std::vector<std::byte> octets(static_cast<std::size_t>(state.range(0)), std::byte{0x5a});
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    Bytes view(octets);
-    benchmark::DoNotOptimize(view);
-    benchmark::DoNotOptimize(weft::Sum(view));
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      Bytes view(octets);
+      benchmark::DoNotOptimize(view);
+      benchmark::DoNotOptimize(weft::Sum(view));
+    }
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
@@ -26,10 +28,12 @@ void Sum(benchmark::State& state) {
 void CopyAndSum(benchmark::State& state) {
   const std::vector<std::byte> from(static_cast<std::size_t>(state.range(0)), std::byte{0x5a});
   std::vector<std::byte> to(from.size());
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(weft::CopyAndSum(to, from));
-    benchmark::ClobberMemory();
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      benchmark::DoNotOptimize(weft::CopyAndSum(to, from));
+      benchmark::ClobberMemory();
+    }
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
@@ -38,11 +42,13 @@ void CopyAndSum(benchmark::State& state) {
 void CopyThenSum(benchmark::State& state) {
   const std::vector<std::byte> from(static_cast<std::size_t>(state.range(0)), std::byte{0x5a});
   std::vector<std::byte> to(from.size());
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    std::memcpy(to.data(), from.data(), from.size());
-    benchmark::DoNotOptimize(weft::Sum(to));
-    benchmark::ClobberMemory();
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      std::memcpy(to.data(), from.data(), from.size());
+      benchmark::DoNotOptimize(weft::Sum(to));
+      benchmark::ClobberMemory();
+    }
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }

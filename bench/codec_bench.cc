@@ -28,49 +28,59 @@ void Stamp(benchmark::State& state, IpFamily family) {
   const EncapsulationTemplate encapsulation = TemplateOver(family);
   alignas(64) std::array<std::byte, 256> packet{};
   std::uint32_t length = 64;
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    length = 64 + (length & 1023);
-    encapsulation.Stamp(packet.data() + 30, length, EtherType::kIpv4, 50'000, Ecn::kNotEct);
-    benchmark::ClobberMemory();
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      length = 64 + (length & 1023);
+      encapsulation.Stamp(packet.data() + 30, length, EtherType::kIpv4, 50'000, Ecn::kNotEct);
+      benchmark::ClobberMemory();
+    }
   }
 }
 
 void StampPayload(benchmark::State& state) {
   const EncapsulationTemplate encapsulation = TemplateOver(IpFamily::kV4);
   alignas(64) std::array<std::byte, 256> packet{};
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    encapsulation.StampPayload(packet.data() + 30, EtherType::kIpv4);
-    benchmark::ClobberMemory();
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      encapsulation.StampPayload(packet.data() + 30, EtherType::kIpv4);
+      benchmark::ClobberMemory();
+    }
   }
 }
 
 void ParseInner(benchmark::State& state, const Octets& packet) {
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    Bytes octets(packet);
-    benchmark::DoNotOptimize(octets);
-    benchmark::DoNotOptimize(ParseInnerIp(octets));
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      Bytes octets(packet);
+      benchmark::DoNotOptimize(octets);
+      benchmark::DoNotOptimize(ParseInnerIp(octets));
+    }
   }
 }
 
 void ParseOuter(benchmark::State& state, const Octets& packet) {
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    Bytes octets(packet);
-    benchmark::DoNotOptimize(octets);
-    benchmark::DoNotOptimize(ParseOuterPacket(octets));
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      Bytes octets(packet);
+      benchmark::DoNotOptimize(octets);
+      benchmark::DoNotOptimize(ParseOuterPacket(octets));
+    }
   }
 }
 
 void Hash(benchmark::State& state, const Octets& packet) {
   const auto parsed = ParseInnerIp(packet);
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    InnerPacket inner = *parsed;
-    benchmark::DoNotOptimize(inner);
-    benchmark::DoNotOptimize(HashInnerFlow(inner));
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      InnerPacket inner = *parsed;
+      benchmark::DoNotOptimize(inner);
+      benchmark::DoNotOptimize(HashInnerFlow(inner));
+    }
   }
 }
 

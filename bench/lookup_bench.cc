@@ -49,11 +49,13 @@ World& WorldOf(std::size_t count, Layout layout) {
 
 void Throughput(benchmark::State& state, std::size_t count, Layout layout) {
   const World& world = WorldOf(count, layout);
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    std::uint32_t sum = 0;
-    for (const std::uint32_t address : world.v4) sum += world.snapshot->FindV4(address);
-    benchmark::DoNotOptimize(sum);
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      std::uint32_t sum = 0;
+      for (const std::uint32_t address : world.v4) sum += world.snapshot->FindV4(address);
+      benchmark::DoNotOptimize(sum);
+    }
   }
   const auto lookups = static_cast<double>(state.iterations()) * kQueries;
   state.counters["lookup"] =
@@ -63,12 +65,14 @@ void Throughput(benchmark::State& state, std::size_t count, Layout layout) {
 
 void Dependent(benchmark::State& state, std::size_t count, Layout layout) {
   const World& world = WorldOf(count, layout);
-  const bench::NoAllocations none(state);
-  std::uint32_t last = 0;
-  for (auto _ : state) {
-    for (const std::uint32_t address : world.v4)
-      last = world.snapshot->FindV4(address ^ (last >> 31));
-    benchmark::DoNotOptimize(last);
+  {
+    const bench::NoAllocations none(state);
+    std::uint32_t last = 0;
+    for (auto _ : state) {
+      for (const std::uint32_t address : world.v4)
+        last = world.snapshot->FindV4(address ^ (last >> 31));
+      benchmark::DoNotOptimize(last);
+    }
   }
   const auto lookups = static_cast<double>(state.iterations()) * kQueries;
   state.counters["lookup"] =
@@ -77,11 +81,13 @@ void Dependent(benchmark::State& state, std::size_t count, Layout layout) {
 
 void IsVtep(benchmark::State& state, std::size_t count) {
   const World& world = WorldOf(count, Layout::kClustered);
-  const bench::NoAllocations none(state);
-  for (auto _ : state) {
-    std::uint32_t sum = 0;
-    for (const IpAddress& address : world.vteps) sum += world.snapshot->FirstAtVtep(address);
-    benchmark::DoNotOptimize(sum);
+  {
+    const bench::NoAllocations none(state);
+    for (auto _ : state) {
+      std::uint32_t sum = 0;
+      for (const IpAddress& address : world.vteps) sum += world.snapshot->FirstAtVtep(address);
+      benchmark::DoNotOptimize(sum);
+    }
   }
   const auto lookups = static_cast<double>(state.iterations()) * kQueries;
   state.counters["lookup"] =
