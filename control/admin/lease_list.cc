@@ -21,8 +21,7 @@ LeaseList ListLeases(const lease::LeaseTable& table, std::string source) {
                              .v6 = {}});
     }
     last = &half.node;
-    LeaseRow& row = list.leases.back();
-    (half.family == IpFamily::kV4 ? row.v4 : row.v6) = {
+    LeaseHalf row{
         .subnet = half.lease.subnet,
         .public_ip = half.lease.public_ip,
         .vtep_mac = half.lease.vtep_mac,
@@ -30,6 +29,8 @@ LeaseList ListLeases(const lease::LeaseTable& table, std::string source) {
         .state = std::string(Name(half.state)),
         .state_sentence = half.detail.empty() ? std::string(Sentence(half.state)) : half.detail,
         .usable = IsUsable(half.state)};
+    LeaseRow& node = list.leases.back();
+    (half.family == IpFamily::kV4 ? node.v4 : node.v6) = std::move(row);
   }
   return list;
 }

@@ -101,7 +101,7 @@ std::string PowerShell() {
 
 Action AddCompletion(CLI::App& parser) {
   auto shell = std::make_shared<std::string>();
-  parser.add_option("shell", *shell, "bash, zsh, fish or powershell")
+  parser.add_option("shell", *shell, "The shell")
       ->type_name("SHELL")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish", "powershell"}));

@@ -113,17 +113,16 @@ Action AddExplain(CLI::App& parser) {
       ->check(CLI::IsMember({"strict", "lease", "off"}));
   AddLeaseOptions(parser, options->leases);
   parser.footer(
-      "What begins inside (inner-ip, inner-ethernet) is judged on its way to the wire, the rest "
-      "on\n"
-      "its way to the pods. The verdict is flanneld's own code's, with the leases as they are "
-      "now;\n"
-      "path MTUs that a running flanneld has learnt are not known here.\n"
-      "Exit code: 0 forwarded, or layers only; 1 dropped; 2 no frame, or no leases where asked "
-      "for.\n\n"
+      "What begins inside (inner-ip, inner-ethernet) is judged on its way to the wire,\n"
+      "the rest on its way to the pods. The verdict is that of flanneld's own code with\n"
+      "the leases as they are now; path MTUs that flanneld has learnt are not known.\n"
+      "Exit code: 0 forwarded, or layers only; 1 dropped; 2 no frame, or no leases\n"
+      "where they were asked for.\n\n"
       "Examples:\n"
       "  tcpdump -c1 -x -i eth0 udp port 4789 | flannelctl explain -\n"
-      "  flannelctl explain --capture trace.pcap --frame 3 --from nodes.json --node-name win-1\n"
-      "  flannelctl explain --start inner-ip 4500001c 00000000 4011 0000 0af40105 0af40205 ...");
+      "  flannelctl explain --capture trace.pcap --frame 3\n"
+      "  flannelctl explain --from nodes.json --node-name win-1 - < frame.hex\n"
+      "  flannelctl explain 4500001c 00000000 40110000 0af40105 0af40205 03e807d0...");
   return [options](Io& io) { return Run(*options, io); };
 }
 

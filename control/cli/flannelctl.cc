@@ -8,13 +8,12 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
+#include "control/cli/help_text.h"
 #include "control/cli/nearest.h"
 #include "control/cli/verbs.h"
 
 namespace weft::cli {
 namespace {
-
-constexpr std::size_t kColumn = 32;  // where descriptions begin in help texts
 
 std::string Overview() {
   std::string text =
@@ -25,14 +24,15 @@ std::string Overview() {
   };
   for (const Verb& verb : Verbs()) line(verb.name, verb.summary);
   line("help", "This text, or that of a verb: flannelctl help VERB");
-  absl::StrAppend(&text,
-                  "\nExit codes: 0 well, 1 answered and the answer is bad, 2 not answered (usage, "
-                  "unreadable\ninput, no daemon). Data goes to stdout, messages to stderr.\n\n"
-                  "Examples:\n"
-                  "  flannelctl status\n"
-                  "  flannelctl leases -o wide\n"
-                  "  kubectl get nodes -o json > nodes.json\n"
-                  "  flannelctl leases --from nodes.json --node-name \"$HOSTNAME\"\n");
+  absl::StrAppend(
+      &text,
+      "\nExit codes: 0 well; 1 answered, and the answer is bad; 2 not answered (usage,\n"
+      "unreadable input, no daemon). Data goes to stdout, messages to stderr.\n\n"
+      "Examples:\n"
+      "  flannelctl status\n"
+      "  flannelctl leases -o wide\n"
+      "  kubectl get nodes -o json > nodes.json\n"
+      "  flannelctl leases --from nodes.json --node-name \"$HOSTNAME\"\n");
   return text;
 }
 
@@ -52,7 +52,7 @@ ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
   try {
     prepared.parser->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    io.out << prepared.parser->help();
+    io.out << HelpText(*prepared.parser);
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
     io.err << "flannelctl " << verb.name << ": " << error.what() << "; see \"flannelctl help "
@@ -77,7 +77,7 @@ PreparedVerb Prepare(const Verb& verb) {
   PreparedVerb prepared;
   prepared.parser =
       std::make_unique<CLI::App>(std::string(verb.summary), absl::StrCat("flannelctl ", verb.name));
-  prepared.parser->get_formatter()->column_width(kColumn);
+  prepared.parser->set_help_flag("-h,--help", "Print this text");
   prepared.action = verb.add(*prepared.parser);
   return prepared;
 }

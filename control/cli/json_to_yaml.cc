@@ -54,8 +54,11 @@ void Emit(YAML::Emitter& yaml, const Json& json) {
       yaml << text;
       break;
     }
+    case Json::value_t::null:
+      yaml << YAML::Null;
+      break;
     default:
-      yaml << json.dump();  // numbers, true, false, null: the same in both
+      yaml << json.dump();  // numbers, true, false: the same in both
   }
 }
 

@@ -47,9 +47,11 @@ ExitCode Run(const Options& options, Io& io) {
 
 void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
   CLI::Option* const admin =
-      parser.add_option("--admin", options.admin,
-                        "Admin endpoint of flanneld: a socket's path, on Windows a pipe's name. "
-                        "Default: the node's own flanneld");
+      parser
+          .add_option("--admin", options.admin,
+                      "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
+                      "Windows a pipe's name")
+          ->type_name("PATH");
   CLI::Option* const from =
       parser
           .add_option("--from", options.from,
@@ -74,8 +76,10 @@ void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
 Action AddLeases(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_option("list", options->list, "The word \"list\"; may be left out")
-      ->type_name("")
-      ->check(CLI::IsMember({"list"}));
+      ->type_name("list")
+      ->check([](const std::string& word) {
+        return word == "list" ? "" : "there is nothing but the list; see --from and --output";
+      });
   parser.add_option("-o,--output", options->output, "Form of the output")
       ->type_name("FORM")
       ->capture_default_str()
@@ -84,8 +88,8 @@ Action AddLeases(CLI::App& parser) {
   parser.add_flag("-w,--watch", options->watch, "Then print each change, until interrupted");
   AddLeaseOptions(parser, options->leases);
   parser.footer(
-      "One line an address family of a node. A deleted lease is shown by --watch with the state\n"
-      "\"deleted\", a node that cannot be read with \"refused\"; -o wide says why.\n\n"
+      "One line an address family of a node. --watch shows a deleted lease with the\n"
+      "state \"deleted\"; a node that cannot be read has \"refused\". -o wide says why.\n\n"
       "Examples:\n"
       "  flannelctl leases\n"
       "  flannelctl leases -o wide --watch\n"

@@ -48,11 +48,13 @@ Action AddStatus(CLI::App& parser) {
   parser.add_flag(
       "--peers", options->peers,
       "With text: add each peer's counts and path MTU (json and yaml always have them)");
-  parser.add_option("--admin", options->admin,
-                    "Admin endpoint of flanneld: a socket's path, on Windows a pipe's name. "
-                    "Default: the node's own flanneld");
+  parser
+      .add_option("--admin", options->admin,
+                  "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
+                  "Windows a pipe's name")
+      ->type_name("PATH");
   parser.footer(
-      "Exit code: 0 ready and nothing pending, 1 degraded, 2 flanneld does not answer.\n\n"
+      "Exit code: 0 ready and nothing pending, 1 degraded, 2 flanneld does not\nanswer.\n\n"
       "Examples:\n"
       "  flannelctl status\n"
       "  flannelctl status --peers\n"

@@ -19,9 +19,12 @@ std::string Clean(const std::string& cell, bool last) {
   if (cell.empty()) return "-";
   std::string clean = cell;
   for (char& c : clean) {
-    const auto octet = static_cast<unsigned char>(c);
-    if (!last && (c == ' ' || c == '\t' || c == '\n')) c = '_';
-    if (octet < 0x20 || octet == 0x7f) c = '?';
+    const bool breaks_column = c == ' ' || c == '\t' || c == '\n';
+    if (!last && breaks_column) {
+      c = '_';
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      c = '?';
+    }
   }
   return clean;
 }

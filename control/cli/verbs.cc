@@ -6,8 +6,7 @@ namespace {
 
 constexpr Verb kVerbs[] = {
     {"status", "What flanneld does and whether it is well, on one screen", AddStatus},
-    {"leases", "Every node's lease: subnet, public IP, VTEP, and whether it can be used",
-     AddLeases},
+    {"leases", "Every node's lease, and whether it can be used", AddLeases},
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},

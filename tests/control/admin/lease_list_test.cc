@@ -56,6 +56,8 @@ TEST(LeaseListTest, StatesCarryNameSentenceAndUse) {
   EXPECT_FALSE(list.leases[1].v4->vtep_mac.has_value());
   EXPECT_EQ(list.leases[2].v4->state, "self");
   for (const LeaseRow& row : list.leases) EXPECT_NE(row.v4->state_sentence, "");
+  EXPECT_EQ(list.leases[0].v6->state, "usable");
+  EXPECT_NE(list.leases[0].v6->state_sentence, "");
 }
 
 TEST(LeaseListTest, CountsAreOfHalvesAndLeaveEmptyStatesOut) {

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as a whole: help texts, usage errors, the manual page.
+#include "control/cli/flannelctl.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "control/cli/verbs.h"
+#include "control/lease/peer_state.h"
+#include "dataplane/verdict.h"
+#include "gmock/gmock.h"
+#include "tests/control/admin/golden.h"
+#include "tests/control/cli/call.h"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+std::size_t LongestLine(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+TEST(HelpTest, OfTheProgram) {
+  const Outcome help = Call({"help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.err, IsEmpty());
+  EXPECT_TRUE(MatchesGolden(help.out, "help/flannelctl.txt"));
+  EXPECT_EQ(Call({"--help"}).out, help.out);
+  EXPECT_EQ(Call({"-h"}).out, help.out);
+}
+
+TEST(HelpTest, OfEachVerb) {
+  for (const Verb& verb : Verbs()) {
+    const std::string name(verb.name);
+    SCOPED_TRACE(name);
+    const Outcome help = Call({"help", name});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.err, IsEmpty());
+    EXPECT_TRUE(MatchesGolden(help.out, "help/" + name + ".txt"));
+    EXPECT_THAT(help.out, HasSubstr("\nExamples:\n  "));
+    EXPECT_LE(LongestLine(help.out), 80u);
+    EXPECT_EQ(Call({name, "--help"}).out, help.out);
+    EXPECT_EQ(Call({name, "-h"}).out, help.out);
+  }
+}
+
+TEST(HelpTest, NamesEveryVerbOnce) {
+  std::set<std::string_view> names;
+  for (const Verb& verb : Verbs()) {
+    EXPECT_TRUE(names.insert(verb.name).second) << verb.name;
+    EXPECT_EQ(FindVerb(verb.name), &verb);
+    EXPECT_THAT(Call({"help"}).out, HasSubstr("\n  " + std::string(verb.name) + " "));
+  }
+  EXPECT_EQ(FindVerb("help"), nullptr);
+}
+
+TEST(UsageTest, WithoutArgumentsTheHelpGoesToStderr) {
+  const Outcome outcome = Call({});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_EQ(outcome.err, Call({"help"}).out);
+}
+
+struct UsageError {
+  std::vector<std::string> arguments;
+  const char* says;
+};
+
+TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
+  const UsageError rows[] = {
+      {{"stauts"}, "no verb \"stauts\"; did you mean \"status\"?"},
+      {{"lease"}, "did you mean \"leases\"?"},
+      {{"frobnicate"}, "no verb \"frobnicate\"; \"flannelctl help\" lists them"},
+      {{"help", "stauts"}, "did you mean \"status\"?"},
+      {{"status", "--nothing"}, "--nothing; see \"flannelctl help status\""},
+      {{"status", "-o", "xml"}, "xml not in {text,json,yaml}"},
+      {{"leases", "foo"}, "there is nothing but the list"},
+      {{"leases", "--vni", "1"}, "--vni requires --from"},
+      {{"leases", "--from", "a", "--admin", "b"}, "excludes"},
+      {{"leases", "--from", "x", "--vni", "many"}, "--vni"},
+      {{"leases", "--from", "x", "--vni", "16777216"}, "--vni 16777216 does not fit into 24 bits"},
+      {{"leases", "--from", "x", "--kube-annotation-prefix", "!"}, "prefix"},
+      {{"explain"}, "give one frame"},
+      {{"explain", "45", "--capture", "x"}, "give one frame"},
+      {{"explain", "45", "--mtu", "9"}, "--mtu 9 is not the MTU of a link"},
+      {{"explain", "45", "--start", "middle"}, "middle not in {guess"},
+      {{"completion"}, "required"},
+      {{"completion", "tcsh"}, "tcsh not in {bash"},
+  };
+  for (const UsageError& row : rows) {
+    SCOPED_TRACE(testing::PrintToString(row.arguments));
+    const Outcome outcome = Call(row.arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, StartsWith("flannelctl"));
+    EXPECT_THAT(outcome.err, HasSubstr(row.says));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+TEST(VersionTest, InEachForm) {
+  EXPECT_TRUE(std::regex_match(Call({"version"}).out,
+                               std::regex(R"(flannelctl \d+\.\d+\.\d+ \(weft/v1\)\n)")));
+  EXPECT_EQ(Call({"--version"}).out, Call({"version"}).out);
+  EXPECT_THAT(Call({"version", "-o", "json"}).out, HasSubstr("\"kind\": \"Version\""));
+  EXPECT_THAT(Call({"version", "-o", "yaml"}).out, HasSubstr("kind: Version\n"));
+}
+
+// The manual, with its escapes of '-' undone.
+std::string Manual() {
+  std::ifstream file(WEFT_SOURCE_DIR "/control/cli/flannelctl.8", std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return std::regex_replace(text, std::regex(R"(\\-)"), "-");
+}
+
+TEST(ManualTest, NamesEveryVerbAndFlagOfTheHelp) {
+  const std::string manual = Manual();
+  const std::regex flag(R"(--[a-z][a-z-]*)");
+  for (const Verb& verb : Verbs()) {
+    EXPECT_THAT(manual, HasSubstr("\n\\fB" + std::string(verb.name) + "\\fR")) << verb.name;
+    const std::string help = Call({"help", std::string(verb.name)}).out;
+    for (std::sregex_iterator it(help.begin(), help.end(), flag); it != std::sregex_iterator();
+         ++it) {
+      EXPECT_THAT(manual, HasSubstr(it->str())) << verb.name;
+    }
+  }
+}
+
+TEST(ManualTest, NamesNoFlagThatIsNotThere) {
+  const std::string manual = Manual();
+  std::string helps;
+  for (const Verb& verb : Verbs()) helps += Call({"help", std::string(verb.name)}).out;
+  const std::regex flag(R"(--[a-z][a-z-]*)");
+  for (std::sregex_iterator it(manual.begin(), manual.end(), flag); it != std::sregex_iterator();
+       ++it) {
+    EXPECT_THAT(helps, HasSubstr(it->str()));
+  }
+}
+
+TEST(ManualTest, NamesEveryStateAndEveryDrop) {
+  const std::string manual = Manual();
+  for (std::size_t i = 0; i < lease::kPeerStates; ++i) {
+    EXPECT_THAT(manual, HasSubstr(std::string(Name(static_cast<lease::PeerState>(i)))));
+  }
+  for (std::size_t i = 1; i < dataplane::kVerdictCount; ++i) {
+    EXPECT_THAT(manual, HasSubstr(std::string(Name(static_cast<dataplane::Verdict>(i)))));
+  }
+}
+
+TEST(CompletionTest, InEachShell) {
+  for (const char* shell : {"bash", "zsh", "fish", "powershell"}) {
+    const Outcome outcome = Call({"completion", shell});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_TRUE(MatchesGolden(outcome.out, std::string("completion/") + shell + ".txt"));
+  }
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// A good frame and each kind of bad one, in both directions, judged from win-1 of the samples
+// (10.244.4.0/24, 192.0.2.4, 00:15:5d:00:00:04).
+#include "control/cli/judge.h"
+
+#include "control/cli/frame_start.h"
+#include "gmock/gmock.h"
+#include "tests/control/admin/samples.h"
+#include "tests/support/packet_builder.h"
+
+namespace weft::cli {
+namespace {
+
+using dataplane::PeerCheck;
+using dataplane::Verdict;
+using testing::HasSubstr;
+
+const MacAddress kOurs = Mac("00:15:5d:00:00:04");
+const MacAddress kLinux1 = Mac("5e:00:00:00:00:01");
+const MacAddress kStranger = Mac("02:00:00:00:00:99");
+
+PacketBuilder ToUs() { return {"10.244.1.5", "10.244.4.7"}; }
+VxlanBuilder FromLinux1(Octets inner) {
+  return VxlanBuilder(std::move(inner)).Outer("192.0.2.1", "192.0.2.4").Macs(kLinux1, kOurs);
+}
+
+struct Row {
+  const char* description;
+  FrameStart start;
+  Octets frame;
+  Verdict verdict;
+  const char* reason;  // part of one of the reasons; empty: the drop's own sentence says it all
+};
+
+std::string Joined(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons) text += reason + "\n";
+  return text;
+}
+
+void Check(const Row& row) {
+  SCOPED_TRACE(row.description);
+  const auto judgement = Judge(row.frame, row.start, admin::SampleLeases(), {});
+  ASSERT_TRUE(judgement.ok()) << judgement.status();
+  EXPECT_EQ(Name(judgement->verdict), Name(row.verdict));
+  EXPECT_THAT(Joined(judgement->reasons), HasSubstr(row.reason));
+}
+
+TEST(JudgeTest, WireToPod) {
+  const Octets inner = ToUs().Build();
+  const Row rows[] = {
+      {"good", FrameStart::kOuterIp, FromLinux1(inner).Build(), Verdict::kForward,
+       "outer source 192.0.2.1 is the public IP of linux-1"},
+      {"good, with outer Ethernet", FrameStart::kOuterEthernet,
+       FromLinux1(inner).BuildFrame(kStranger, kStranger), Verdict::kForward,
+       "28 octets go to the pods"},
+      {"good, from VXLAN on", FrameStart::kVxlan, FromLinux1(inner).BuildPayload(),
+       Verdict::kForward, "the outer source is not in these octets"},
+      {"good, from another address of linux-1", FrameStart::kOuterIp,
+       FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Build(), Verdict::kForward,
+       "198.51.100.1 is no lease's public IP"},
+      {"outer truncated", FrameStart::kOuterIp, Octets(10, std::byte{0x45}),
+       Verdict::kOuterMalformed, ""},
+      {"outer UDP checksum", FrameStart::kOuterIp, FromLinux1(inner).WrongUdpChecksum().Build(),
+       Verdict::kOuterChecksum, ""},
+      {"outer fragment", FrameStart::kOuterIp,
+       FromLinux1(inner).DontFragment(false).Fragment(0, 32).Build(), Verdict::kOuterFragment, ""},
+      {"another port", FrameStart::kOuterIp, FromLinux1(inner).Ports(50000, 8472).Build(),
+       Verdict::kNotVxlan, "UDP destination port 8472; VXLAN is on 4789"},
+      {"no I flag", FrameStart::kOuterIp, FromLinux1(inner).Flags(0).Build(), Verdict::kNotVxlan,
+       ""},
+      {"another VNI", FrameStart::kOuterIp, FromLinux1(inner).Network(1).Build(),
+       Verdict::kForeignVni, "the frame's VNI is 1; that of win-1 is 4096"},
+      {"another MAC", FrameStart::kOuterIp, FromLinux1(inner).Macs(kLinux1, kStranger).Build(),
+       Verdict::kForeignMac,
+       "inner destination MAC 02:00:00:00:00:99; win-1 publishes 00:15:5d:00:00:04"},
+      {"another node's MAC", FrameStart::kOuterIp, FromLinux1(inner).Macs(kLinux1, kLinux1).Build(),
+       Verdict::kForeignMac, "(the VTEP MAC of linux-1)"},
+      {"another subnet", FrameStart::kOuterIp,
+       FromLinux1(PacketBuilder("10.244.1.5", "10.244.5.7").Build()).Build(),
+       Verdict::kForeignSubnet,
+       "inner destination 10.244.5.7; the lease of win-1 is 10.244.4.0/24"},
+      {"a stranger", FrameStart::kOuterIp,
+       FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Macs(kStranger, kOurs).Build(),
+       Verdict::kUnknownPeer, "198.51.100.1 is no lease's public IP"},
+      {"a node whose lease is not used", FrameStart::kOuterIp,
+       FromLinux1(PacketBuilder("10.244.2.5", "10.244.4.7").Build())
+           .Outer("192.0.2.2", "192.0.2.4")
+           .Build(),
+       Verdict::kUnknownPeer, "inner source 10.244.2.5 lies in no lease that is used"},
+      {"inner malformed", FrameStart::kOuterIp, FromLinux1(Octets(12, std::byte{0x45})).Build(),
+       Verdict::kInnerMalformed, ""},
+      {"ARP inside", FrameStart::kOuterIp, FromLinux1(inner).InnerEtherType(0x0806).Build(),
+       Verdict::kNotIp, ""},
+      {"a VLAN tag inside", FrameStart::kOuterIp,
+       VxlanBuilder::AroundFrame(ToUs().BuildFrame(kLinux1, kOurs, 7))
+           .Outer("192.0.2.1", "192.0.2.4")
+           .Build(),
+       Verdict::kVlanTagged, ""},
+      {"congestion that the pods cannot hear", FrameStart::kOuterIp,
+       FromLinux1(inner).MarkEcn(Ecn::kCe).Build(), Verdict::kEcnIllegal, ""},
+  };
+  for (const Row& row : rows) Check(row);
+}
+
+TEST(JudgeTest, PodToWire) {
+  const auto to = [](const char* destination) { return PacketBuilder("10.244.4.7", destination); };
+  const Row rows[] = {
+      {"good", FrameStart::kInnerIp, to("10.244.1.5").Build(), Verdict::kForward,
+       "10.244.1.5 lies in 10.244.1.0/24, the lease of linux-1"},
+      {"good: the outer packet is told", FrameStart::kInnerIp, to("10.244.1.5").Build(),
+       Verdict::kForward, "to 192.0.2.1 port 4789, VNI 4096"},
+      {"good: the inner MACs are told", FrameStart::kInnerIp, to("10.244.1.5").Build(),
+       Verdict::kForward, "inner MAC addresses 00:15:5d:00:00:04 to 5e:00:00:00:00:01"},
+      {"good: the room is told", FrameStart::kInnerIp, to("10.244.1.5").Build(), Verdict::kForward,
+       "the inner packet has 28 octets; 1450 fit (link MTU 1500 less 50 octets"},
+      {"good, with inner Ethernet", FrameStart::kInnerEthernet,
+       to("10.244.1.5").BuildFrame(kStranger, kOurs), Verdict::kForward, "the lease of linux-1"},
+      {"no lease", FrameStart::kInnerIp, to("10.99.0.1").Build(), Verdict::kNoRoute,
+       "10.99.0.1 lies in none of the 2 leases that win-1 uses"},
+      {"a lease that is not used", FrameStart::kInnerIp, to("10.244.2.5").Build(),
+       Verdict::kNoRoute,
+       "10.244.2.5 lies in 10.244.2.0/24, the lease of linux-2, which is missing-mac: "},
+      {"own subnet", FrameStart::kInnerIp, to("10.244.4.9").Build(), Verdict::kOwnSubnet,
+       "10.244.4.9 lies in 10.244.4.0/24, the lease of win-1 itself"},
+      {"multicast", FrameStart::kInnerIp, to("224.0.0.1").Build(), Verdict::kGroupDestination,
+       "the destination is 224.0.0.1"},
+      {"too big", FrameStart::kInnerIp, to("10.244.1.5").TotalLength(1451).Build(),
+       Verdict::kTooBig, "the inner packet has 1451 octets; 1450 fit"},
+      {"too big, and an ICMP error itself", FrameStart::kInnerIp,
+       to("10.244.1.5").Icmp(3, 4).TotalLength(1451).Build(), Verdict::kTooBigSilent, "1450 fit"},
+      {"TTL", FrameStart::kInnerIp, to("10.244.1.5").Ttl(0).Build(), Verdict::kTtlExpired, ""},
+      {"malformed", FrameStart::kInnerIp, Octets(12, std::byte{0x45}), Verdict::kInnerMalformed,
+       ""},
+      {"not IP", FrameStart::kInnerIp, Octets(40, std::byte{0x10}), Verdict::kNotIp, ""},
+      {"a VLAN tag", FrameStart::kInnerEthernet, to("10.244.1.5").BuildFrame(kStranger, kOurs, 7),
+       Verdict::kVlanTagged, ""},
+      {"an Ethernet header cut short", FrameStart::kInnerEthernet, Octets(9, std::byte{2}),
+       Verdict::kInnerMalformed, ""},
+      {"ARP", FrameStart::kInnerEthernet, Hex("ffffffffffff 020000000099 0806 0001"),
+       Verdict::kConsumed, ""},
+      {"LLDP", FrameStart::kInnerEthernet, Hex("0180c200000e 020000000099 88cc 0207"),
+       Verdict::kNotIp, ""},
+  };
+  for (const Row& row : rows) Check(row);
+}
+
+TEST(JudgeTest, TheLinksMtuAndThePeerCheckCount) {
+  const Octets jumbo = PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(8000).Build();
+  EXPECT_EQ(Judge(jumbo, FrameStart::kInnerIp, admin::SampleLeases(), {})->verdict,
+            Verdict::kTooBig);
+  EXPECT_EQ(Judge(jumbo, FrameStart::kInnerIp, admin::SampleLeases(),
+                  {.link_mtu = *OuterMtu::Of(9000), .peer_check = PeerCheck::kLease})
+                ->verdict,
+            Verdict::kForward);
+  const Octets elsewhere = FromLinux1(ToUs().Build()).Outer("198.51.100.1", "192.0.2.4").Build();
+  EXPECT_EQ(Judge(elsewhere, FrameStart::kOuterIp, admin::SampleLeases(),
+                  {.link_mtu = *OuterMtu::Of(1500), .peer_check = PeerCheck::kStrict})
+                ->verdict,
+            Verdict::kUnknownPeer);
+}
+
+TEST(JudgeTest, WithoutAVerdictItSaysWhatIsMissing) {
+  const Octets v6 = PacketBuilder("fd00:244:4::7", "fd00:244:1::5").Build();
+  EXPECT_THAT(
+      std::string(Judge(v6, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
+      HasSubstr("no IPv6 lease of this node is in kubernetes https://10.96.0.1:443; with "
+                "--from, name this node with --node-name"));
+  admin::LeaseList list = admin::SampleLeases();
+  list.leases[3].v4->vtep_mac.reset();
+  const Octets v4 = PacketBuilder("10.244.4.7", "10.244.1.5").Build();
+  EXPECT_THAT(std::string(Judge(v4, FrameStart::kInnerIp, list, {}).status().message()),
+              HasSubstr("win-1 has published no VTEP MAC"));
+  const Octets arp = Hex("ffffffffffff 020000000099 0806 0001");
+  EXPECT_THAT(std::string(Judge(arp, FrameStart::kOuterEthernet, list, {}).status().message()),
+              HasSubstr("the tunnel never sees it"));
+  EXPECT_FALSE(Judge(Octets(70'000, std::byte{0x45}), FrameStart::kInnerIp, list, {}).ok());
+}
+
+TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {
+  admin::LeaseList list = admin::SampleLeases();
+  list.leases[3].v6 = list.leases[0].v6;
+  list.leases[3].v6->state = "self";
+  list.leases[3].v6->subnet = *IpPrefix::Parse("fd00:244:4::/64");
+  list.leases[3].v6->vtep_mac = kOurs;
+  list.leases[3].v6->public_ip = Ip("2001:db8::4");
+  const auto out = Judge(PacketBuilder("fd00:244:4::7", "fd00:244:1::5").Build(),
+                         FrameStart::kInnerIp, list, {});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->verdict, Verdict::kForward);
+  EXPECT_THAT(Joined(out->reasons), HasSubstr("1430 fit (link MTU 1500 less 70"));
+  const Octets back = VxlanBuilder(PacketBuilder("fd00:244:1::5", "fd00:244:4::7").Build())
+                          .Outer("2001:db8::1", "2001:db8::4")
+                          .Macs(Mac("5e:00:00:00:06:01"), kOurs)
+                          .UdpChecksum()
+                          .Build();
+  EXPECT_EQ(Judge(back, FrameStart::kOuterIp, list, {})->verdict, Verdict::kForward);
+}
+
+struct GuessRow {
+  const char* description;
+  Octets frame;
+  FrameStart start;
+};
+
+TEST(FrameStartTest, Guesses) {
+  const Octets inner = ToUs().Build();
+  const GuessRow rows[] = {
+      {"outer IP", FromLinux1(inner).Build(), FrameStart::kOuterIp},
+      {"outer Ethernet", FromLinux1(inner).BuildFrame(kOurs, kStranger),
+       FrameStart::kOuterEthernet},
+      {"port 8472", FromLinux1(inner).Ports(50000, 8472).Build(), FrameStart::kOuterIp},
+      {"VXLAN", FromLinux1(inner).BuildPayload(), FrameStart::kVxlan},
+      {"inner IP", inner, FrameStart::kInnerIp},
+      {"inner IPv6", PacketBuilder("fd00::1", "fd00::2").Build(), FrameStart::kInnerIp},
+      {"inner Ethernet", ToUs().BuildFrame(kOurs, kStranger), FrameStart::kInnerEthernet},
+      {"ARP", Hex("ffffffffffff 020000000099 0806 0001"), FrameStart::kInnerEthernet},
+      {"IP cut short", Hex("4500 0054 0000"), FrameStart::kInnerIp},
+      {"a MAC address that begins with 4", Hex("450000000001 020000000099 0806 0001"),
+       FrameStart::kInnerEthernet},
+      {"nothing known", Hex("00"), FrameStart::kInnerEthernet},
+  };
+  for (const GuessRow& row : rows) {
+    EXPECT_EQ(Name(GuessFrameStart(row.frame)), Name(row.start)) << row.description;
+  }
+}
+
+TEST(FrameStartTest, NamesAreReadBack) {
+  for (const char* name : {"outer-ethernet", "outer-ip", "vxlan", "inner-ethernet", "inner-ip"}) {
+    ASSERT_TRUE(ParseFrameStart(name).has_value()) << name;
+    EXPECT_EQ(Name(*ParseFrameStart(name)), name);
+  }
+  EXPECT_FALSE(ParseFrameStart("guess").has_value());
+}
+
+}  // namespace
+}  // namespace weft::cli

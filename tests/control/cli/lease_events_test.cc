@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/lease_events.h"
+
+#include <sstream>
+
+#include "control/cli/lease_text.h"
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/control/admin/samples.h"
+
+namespace weft::cli {
+namespace {
+
+using admin::LeaseList;
+using admin::SampleLeases;
+using testing::HasSubstr;
+
+// "ADDED linux-1, ...": what Compare says, as text.
+std::string Text(const LeaseEvents& events) {
+  std::string text;
+  for (const auto& [change, row] : events.leases)
+    text += std::string(Name(change)) + " " + row.node + "\n";
+  for (const auto& [change, node] : events.refusals) {
+    text += std::string(Name(change)) + " refused " + node.name + "\n";
+  }
+  return text;
+}
+
+TEST(LeaseEventsTest, EqualListsDifferInNothing) {
+  EXPECT_EQ(Text(Compare(SampleLeases(), SampleLeases())), "");
+  LeaseList later = SampleLeases();
+  ++later.generation;
+  later.source = "elsewhere";
+  EXPECT_EQ(Text(Compare(SampleLeases(), later)), "");
+}
+
+TEST(LeaseEventsTest, EveryKindOfChange) {
+  LeaseList after = SampleLeases();
+  after.leases.erase(after.leases.begin());
+  after.leases[0].v4->state = "usable";
+  after.leases.push_back(after.leases.back());
+  after.leases.back().node = "win-3";
+  after.refused = {{"broken-2", "why"}};
+  EXPECT_EQ(Text(Compare(SampleLeases(), after)),
+            "DELETED linux-1\nMODIFIED linux-2\nADDED win-3\n"
+            "DELETED refused broken-1\nADDED refused broken-2\n");
+}
+
+TEST(LeaseEventsTest, FromAndToNothing) {
+  EXPECT_EQ(Compare({}, SampleLeases()).leases.size(), 5u);
+  EXPECT_EQ(Compare(SampleLeases(), {}).leases.size(), 5u);
+  EXPECT_EQ(Compare({}, SampleLeases()).leases[0].change, Change::kAdded);
+  EXPECT_EQ(Compare(SampleLeases(), {}).leases[0].change, Change::kDeleted);
+}
+
+TEST(LeaseEventsTest, ANodeThatCameBackUnderAnotherUidIsTwoEvents) {
+  LeaseList after = SampleLeases();
+  after.leases[0].uid = "zzz";
+  EXPECT_EQ(Text(Compare(SampleLeases(), after)), "DELETED linux-1\nADDED linux-1\n");
+}
+
+LeaseEvents OneOfEach() {
+  LeaseList after = SampleLeases();
+  after.leases.erase(after.leases.begin() + 1);
+  after.leases[0].v6.reset();
+  after.refused.clear();
+  return Compare(SampleLeases(), after);
+}
+
+TEST(LeasePrinterTest, ChangesInATableStandUnderTheFirstOnes) {
+  LeasePrinter printer(LeaseForm::kTable, true);
+  const std::string whole = printer.Whole(SampleLeases());
+  const std::string changes = printer.Changes(OneOfEach());
+  EXPECT_THAT(changes, HasSubstr(" deleted\n"));
+  const std::size_t column = whole.find("SUBNET");
+  EXPECT_EQ(changes.find("10.244.1.0/24"), column);
+  EXPECT_EQ(printer.Changes({}), "");
+}
+
+TEST(LeasePrinterTest, ChangesInJsonAreOneDocumentALine) {
+  LeasePrinter printer(LeaseForm::kJson, true);
+  std::istringstream lines(printer.Changes(OneOfEach()));
+  std::vector<std::string> types;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    types.push_back(json["type"].get<std::string>() +
+                    (json.contains("lease") ? " " + json["lease"]["node"].get<std::string>()
+                                            : " " + json["refused"]["name"].get<std::string>()));
+  }
+  EXPECT_THAT(types,
+              testing::ElementsAre("MODIFIED linux-1", "DELETED linux-2", "DELETED broken-1"));
+}
+
+TEST(LeasePrinterTest, ChangesInYamlAreDocuments) {
+  LeasePrinter printer(LeaseForm::kYaml, true);
+  EXPECT_THAT(printer.Changes(OneOfEach()),
+              testing::StartsWith("---\ntype: MODIFIED\nlease:\n  node: linux-1\n"));
+}
+
+TEST(LeasePrinterTest, FormNames) {
+  for (const char* name : {"table", "wide", "json", "yaml", "name"}) {
+    EXPECT_TRUE(ParseLeaseForm(name).has_value()) << name;
+  }
+  EXPECT_FALSE(ParseLeaseForm("xml").has_value());
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl leases, from flanneld and from a file.
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "control/admin/admin_server.h"
+#include "control/admin/schema.h"
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/control/admin/golden.h"
+#include "tests/control/admin/running_server.h"
+#include "tests/control/admin/samples.h"
+#include "tests/control/cli/call.h"
+
+namespace weft::cli {
+namespace {
+
+using admin::AdminHandler;
+using admin::FakeState;
+using admin::RunningServer;
+using admin::TemporaryFolder;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const char* const kForms[] = {"table", "wide", "json", "yaml", "name"};
+
+class LeasesOfDaemonTest : public testing::Test {
+ protected:
+  Outcome Leases(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"leases", "--admin", server_.endpoint()});
+    return Call(std::move(arguments));
+  }
+  FakeState state_;
+  RunningServer server_{AdminHandler(state_)};
+};
+
+TEST_F(LeasesOfDaemonTest, InEachForm) {
+  for (const std::string form : kForms) {
+    const Outcome outcome = Leases({"-o", form});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.err, IsEmpty());
+    EXPECT_TRUE(MatchesGolden(outcome.out, "leases/" + form + ".txt"));
+  }
+}
+
+TEST_F(LeasesOfDaemonTest, TheTableIsTheDefaultAndTheWordListChangesNothing) {
+  EXPECT_EQ(Leases({}).out, Leases({"-o", "table"}).out);
+  EXPECT_EQ(Leases({"list"}).out, Leases({}).out);
+}
+
+TEST_F(LeasesOfDaemonTest, WithoutHeadersTheFirstLineIsData) {
+  const std::string with = Leases({}).out;
+  const std::string without = Leases({"--no-headers"}).out;
+  EXPECT_THAT(with, testing::StartsWith("NODE "));
+  EXPECT_THAT(without, testing::StartsWith("linux-1 "));
+}
+
+TEST_F(LeasesOfDaemonTest, TablesHaveNoBlankAtALinesEndAndOneWordAColumn) {
+  std::istringstream lines(Leases({"-o", "table"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_NE(line.back(), ' ');
+    std::istringstream words(line);
+    const std::vector<std::string> cells((std::istream_iterator<std::string>(words)), {});
+    EXPECT_EQ(cells.size(), 5u) << line;
+  }
+}
+
+TEST_F(LeasesOfDaemonTest, JsonIsTheDocumentOfTheEndpoint) {
+  const auto list = admin::ParseLeaseList(Leases({"-o", "json"}).out);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(*list, state_.leases);
+}
+
+TEST_F(LeasesOfDaemonTest, AnEmptyListIsHeadersOnly) {
+  server_.Do([&](admin::HttpServer&) { state_.leases = admin::LeaseList(); });
+  EXPECT_EQ(Leases({}).out, "NODE   SUBNET   PUBLIC-IP   VTEP-MAC   STATE\n");
+  EXPECT_THAT(Leases({"-o", "name"}).out, IsEmpty());
+}
+
+TEST(LeasesTest, WithoutDaemonExitsWith2) {
+  const TemporaryFolder folder;
+  const Outcome outcome = Call({"leases", "--admin", folder.Endpoint()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, HasSubstr("flanneld does not answer"));
+}
+
+class LeasesOfFileTest : public testing::Test {
+ protected:
+  LeasesOfFileTest() { Write(SampleNodes()); }
+  void Write(const std::string& text) { std::ofstream(path_, std::ios::binary) << text; }
+  Outcome Leases(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"leases", "--from", path_});
+    return Call(std::move(arguments));
+  }
+  TemporaryFolder folder_;
+  const std::string path_ = (folder_.path() / "nodes.json").string();
+};
+
+TEST_F(LeasesOfFileTest, TheSameTableJudges) {
+  const Outcome outcome = Leases({"--node-name", "win-1", "-o", "wide"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_TRUE(MatchesGolden(outcome.out, "leases/file_wide.txt"));
+}
+
+TEST_F(LeasesOfFileTest, WithoutANodeNameNoLeaseIsOurs) {
+  const Outcome outcome = Leases({});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("self")));
+}
+
+TEST_F(LeasesOfFileTest, AnotherVniMakesAllPeersMismatch) {
+  EXPECT_THAT(Leases({"--node-name", "win-1", "--vni", "4097"}).out, HasSubstr("vni-mismatch"));
+}
+
+TEST_F(LeasesOfFileTest, AMistypedNodeNameIsToldApartFromAnEmptyView) {
+  const Outcome outcome = Leases({"--node-name", "win-9"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("no Node is named \"win-9\" in"));
+  EXPECT_THAT(outcome.err, HasSubstr("nodes.json"));
+}
+
+TEST_F(LeasesOfFileTest, AFileThatCannotBeReadIsNamed) {
+  Write("{\"items\": [");
+  const Outcome broken = Leases({});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("nodes.json"));
+  const Outcome missing = Call({"leases", "--from", path_ + ".not"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("nodes.json.not"));
+}
+
+}  // namespace
+}  // namespace weft::cli

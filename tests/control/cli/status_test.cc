@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/admin/admin_server.h"
+#include "control/cli/status_text.h"
+#include "gmock/gmock.h"
+#include "tests/control/admin/golden.h"
+#include "tests/control/admin/running_server.h"
+#include "tests/control/admin/samples.h"
+#include "tests/control/cli/call.h"
+
+namespace weft::cli {
+namespace {
+
+using admin::DegradedStatus;
+using admin::FakeState;
+using admin::RunningServer;
+using admin::SampleStatus;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class StatusTest : public testing::Test {
+ protected:
+  Outcome Status(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"status", "--admin", server_.endpoint()});
+    return Call(std::move(arguments));
+  }
+  void Set(const admin::Status& status) {
+    server_.Do([&](admin::HttpServer&) { state_.status = status; });
+  }
+  FakeState state_;
+  RunningServer server_{AdminHandler(state_)};
+};
+
+TEST_F(StatusTest, ReadyInEachForm) {
+  for (const std::string form : {"text", "json", "yaml"}) {
+    const Outcome outcome = Status({"-o", form});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.err, IsEmpty());
+    EXPECT_TRUE(MatchesGolden(outcome.out, "status/ready_" + form + ".txt"));
+  }
+}
+
+TEST_F(StatusTest, WithPeers) {
+  EXPECT_TRUE(MatchesGolden(Status({"--peers"}).out, "status/peers.txt"));
+}
+
+TEST_F(StatusTest, DegradedExitsWith1InEachForm) {
+  Set(DegradedStatus());
+  for (const std::string form : {"text", "json", "yaml"}) {
+    const Outcome outcome = Status({"-o", form});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, IsEmpty());
+  }
+  EXPECT_TRUE(MatchesGolden(Status({}).out, "status/degraded.txt"));
+}
+
+TEST_F(StatusTest, JsonIsTheDocumentOfTheEndpoint) {
+  EXPECT_EQ(admin::ParseStatus(Status({"-o", "json"}).out).value(), SampleStatus());
+}
+
+TEST(StatusWithoutDaemonTest, ExitsWith2) {
+  const admin::TemporaryFolder folder;
+  const Outcome outcome = Call({"status", "--admin", folder.Endpoint(), "-o", "json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, HasSubstr("start it on this node"));
+}
+
+TEST(StatusTextTest, WhatMakesItUnwell) {
+  EXPECT_TRUE(IsWell(SampleStatus()));
+  admin::Status status = SampleStatus();
+  status.ready = false;
+  EXPECT_FALSE(IsWell(status));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("NOT READY"));
+  status = SampleStatus();
+  status.source.in_sync = false;
+  EXPECT_FALSE(IsWell(status));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("ready, but degraded"));
+  status = SampleStatus();
+  status.source.trouble = "gone";
+  EXPECT_FALSE(IsWell(status));
+  status = SampleStatus();
+  status.sinks[0].pending = {"x"};
+  EXPECT_FALSE(IsWell(status));
+}
+
+TEST(StatusTextTest, DropsThatDidNotHappenAreNotShown) {
+  const std::string text = StatusText(SampleStatus(), false);
+  EXPECT_THAT(text, HasSubstr("no-route"));
+  EXPECT_THAT(text, HasSubstr("no lease covers the destination"));
+  EXPECT_THAT(text, HasSubstr("socket-overflow"));
+  EXPECT_THAT(text, Not(HasSubstr("too-big")));
+  EXPECT_THAT(text, Not(HasSubstr("tun-dropped")));
+}
+
+TEST(StatusTextTest, NothingToLookAtIsNotSaid) {
+  admin::Status status = SampleStatus();
+  status.leases.resize(2);  // usable and self
+  status.refused_nodes = 0;
+  status.tunnels.clear();
+  const std::string text = StatusText(status, false);
+  EXPECT_THAT(text, Not(HasSubstr("To look at")));
+  EXPECT_THAT(text, Not(HasSubstr("Dropped")));
+}
+
+TEST(StatusTextTest, ManyPendingItemsAreCut) {
+  admin::Status status = SampleStatus();
+  for (int i = 0; i < 100; ++i) status.sinks[0].pending.push_back("peer " + std::to_string(i));
+  const std::string text = StatusText(status, false);
+  EXPECT_THAT(text, HasSubstr("peer 4\n"));
+  EXPECT_THAT(text, Not(HasSubstr("peer 5\n")));
+  EXPECT_THAT(text, HasSubstr("95 more pending"));
+}
+
+TEST(StatusTextTest, ADaemonThatHasJustBegun) {
+  const std::string text = StatusText(admin::Status(), false);
+  EXPECT_THAT(text, HasSubstr("NOT READY"));
+  EXPECT_THAT(text, HasSubstr("NOT in sync"));
+  EXPECT_THAT(text, HasSubstr("leases     none\n"));
+}
+
+}  // namespace
+}  // namespace weft::cli
