@@ -117,11 +117,7 @@ absl::Status Daemon::Start() {
     admin_ = std::make_unique<admin::AdminServer>(loop_.io(), *this);
     const std::string path = config_.options.admin.empty() ? std::string(admin::DefaultEndpoint())
                                                            : config_.options.admin;
-    if (absl::Status status = admin_->Listen(path); !status.ok()) {
-      return absl::Status(
-          status.code(),
-          absl::StrCat(status.message(), " (--admin=PATH chooses another, --admin=none none)"));
-    }
+    if (absl::Status status = admin_->Listen(path); !status.ok()) return status;
   }
   source_.Start(reconciler_);
   OnOwnNode();

@@ -14,6 +14,7 @@ EventLoop::EventLoop() : io_(std::make_unique<boost::asio::io_context>(1)) {}
 EventLoop::~EventLoop() = default;
 
 void EventLoop::Run() {
+  io_->restart();  // after a Stop
   const auto work = boost::asio::make_work_guard(*io_);
   io_->run();
 }

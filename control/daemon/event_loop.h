@@ -20,7 +20,7 @@ class EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
 
   boost::asio::io_context& io() { return *io_; }
-  // Runs handlers on this thread until Stop. What a handler throws comes out.
+  // Runs handlers on this thread until Stop; may be called again. What a handler throws comes out.
   void Run();
   void Stop();                               // any thread
   void Post(std::function<void()> handler);  // any thread

@@ -11,7 +11,7 @@ constexpr FlagGroup kLeases = FlagGroup::kLeases, kInterface = FlagGroup::kInter
 
 constexpr FlagRow kTable[] = {
     {kLeases, "kube-subnet-mgr", &O::kube_subnet_mgr, "",
-     "read the leases from the Kubernetes API"},
+     "read the leases from the Kubernetes API (not built yet)"},
     {kLeases, "lease-source", &O::lease_source, "file:PATH",
      "read the leases from a file of Node objects, as `kubectl get nodes -o json` prints them; "
      "changes are followed"},
@@ -39,7 +39,8 @@ constexpr FlagRow kTable[] = {
     {kInterface, "public-ipv6", &O::public_ipv6, "IP", "the same for IPv6"},
 
     {kDataPlane, "dataplane", &O::dataplane, "userspace|none|hns|routes",
-     "who moves the packets; none takes the lease and writes subnet.env only"},
+     "who moves the packets: userspace is flanneld itself, hns and routes are not built yet; none "
+     "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
     {kDataPlane, "peer-check", &O::peer_check, "strict|lease|off",
      "what the sender of a received packet must be: strict, the lease that holds the inner source; "
      "lease, any lease's "
@@ -52,8 +53,9 @@ constexpr FlagRow kTable[] = {
     {kOutputs, "healthz-ip", &O::healthz_ip, "IP", "where /healthz and /readyz are answered"},
     {kOutputs, "healthz-port", &O::healthz_port, "PORT", "0 or less: nowhere"},
     {kOutputs, "admin", &O::admin, "PATH",
-     "socket or pipe that flannelctl asks; none: no such socket"},
-    {kOutputs, "state-dir", &O::state_dir, "PATH", "what must survive a restart"},
+     "socket or pipe that flannelctl asks; none: no such socket (default /run/flannel/weft.sock, "
+     "on Windows \\\\.\\pipe\\weft)"},
+    {kOutputs, "state-dir", &O::state_dir, "PATH", "what must survive a restart (nothing yet)"},
 
     {kLogs, "log-format", &O::log_format, "klog|json", "of the lines on stderr"},
     {kLogs, "v", &O::verbosity, "LEVEL", "more lines from 1 up"},

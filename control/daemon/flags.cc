@@ -28,6 +28,12 @@ std::string Quoted(std::string_view text) {
   return absl::StrCat("\"", absl::CHexEscape(text), "\"");
 }
 
+// "--etcd-password" and any other whose value must not be shown.
+bool IsSecret(std::string_view word) {
+  const FlagRow* row = FindFlag(word.substr(std::min(word.find_first_not_of('-'), word.size())));
+  return row && row->value == "SECRET";
+}
+
 // Puts `text` into its place. The error is the end of Go's message: "parse error".
 absl::Status Set(const FlagRow& row, std::string_view text, Options& options) {
   if (const auto* place = std::get_if<bool Options::*>(&row.place)) {
@@ -144,11 +150,15 @@ class Parser {
 
   void ReportIgnored() {
     if (next_ >= words_.size()) return;
-    const std::string ignored = absl::StrJoin(
-        words_.subspan(next_), " ",
-        [](std::string* out, const std::string& word) { absl::StrAppend(out, Quoted(word)); });
+    std::vector<std::string> ignored;
+    bool secret = false;  // the word before asked for one
+    for (const std::string& word : words_.subspan(next_)) {
+      const std::string_view name = std::string_view(word).substr(0, word.find('='));
+      ignored.push_back(Quoted(secret ? "..." : IsSecret(name) ? name : word));
+      secret = IsSecret(name) && name.size() == word.size();
+    }
     out_.warnings.push_back(absl::StrCat(
-        "IGNORED on the command line: ", ignored,
+        "IGNORED on the command line: ", absl::StrJoin(ignored, " "),
         ": parsing stops at the first word that is no flag",
         after_terminator_
             ? " or at --"

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/daemon/options.h"
 
@@ -41,10 +40,5 @@ std::string Usage();
 
 // FLANNELD_KUBE_SUBNET_MGR for kube-subnet-mgr.
 std::string VariableOf(std::string_view flag);
-
-// What can be said without looking at files or the host: contradictions, parts that are not built
-// yet, what this system cannot do. The error names flag and remedy. Fills in defaults that depend
-// on the system and on NODE_NAME.
-absl::Status CheckOptions(Options& options, const Environment& environment);
 
 }  // namespace weft::daemon

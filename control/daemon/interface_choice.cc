@@ -200,8 +200,9 @@ class Chooser {
       (family == IpFamily::kV4 ? choice.v4 : choice.v6) =
           ChosenFamily{*address, public_ip.value_or(*address)};
     }
-    // A loopback's MTU is beyond what an IP packet can be.
-    const std::optional<OuterMtu> mtu = OuterMtu::Of(std::min(adapter.mtu, OuterMtu::kMax));
+    // A loopback's MTU exceeds what an IP packet can have.
+    constexpr std::uint32_t kMost = InnerMtu::kMax + EncapsulationOverhead(IpFamily::kV4);
+    const std::optional<OuterMtu> mtu = OuterMtu::Of(std::min(adapter.mtu, kMost));
     if (!mtu) {
       return absl::FailedPreconditionError(
           absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,

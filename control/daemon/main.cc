@@ -9,6 +9,7 @@
 #include "control/daemon/event_loop.h"
 #include "control/daemon/flags.h"
 #include "control/daemon/log.h"
+#include "control/daemon/options_check.h"
 #include "control/daemon/service.h"
 
 namespace weft::daemon {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/options_check.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "control/daemon/flags.h"
 #include "control/daemon/pod_device.h"
 #include "control/daemon/service.h"
 

@@ -8,13 +8,26 @@
 namespace weft::daemon {
 namespace {
 
+// Upstream's name, or a shorter one where that would exceed what Linux takes for a device
+// (IFNAMSIZ): upstream cannot start with such a VNI.
+std::string DeviceName(IpFamily family, Vni vni) {
+  constexpr std::size_t kLongest = 15;  // octets
+  const bool v4 = family == IpFamily::kV4;
+  std::string name = absl::StrCat(v4 ? "flannel." : "flannel-v6.", vni.value());
+  return name.size() <= kLongest ? name : absl::StrCat(v4 ? "flan." : "flan6.", vni.value());
+}
+
+// OuterMtu::Inner with net-conf's largest values cut to what an inner packet can have.
+InnerMtu InnerOf(OuterMtu outer, IpFamily family) {
+  return *InnerMtu::Of(std::min(outer.octets() - EncapsulationOverhead(family), InnerMtu::kMax));
+}
+
 TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
                       const control::NetConf& conf, const InterfaceChoice& underlay,
                       const SetupOptions& options) {
   TunnelConfig tunnel;
   tunnel.family = family;
-  tunnel.device =
-      absl::StrCat(family == IpFamily::kV4 ? "flannel." : "flannel-v6.", conf.vni.value());
+  tunnel.device = DeviceName(family, conf.vni);
   tunnel.vni = conf.vni;
   tunnel.port = conf.port;
   tunnel.subnet = facts.subnet;
@@ -25,7 +38,7 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
   tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
   tunnel.link_mtu = underlay.mtu;
-  tunnel.mtu = conf.mtu.value_or(underlay.mtu).Inner(family);
+  tunnel.mtu = InnerOf(conf.mtu.value_or(underlay.mtu), family);
   tunnel.udp_checksum = options.udp_checksum;
   tunnel.peer_check = options.peer_check;
   return tunnel;

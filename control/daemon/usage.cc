@@ -63,10 +63,10 @@ std::string Usage() {
       "Keeps this node's pods reachable from every other node of a flannel cluster, and theirs "
       "from here.\n"
       "\n"
-      "-name and --name are the same; a value follows after = or as the next word, a boolean's "
-      "after = only.\n"
-      "A flag that is not given may come from the environment: --net-config-path from "
-      "FLANNELD_NET_CONFIG_PATH.\n";
+      "-name and --name are the same. A value follows after = or as the next word, that of a "
+      "boolean after\n"
+      "= only. What is not given may come from the environment: FLANNELD_PUBLIC_IP for "
+      "--public-ip.\n";
   for (FlagGroup group : {FlagGroup::kLeases, FlagGroup::kInterface, FlagGroup::kDataPlane,
                           FlagGroup::kOutputs, FlagGroup::kLogs, FlagGroup::kCompatible}) {
     AppendGroup(out, group);

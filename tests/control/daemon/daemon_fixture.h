@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A daemon in this process with a folder of its own: lease file, subnet.env, admin socket. Its loop
+// runs on the test's thread until what the test waits for is so.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/daemon/daemon.h"
+#include "control/daemon/event_loop.h"
+#include "control/daemon/health.h"
+#include "tests/support/node_json.h"
+
+namespace weft::daemon {
+
+class DaemonFixture : public ::testing::Test {
+ protected:
+  using Node = weft::testing::NodeJson;
+
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    config_.options.node_name = "a";
+    config_.options.lease_source = "file:" + Path("nodes.json");
+    config_.options.subnet_file = Path("subnet.env");
+    config_.options.admin = "none";
+    config_.options.dataplane = "none";
+    config_.conf.network = *IpPrefix::Parse("10.244.0.0/16");
+  }
+  void TearDown() override {
+    daemon_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name) + ".new", std::ios::binary) << text;
+    std::filesystem::rename(Path(name) + ".new", Path(name));
+  }
+  std::string Read(const std::string& name) const {
+    std::ifstream in(Path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void WriteNodes(const std::vector<Node>& nodes) const {
+    Write("nodes.json", weft::testing::NodeListJson(nodes));
+  }
+
+  absl::Status Start(std::unique_ptr<host::Host> host) {
+    absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Make(loop_, config_, std::move(host));
+    if (!daemon.ok()) return daemon.status();
+    daemon_ = *std::move(daemon);
+    return daemon_->Start();
+  }
+
+  // Runs the loop until `holds`, at most 15 seconds; false at the deadline.
+  bool RunUntil(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+    Timer timer(loop_);
+    bool held = false;
+    const std::function<void()> look = [&] {
+      held = holds();
+      if (held || std::chrono::steady_clock::now() > deadline) return loop_.Stop();
+      timer.Set(std::chrono::steady_clock::now() + std::chrono::milliseconds(5), look);
+    };
+    look();
+    if (!held) loop_.Run();
+    return held;
+  }
+  bool Ready() const { return AllOk(daemon_->Checks()); }
+  bool RunUntilReady() {
+    return RunUntil([this] { return Ready(); });
+  }
+  admin::Check CheckNamed(std::string_view name) const {
+    for (const admin::Check& check : daemon_->Checks()) {
+      if (check.name == name) return check;
+    }
+    ADD_FAILURE() << "no check " << name;
+    return {};
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("weft-daemon-") +
+       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  EventLoop loop_;
+  DaemonConfig config_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+}  // namespace weft::daemon

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon with its userspace data plane against the kernel, in a network namespace of its own:
+// u0 10.9.0.1/24 and fd09::1/64 is the underlay (its veth peer p0 is up), and nothing else is
+// there.
+#include "control/host/host.h"
+#include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/netns.h"
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DaemonLinuxTest : public DaemonFixture {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(EnterPrivateNetns(), "");
+    for (const char* command : {
+             "link add u0 type veth peer name p0",
+             "address add 10.9.0.1/24 dev u0",
+             "address add fd09::1/64 dev u0 nodad",
+             "link set p0 up",
+             "link set u0 up",
+         }) {
+      ASSERT_EQ(RunIp(command), "") << command;
+    }
+    DaemonFixture::SetUp();
+    config_.options.dataplane = "userspace";
+    absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
+    ASSERT_TRUE(host.ok()) << host.status();
+    look_ = *std::move(host);
+  }
+
+  absl::Status StartHere() {
+    absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
+    return host.ok() ? Start(*std::move(host)) : host.status();
+  }
+
+  // Zero: no such device.
+  std::uint32_t IndexOf(std::string_view name) {
+    const auto adapters = look_->Adapters();
+    for (const host::Adapter& adapter : *adapters) {
+      if (adapter.name == name) return adapter.index;
+    }
+    return 0;
+  }
+  // "10.244.2.0/24 via 10.244.2.0 onlink, ...", sorted.
+  std::string RoutesOn(std::string_view device, IpFamily family = IpFamily::kV4) {
+    const std::uint32_t index = IndexOf(device);
+    if (index == 0) return "no device";
+    std::vector<std::string> lines;
+    for (const host::Route& route : *look_->Routes(family, index)) {
+      lines.push_back(route.destination.ToString() + " via " +
+                      (route.gateway ? route.gateway->ToString() : "-") +
+                      (route.onlink ? " onlink" : ""));
+    }
+    std::sort(lines.begin(), lines.end());
+    std::string out;
+    for (const std::string& line : lines) out += (out.empty() ? "" : ", ") + line;
+    return out;
+  }
+
+  static Node Own(const std::string& cidr = "10.244.1.0/24") {
+    return Node("a").Leased(cidr, "10.9.0.1");
+  }
+  static Node Peer(int n) {
+    const std::string number = std::to_string(n);
+    return Node("peer" + number)
+        .Leased("10.244." + number + ".0/24", "10.9.0." + number, "02:00:00:00:00:0" + number);
+  }
+
+  std::unique_ptr<host::Host> look_;
+};
+
+TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
+  WriteNodes({Own(), Peer(2), Peer(3)});
+  const absl::Status status = StartHere();
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(RoutesOn("flannel.4096"),
+            "10.244.2.0/24 via 10.244.2.0 onlink, 10.244.3.0/24 via 10.244.3.0 onlink");
+  for (const host::Adapter& adapter : *look_->Adapters()) {
+    if (adapter.name != "flannel.4096") continue;
+    EXPECT_TRUE(adapter.up);
+    EXPECT_EQ(adapter.mtu, 1450u);
+    EXPECT_THAT(adapter.addresses,
+                ::testing::ElementsAre(host::AssignedAddress{*IpAddress::Parse("10.244.1.0"), 32}));
+  }
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
+}
+
+TEST_F(DaemonLinuxTest, FollowsItsPeers) {
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  WriteNodes({Own(), Peer(3)});
+  EXPECT_TRUE(RunUntil([this] {
+    return RoutesOn("flannel.4096") == "10.244.3.0/24 via 10.244.3.0 onlink";
+  })) << RoutesOn("flannel.4096");
+}
+
+TEST_F(DaemonLinuxTest, AnotherPodCidrRebuildsTheTunnel) {
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  const std::uint32_t before = IndexOf("flannel.4096");
+  WriteNodes({Own("10.244.7.0/24"), Peer(2)});
+  ASSERT_TRUE(
+      RunUntil([this] { return Read("subnet.env").find("10.244.7.1/24") != std::string::npos; }));
+  EXPECT_TRUE(Ready());
+  EXPECT_NE(IndexOf("flannel.4096"), before);
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 via 10.244.2.0 onlink");
+}
+
+TEST_F(DaemonLinuxTest, ADeletedDeviceComesBack) {
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  const std::uint32_t before = IndexOf("flannel.4096");
+  ASSERT_EQ(RunIp("link delete flannel.4096"), "");
+  EXPECT_TRUE(RunUntil([&] {
+    return IndexOf("flannel.4096") != before && IndexOf("flannel.4096") != 0 && Ready();
+  }));
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 via 10.244.2.0 onlink");
+}
+
+TEST_F(DaemonLinuxTest, StopTakesTheDeviceAndTheSocketAndLeavesTheFile) {
+  config_.options.admin = Path("admin.sock");
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_TRUE(std::filesystem::exists(Path("admin.sock")));
+  const auto begin = std::chrono::steady_clock::now();
+  daemon_->Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_EQ(IndexOf("flannel.4096"), 0u);
+  EXPECT_FALSE(std::filesystem::exists(Path("admin.sock")));
+  EXPECT_TRUE(std::filesystem::exists(Path("subnet.env")));
+}
+
+TEST_F(DaemonLinuxTest, DualStackHasADeviceAFamily) {
+  config_.conf.enable_ipv6 = true;
+  config_.conf.ipv6_network = *IpPrefix::Parse("fd00:244::/48");
+  const auto dual = [](const std::string& name, const std::string& number) {
+    return Node(name)
+        .Leased("10.244." + number + ".0/24", "10.9.0." + number)
+        .PodCidrs({"10.244." + number + ".0/24", "fd00:244:0:" + number + "::/64"})
+        .Annotation("backend-v6-data",
+                    R"({"VNI":4096,"VtepMAC":"02:00:00:00:06:0)" + number + "\"}")
+        .Annotation("public-ipv6", "fd09::" + number);
+  };
+  WriteNodes({dual("a", "1"), dual("b", "2")});
+  const absl::Status status = StartHere();
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 via 10.244.2.0 onlink");
+  EXPECT_EQ(RoutesOn("flannel-v6.4096", IpFamily::kV6),
+            "fd00:244:0:2::/64 via fd00:244:0:2:: onlink");
+  EXPECT_THAT(Read("subnet.env"),
+              HasSubstr("FLANNEL_IPV6_SUBNET=fd00:244:0:1::1/64\nFLANNEL_MTU=1430\n"));
+  ASSERT_EQ(daemon_->ReadStatus().tunnels.size(), 2u);
+}
+
+TEST_F(DaemonLinuxTest, ATakenPortEndsTheStartAndLeavesNoDevice) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartHere().ok());
+  EventLoop loop;
+  DaemonConfig second = config_;
+  second.conf.vni = *Vni::Of(5000);
+  second.options.subnet_file = Path("second.env");
+  auto other = Daemon::Make(loop, second, *host::OpenHost());
+  ASSERT_TRUE(other.ok());
+  const absl::Status status = (*other)->Start();
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::AllOf(HasSubstr("4789"), HasSubstr("taken")));
+  EXPECT_EQ(IndexOf("flannel.5000"), 0u);
+}
+
+TEST_F(DaemonLinuxTest, StatusHasCountersOfEveryDrop) {
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const admin::Status status = daemon_->ReadStatus();
+  ASSERT_EQ(status.tunnels.size(), 1u);
+  const admin::TunnelStatus& tunnel = status.tunnels[0];
+  EXPECT_EQ(tunnel.to_wire.packets.size(), dataplane::kVerdictCount);
+  EXPECT_EQ(tunnel.to_wire.packets[0].name, "forward");
+  std::vector<std::string> kernel;
+  for (const admin::KernelCount& count : tunnel.kernel) kernel.push_back(count.name);
+  EXPECT_THAT(kernel, ::testing::IsSupersetOf(
+                          {"socket-overflow", "device-tx-dropped", "udp-checksum-errors"}));
+  EXPECT_EQ(status.sinks.size(), 2u);
+  EXPECT_EQ(status.sinks[0].applied, 1u);
+}
+
+}  // namespace
+}  // namespace weft::daemon

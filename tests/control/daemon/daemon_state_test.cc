@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon waits for, writes and tells, on a host in memory and without a data plane: on
+// every system.
+#include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/fake_host.h"
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DaemonStateTest : public DaemonFixture {
+ protected:
+  // eth0 with 192.168.1.1 and the default route.
+  static std::unique_ptr<weft::testing::FakeHost> MakeHost() {
+    auto host = std::make_unique<weft::testing::FakeHost>();
+    host::Adapter eth0;
+    eth0.index = 2;
+    eth0.name = "eth0";
+    eth0.mtu = 1500;
+    eth0.up = true;
+    eth0.addresses = {{*IpAddress::Parse("192.168.1.1"), 24}};
+    host->adapters = {eth0};
+    host::Route way;
+    way.gateway = *IpAddress::Parse("192.168.1.254");
+    way.adapter_index = 2;
+    host->routes = {way};
+    return host;
+  }
+  absl::Status StartOn(std::unique_ptr<weft::testing::FakeHost> host) {
+    host_ = host.get();
+    return Start(std::move(host));
+  }
+  absl::Status StartDefault() { return StartOn(MakeHost()); }
+
+  static Node Own(const std::string& cidr = "10.244.1.0/24") {
+    return Node("a").Leased(cidr, "192.168.1.1");
+  }
+  static Node Peer() {
+    return Node("b").Leased("10.244.2.0/24", "192.168.1.2", "02:00:00:00:00:02");
+  }
+
+  weft::testing::FakeHost* host_ = nullptr;
+};
+
+constexpr char kEnv[] =
+    "FLANNEL_NETWORK=10.244.0.0/16\n"
+    "FLANNEL_SUBNET=10.244.1.1/24\n"
+    "FLANNEL_MTU=1450\n"
+    "FLANNEL_IPMASQ=false\n";
+
+TEST_F(DaemonStateTest, ReadyAfterStartWhenEverythingIsThere) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(Ready());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, WaitsForTheLeaseFile) {
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_FALSE(Ready());
+  EXPECT_FALSE(CheckNamed("source").ok);
+  EXPECT_THAT(CheckNamed("source").text, HasSubstr("nodes.json"));
+  EXPECT_EQ(Read("subnet.env"), "");
+  WriteNodes({Own()});
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, WaitsForAFileThatIsBroken) {
+  Write("nodes.json", "{\"items\":[");
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_FALSE(CheckNamed("source").ok);
+  WriteNodes({Own()});
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonStateTest, WaitsForItsNode) {
+  WriteNodes({Peer()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(CheckNamed("source").ok);
+  EXPECT_FALSE(CheckNamed("own-node").ok);
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("\"a\""));
+  WriteNodes({Own(), Peer()});
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonStateTest, WaitsForItsPodCidr) {
+  WriteNodes({Node("a").Managed(), Peer()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("podCIDR"));
+  WriteNodes({Own(), Peer()});
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonStateTest, WaitsWhileItsPodCidrLiesOutsideTheNetwork) {
+  WriteNodes({Own("10.9.1.0/24")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("10.9.1.0/24"));
+  EXPECT_EQ(Read("subnet.env"), "");
+}
+
+TEST_F(DaemonStateTest, AnotherPodCidrRewritesTheFile) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  WriteNodes({Own("10.244.7.0/24")});
+  EXPECT_TRUE(
+      RunUntil([this] { return Read("subnet.env").find("10.244.7.1/24") != std::string::npos; }));
+  EXPECT_TRUE(Ready());
+}
+
+// Upstream ends here; peers drop us, but our pods keep their addresses.
+TEST_F(DaemonStateTest, ItsNodeGoneIsNotReadyAndKeepsTheFile) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartDefault().ok());
+  WriteNodes({Peer()});
+  EXPECT_TRUE(RunUntil([this] { return !Ready(); }));
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+  WriteNodes({Own(), Peer()});
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartDefault().ok());
+  std::filesystem::remove(Path("nodes.json"));
+  EXPECT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().source.trouble.empty(); }));
+  EXPECT_TRUE(Ready());
+  EXPECT_THAT(CheckNamed("source").text, HasSubstr("nodes.json"));
+  EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
+}
+
+// ---- subnet.env
+
+TEST_F(DaemonStateTest, AnotherLeasesFileIsReplacedBeforeReady) {
+  Write("subnet.env", "FLANNEL_SUBNET=10.244.99.1/24\n");
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, AFileOfThisBootStaysUntilTheLeaseIsKnown) {
+  Write("subnet.env", kEnv);
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, AFileOfAnEarlierBootGoesAtOnce) {
+  Write("subnet.env", kEnv);
+  std::filesystem::last_write_time(
+      Path("subnet.env"),
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+}
+
+TEST_F(DaemonStateTest, ADeletedFileIsPutBack) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  std::filesystem::remove(Path("subnet.env"));
+  EXPECT_FALSE(Ready());
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, AnAlteredFileIsPutBack) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  Write("subnet.env", "FLANNEL_MTU=9000\n");
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, AFileThatCannotBeWrittenIsToldAndTriedAgain) {
+  WriteNodes({Own()});
+  Write("blocked", "");
+  config_.options.subnet_file = Path("blocked") + "/subnet.env";
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(CheckNamed("subnet-file").text, HasSubstr("blocked"));
+  std::filesystem::remove(Path("blocked"));
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonStateTest, TheFileStaysAfterTheEnd) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  daemon_->Stop();
+  daemon_->Stop();
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, AllocWritesTheLinksMtu) {
+  config_.conf.type = control::BackendType::kAlloc;
+  config_.options.ip_masq = true;
+  WriteNodes({Own().Annotation("backend-type", "alloc")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(Ready());
+  EXPECT_EQ(Read("subnet.env"),
+            "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/"
+            "24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n");
+}
+
+// ---- interface
+
+TEST_F(DaemonStateTest, AnUnknownInterfaceEndsTheStart) {
+  config_.options.iface = {"eth9"};
+  const absl::Status status = StartDefault();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--iface=eth9: no adapter has that name"));
+}
+
+TEST_F(DaemonStateTest, AHostWithoutDefaultRouteIsWaitedFor) {
+  WriteNodes({Node("a").Leased("10.244.1.0/24", "203.0.113.9")});
+  auto host = MakeHost();
+  const std::vector<host::Route> routes = std::exchange(host->routes, {});
+  ASSERT_TRUE(StartOn(std::move(host)).ok());
+  EXPECT_FALSE(CheckNamed("interface").ok);
+  host_->routes = routes;
+  EXPECT_TRUE(RunUntilReady());
+}
+
+// Nobody publishes for a file: what it says of us is where peers send to.
+TEST_F(DaemonStateTest, ThePublicIpOfTheLeaseFileChoosesTheInterface) {
+  auto host = MakeHost();
+  host->adapters.push_back(host->adapters[0]);
+  host->adapters[1].index = 3;
+  host->adapters[1].name = "eth1";
+  host->adapters[1].addresses = {{*IpAddress::Parse("192.168.2.1"), 24}};
+  WriteNodes({Node("a").Leased("10.244.1.0/24", "192.168.2.1")});
+  ASSERT_TRUE(StartOn(std::move(host)).ok());
+  EXPECT_EQ(daemon_->ReadStatus().interface_name, "eth1");
+}
+
+TEST_F(DaemonStateTest, TheAnnotationWinsOverThePublicIpFlag) {
+  config_.options.public_ip = "192.168.1.1";
+  config_.options.iface = {"eth0"};
+  WriteNodes({Own().Annotation("node-public-ip", "203.0.113.9")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, *IpAddress::Parse("203.0.113.9"));
+}
+
+TEST_F(DaemonStateTest, AChangedMtuIsNoticed) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  host_->adapters[0].mtu = 1400;
+  EXPECT_TRUE(RunUntil(
+      [this] { return Read("subnet.env").find("FLANNEL_MTU=1350\n") != std::string::npos; }));
+}
+
+// ---- what it tells
+
+TEST_F(DaemonStateTest, StatusTellsWhatStands) {
+  WriteNodes({Own(), Peer(), Node("c").Managed().Annotation("backend-type", "vxlan")});
+  ASSERT_TRUE(StartDefault().ok());
+  const admin::Status status = daemon_->ReadStatus();
+  EXPECT_EQ(status.node, "a");
+  EXPECT_EQ(status.backend, "vxlan");
+  EXPECT_EQ(status.dataplane, "none");
+  EXPECT_TRUE(status.ready);
+  EXPECT_EQ(status.interface_name, "eth0");
+  EXPECT_EQ(status.mtu, 1450u);
+  EXPECT_EQ(status.v4->subnet, *IpPrefix::Parse("10.244.1.0/24"));
+  EXPECT_EQ(status.v4->vtep_mac, *MacAddress::Parse("02:00:00:00:00:01"));
+  EXPECT_EQ(status.v6, std::nullopt);
+  EXPECT_TRUE(status.source.in_sync);
+  EXPECT_GT(status.pid, 0u);
+  EXPECT_TRUE(status.tunnels.empty());
+}
+
+TEST_F(DaemonStateTest, LeasesAreOneRowANodeAndTheirGenerationMoves) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartDefault().ok());
+  const admin::LeaseList before = daemon_->ReadLeases();
+  ASSERT_EQ(before.leases.size(), 2u);
+  EXPECT_EQ(before.leases[0].node, "a");
+  EXPECT_EQ(before.leases[0].v4->state, "self");
+  EXPECT_EQ(before.leases[1].v4->state, "usable");
+  EXPECT_TRUE(before.leases[1].v4->usable);
+  EXPECT_GE(before.generation, 1u);
+  WriteNodes({Own()});
+  EXPECT_TRUE(RunUntil([&] { return daemon_->generation() != before.generation; }));
+  EXPECT_EQ(daemon_->ReadLeases().leases.size(), 1u);
+}
+
+TEST_F(DaemonStateTest, HealthIsAnsweredOnAFreePortAndATakenOneEndsTheStart) {
+  config_.options.healthz_ip = "127.0.0.1";
+  config_.healthz_port = 0;
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_NE(daemon_->healthz_port(), 0);
+  DaemonConfig second = config_;
+  second.healthz_port = daemon_->healthz_port();
+  EventLoop loop;
+  auto other = Daemon::Make(loop, second, MakeHost());
+  ASSERT_TRUE(other.ok());
+  const absl::Status status = (*other)->Start();
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")));
+}
+
+TEST_F(DaemonStateTest, AWrongAnnotationPrefixIsNamed) {
+  config_.options.kube_annotation_prefix = "org";
+  EXPECT_THAT(std::string(StartDefault().message()), HasSubstr("--kube-annotation-prefix"));
+}
+
+}  // namespace
+}  // namespace weft::daemon

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as its callers see it: words in, text and exit status out, signals.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+// flanneld with --dataplane=none and nothing in its environment but NODE_NAME and PATH, as RKE2
+// starts it.
+class Program {
+ public:
+  explicit Program(std::vector<std::string> words) {
+    int out[2], err[2];
+    EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(err, O_CLOEXEC), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+    words.insert(words.begin(), FLANNELD);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    std::string name = "NODE_NAME=a", path = "PATH=/usr/bin";
+    char* environment[] = {name.data(), path.data(), nullptr};
+    EXPECT_EQ(::posix_spawn(&pid_, FLANNELD, &actions, nullptr, arguments.data(), environment), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(out[1]);
+    ::close(err[1]);
+    stdout_ = out[0];
+    stderr_ = err[0];
+  }
+  ~Program() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(stdout_);
+    ::close(stderr_);
+  }
+
+  void Signal(int number) const { ::kill(pid_, number); }
+  // Reads stderr until `text` has been there; false at the end or after ten seconds.
+  bool Says(const std::string& text) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (error.find(text) == error.npos) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline - std::chrono::steady_clock::now());
+      pollfd wait{stderr_, POLLIN, 0};
+      if (left.count() <= 0 || ::poll(&wait, 1, static_cast<int>(left.count())) <= 0) return false;
+      if (!ReadInto(stderr_, error)) return error.find(text) != error.npos;
+    }
+    return true;
+  }
+  // The exit status; 128 and the signal when one ended it. `output` and `error` are whole then.
+  int Wait() {
+    while (ReadInto(stderr_, error)) {
+    }
+    while (ReadInto(stdout_, output)) {
+    }
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  std::string output, error;
+
+ private:
+  static bool ReadInto(int file, std::string& text) {
+    char buffer[4096];
+    const ssize_t count = ::read(file, buffer, sizeof buffer);
+    if (count > 0) text.append(buffer, static_cast<std::size_t>(count));
+    return count > 0;
+  }
+
+  pid_t pid_ = 0;
+  int stdout_ = -1, stderr_ = -1;
+};
+
+class FlanneldTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    Write("net-conf.json",
+          R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})");
+    Write(
+        "nodes.json",
+        R"({"items":[{"metadata":{"name":"a","annotations":{"flannel.alpha.coreos.com/kube-subnet-manager":
+"true"}},"spec":{"podCIDR":"10.244.1.0/24"}}]})");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+  // Words that start a daemon without data plane on the loopback.
+  std::vector<std::string> Words(std::vector<std::string> more = {}) {
+    const std::string folder = folder_.string();
+    std::vector<std::string> words = {"--lease-source=file:" + folder + "/nodes.json",
+                                      "--net-config-path=" + folder + "/net-conf.json",
+                                      "--subnet-file=" + folder + "/subnet.env",
+                                      "--admin=" + folder + "/admin.sock",
+                                      "--dataplane=none",
+                                      "--iface=127.0.0.1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("flanneld-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(FlanneldTest, HelpGoesToStdoutAndIsNoError) {
+  Program program({"--help"});
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_THAT(program.output, ::testing::StartsWith("usage: flanneld"));
+  EXPECT_EQ(program.error, "");
+}
+
+TEST_F(FlanneldTest, VersionIsOneLine) {
+  Program program({"--version"});
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_THAT(program.output, ::testing::MatchesRegex("flanneld [0-9.]+ \\(weft\\)\n"));
+}
+
+TEST_F(FlanneldTest, AWrongFlagIsTwoWithMessageAndUsageOnStderr) {
+  Program program({"--ifce=eth0"});
+  EXPECT_EQ(program.Wait(), 2);
+  EXPECT_EQ(program.output, "");
+  EXPECT_THAT(program.error,
+              ::testing::StartsWith(
+                  "flanneld: flag provided but not defined: -ifce; did you mean --iface?"));
+  EXPECT_THAT(program.error, HasSubstr("usage: flanneld"));
+}
+
+struct WrongRow {
+  const char* name;
+  std::vector<std::string> words;
+  const char* message;
+};
+
+// One line of severity E, and exit status 1.
+TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
+  Write("broken.json", R"({"Network":"10.244.0.0/16")");
+  const WrongRow rows[] = {
+      {"kube",
+       {"--kube-subnet-mgr"},
+       "--kube-subnet-mgr: reading leases from the Kubernetes API is not built yet"},
+      {"hns", {"--dataplane=hns"}, "--dataplane=hns is not built yet"},
+      {"net-conf missing",
+       {"--net-config-path=/nonexistent/net-conf.json"},
+       "/nonexistent/net-conf.json"},
+      {"net-conf broken",
+       {"--net-config-path=" + (folder_ / "broken.json").string()},
+       "broken.json"},
+      {"healthz", {"--healthz-port=70000"}, "--healthz-port=70000 is no port"},
+      {"admin", {"--admin=/proc/none/admin.sock"}, "/proc/none"},
+      {"margin", {"--subnet-lease-renew-margin=0"}, "--subnet-lease-renew-margin=0"},
+  };
+  for (const WrongRow& row : rows) {
+    Program program(Words(row.words));
+    EXPECT_EQ(program.Wait(), 1) << row.name << "\n" << program.error;
+    EXPECT_THAT(program.error, HasSubstr(row.message)) << row.name;
+    std::size_t errors = 0;
+    for (std::size_t at = 0; at != std::string::npos; at = program.error.find('\n', at + 1)) {
+      const std::size_t first = at == 0 ? 0 : at + 1;
+      if (first < program.error.size() && program.error[first] == 'E') ++errors;
+    }
+    EXPECT_EQ(errors, 1u) << row.name << "\n" << program.error;
+  }
+}
+
+TEST_F(FlanneldTest, SigtermEndsItCleanly) {
+  Program program(Words());
+  ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "admin.sock"));
+  const auto begin = std::chrono::steady_clock::now();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0) << program.error;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_THAT(program.error, ::testing::EndsWith("] exiting cleanly\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "admin.sock"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
+}
+
+TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
+  Program program(Words());
+  ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+  program.Signal(SIGHUP);
+  program.Signal(SIGINT);
+  EXPECT_EQ(program.Wait(), 0) << program.error;
+}
+
+TEST_F(FlanneldTest, ItStopsWhileItWaits) {
+  std::filesystem::remove(folder_ / "nodes.json");
+  Program program(Words());
+  ASSERT_TRUE(program.Says("nodes.json")) << program.error;
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0) << program.error;
+}
+
+TEST_F(FlanneldTest, EveryLineIsJsonOnRequest) {
+  Program program(Words({"--log-format=json"}));
+  ASSERT_TRUE(program.Says("\"message\":\"ready\"}\n")) << program.error;
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+  std::size_t begin = 0;
+  while (begin < program.error.size()) {
+    EXPECT_EQ(program.error[begin], '{');
+    begin = program.error.find('\n', begin) + 1;
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/health.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::daemon {
+namespace {
+
+using admin::Check;
+using admin::Request;
+using admin::Response;
+
+Response Ask(std::vector<Check> checks, std::string path, bool verbose = false) {
+  Request request{"GET", std::move(path), {}, false};
+  if (verbose) request.query["verbose"] = "";
+  return HealthHandler([checks] { return checks; })(request);
+}
+
+const std::vector<Check> kGood = {{"source", true, "file nodes.json"}, {"tunnels", true, ""}};
+const std::vector<Check> kBad = {{"source", true, ""},
+                                 {"own-node", false, "node \"a\" is not there"}};
+
+// The bodies are upstream's: probes and scripts compare them.
+TEST(Health, IsAlwaysThere) {
+  for (const auto& checks : {kGood, kBad}) {
+    for (const char* path : {"/healthz", "/livez"}) {
+      EXPECT_EQ(Ask(checks, path).status, 200);
+      EXPECT_EQ(Ask(checks, path).body, "flanneld is running");
+      EXPECT_EQ(Ask(checks, path).content_type, "text/plain; charset=utf-8");
+    }
+  }
+}
+
+TEST(Health, ReadyWhenEveryCheckIs) {
+  EXPECT_EQ(Ask(kGood, "/readyz").status, 200);
+  EXPECT_EQ(Ask(kGood, "/readyz").body, "flanneld is ready");
+  EXPECT_EQ(Ask({}, "/readyz").status, 200);
+}
+
+TEST(Health, NotReadyOtherwise) {
+  EXPECT_EQ(Ask(kBad, "/readyz").status, 503);
+  EXPECT_EQ(Ask(kBad, "/readyz").body, "flanneld is not ready yet");
+}
+
+TEST(Health, VerboseHasALineForEachCheck) {
+  EXPECT_EQ(Ask(kGood, "/readyz", true).body,
+            "[+]source ok: file nodes.json\n"
+            "[+]tunnels ok\n"
+            "flanneld is ready");
+  EXPECT_EQ(Ask(kBad, "/readyz", true).body,
+            "[+]source ok\n"
+            "[-]own-node failed: node \"a\" is not there\n"
+            "flanneld is not ready yet");
+  EXPECT_EQ(Ask(kBad, "/readyz", true).status, 503);
+}
+
+TEST(Health, ElsewhereIsNothing) {
+  for (const char* path : {"/", "/metrics", "/healthz/", "/Healthz", ""}) {
+    EXPECT_EQ(Ask(kGood, path).status, 404) << path;
+    EXPECT_EQ(Ask(kGood, path).body, "404 page not found\n") << path;
+  }
+}
+
+}  // namespace
+}  // namespace weft::daemon

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft::daemon {
+namespace {
+
+using Wanted = Setup;  // testing::Test has a Setup of its own
+
+IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
+IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
+
+// A dual-stack node with its defaults; each test changes what it is about.
+class SetupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    conf_.network = P("10.244.0.0/16");
+    facts_.v4 =
+        control::OwnFamilyFacts{P("10.244.3.0/24"), *MacAddress::Parse("02:00:00:00:00:03")};
+    underlay_.name = "eth0";
+    underlay_.v4 = ChosenFamily{A("192.168.1.3"), A("192.168.1.3")};
+  }
+  void EnableV6() {
+    conf_.enable_ipv6 = true;
+    conf_.ipv6_network = P("fd00:10:244::/56");
+    facts_.v6 =
+        control::OwnFamilyFacts{P("fd00:10:244:3::/64"), *MacAddress::Parse("02:00:00:00:00:03")};
+    underlay_.v6 = ChosenFamily{A("fd00:1::3"), A("fd00:1::3")};
+  }
+  Wanted Make() {
+    absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
+    EXPECT_TRUE(setup.ok()) << setup.status();
+    return setup.ok() ? *setup : Wanted{underlay_, {}, {}};
+  }
+
+  control::OwnFacts facts_;
+  control::NetConf conf_;
+  InterfaceChoice underlay_;
+  SetupOptions options_;
+};
+
+TEST_F(SetupTest, AV4NodeHasUpstreamsDevice) {
+  const Wanted setup = Make();
+  ASSERT_EQ(setup.tunnels.size(), 1u);
+  const TunnelConfig& tunnel = setup.tunnels[0];
+  EXPECT_EQ(tunnel.device, "flannel.4096");
+  EXPECT_EQ(tunnel.subnet, P("10.244.3.0/24"));
+  EXPECT_EQ(tunnel.mtu.octets(), 1450u);
+  EXPECT_EQ(tunnel.link_mtu.octets(), 1500u);
+  EXPECT_EQ(tunnel.port, 4789);
+  EXPECT_EQ(tunnel.bind_address, A("192.168.1.3"));
+  EXPECT_EQ(setup.env.mtu.octets(), 1450u);
+  EXPECT_EQ(setup.env.v4, (SubnetEnvFamily{P("10.244.0.0/16"), P("10.244.3.0/24")}));
+  EXPECT_EQ(setup.env.v6, std::nullopt);
+}
+
+TEST_F(SetupTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
+  EnableV6();
+  const Wanted setup = Make();
+  ASSERT_EQ(setup.tunnels.size(), 2u);
+  EXPECT_EQ(setup.tunnels[0].device, "flannel.4096");
+  EXPECT_EQ(setup.tunnels[0].mtu.octets(), 1450u);
+  EXPECT_EQ(setup.tunnels[1].device, "flannel-v6.4096");
+  EXPECT_EQ(setup.tunnels[1].mtu.octets(), 1430u);
+  EXPECT_EQ(setup.tunnels[1].bind_address, A("fd00:1::3"));
+  EXPECT_EQ(setup.env.mtu.octets(), 1430u);
+}
+
+TEST_F(SetupTest, V6AloneHasNoV4Half) {
+  EnableV6();
+  conf_.enable_ipv4 = false;
+  conf_.network.reset();
+  facts_.v4.reset();
+  const Wanted setup = Make();
+  ASSERT_EQ(setup.tunnels.size(), 1u);
+  EXPECT_EQ(setup.tunnels[0].device, "flannel-v6.4096");
+  EXPECT_EQ(setup.env.v4, std::nullopt);
+}
+
+TEST_F(SetupTest, TheConfiguredMtuStandsForTheLinks) {
+  conf_.mtu = OuterMtu::Of(1400);
+  const Wanted setup = Make();
+  EXPECT_EQ(setup.tunnels[0].mtu.octets(), 1350u);
+  EXPECT_EQ(setup.tunnels[0].link_mtu.octets(), 1500u);
+  EXPECT_EQ(setup.env.mtu.octets(), 1350u);
+}
+
+TEST_F(SetupTest, AJumboLinkGivesJumboPods) {
+  underlay_.mtu = *OuterMtu::Of(9000);
+  EXPECT_EQ(Make().env.mtu.octets(), 8950u);
+}
+
+TEST_F(SetupTest, TheLargestMtusAreCut) {
+  conf_.mtu = OuterMtu::Of(OuterMtu::kMax);
+  underlay_.mtu = *OuterMtu::Of(OuterMtu::kMax);
+  EXPECT_EQ(Make().env.mtu.octets(), InnerMtu::kMax);
+}
+
+TEST_F(SetupTest, VniAndPortComeFromNetConf) {
+  conf_.vni = *Vni::Of(1);
+  conf_.port = 8472;
+  const Wanted setup = Make();
+  EXPECT_EQ(setup.tunnels[0].device, "flannel.1");
+  EXPECT_EQ(setup.tunnels[0].vni, *Vni::Of(1));
+  EXPECT_EQ(setup.tunnels[0].port, 8472);
+}
+
+// Linux takes 15 octets.
+TEST_F(SetupTest, DeviceNamesFitTheKernelUnderEveryVni) {
+  EnableV6();
+  conf_.vni = *Vni::Of(9'999);
+  EXPECT_EQ(Make().tunnels[1].device, "flannel-v6.9999");
+  conf_.vni = *Vni::Of(10'000);
+  EXPECT_EQ(Make().tunnels[0].device, "flannel.10000");
+  EXPECT_EQ(Make().tunnels[1].device, "flan6.10000");
+  conf_.vni = *Vni::Of(Vni::kMax);
+  EXPECT_EQ(Make().tunnels[0].device, "flan.16777215");
+  EXPECT_EQ(Make().tunnels[1].device, "flan6.16777215");
+}
+
+// Behind NAT, or on another adapter: whoever sends to the public address must be heard.
+TEST_F(SetupTest, AnotherPublicAddressIsHeardOnEveryAddress) {
+  underlay_.v4->public_ip = A("203.0.113.7");
+  EXPECT_TRUE(Make().tunnels[0].bind_address.IsUnspecified());
+  EnableV6();
+  underlay_.v6->public_ip = A("2001:db8::7");
+  EXPECT_TRUE(Make().tunnels[1].bind_address.IsUnspecified());
+  EXPECT_EQ(Make().tunnels[1].bind_address.family(), IpFamily::kV6);
+}
+
+TEST_F(SetupTest, AllocHasNoTunnelAndTheLinksMtu) {
+  conf_.type = control::BackendType::kAlloc;
+  const Wanted setup = Make();
+  EXPECT_TRUE(setup.tunnels.empty());
+  EXPECT_EQ(setup.env.mtu.octets(), 1500u);
+}
+
+TEST_F(SetupTest, DataplaneNoneHasNoTunnelButTheTunnelsMtu) {
+  options_.tunnels = false;
+  const Wanted setup = Make();
+  EXPECT_TRUE(setup.tunnels.empty());
+  EXPECT_EQ(setup.env.mtu.octets(), 1450u);
+}
+
+TEST_F(SetupTest, OptionsReachTunnelAndFile) {
+  options_.udp_checksum = false;
+  options_.peer_check = dataplane::PeerCheck::kStrict;
+  options_.ip_masq = true;
+  const Wanted setup = Make();
+  EXPECT_FALSE(setup.tunnels[0].udp_checksum);
+  EXPECT_EQ(setup.tunnels[0].peer_check, dataplane::PeerCheck::kStrict);
+  EXPECT_TRUE(setup.env.ip_masq);
+}
+
+TEST_F(SetupTest, ALinkTooNarrowForIpv6IsRefusedByName) {
+  EnableV6();
+  underlay_.mtu = *OuterMtu::Of(1349);
+  const absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
+  ASSERT_FALSE(setup.ok());
+  EXPECT_THAT(std::string(setup.status().message()),
+              testing::HasSubstr("the MTU of eth0 leaves 1279 octets"));
+  underlay_.mtu = *OuterMtu::Of(1350);
+  EXPECT_EQ(Make().env.mtu.octets(), 1280u);
+}
+
+// The daemon rebuilds when this differs.
+TEST_F(SetupTest, DiffersWhenAnythingOfOursDoes) {
+  const Wanted before = Make();
+  EXPECT_EQ(before, Make());
+  facts_.v4->subnet = P("10.244.4.0/24");
+  EXPECT_NE(before, Make());
+  facts_.v4->subnet = P("10.244.3.0/24");
+  facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:04");
+  EXPECT_NE(before, Make());
+  facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:03");
+  underlay_.v4->public_ip = A("192.168.1.4");
+  EXPECT_NE(before, Make());
+}
+
+}  // namespace
+}  // namespace weft::daemon
