@@ -46,25 +46,21 @@ Verdict InnerVerdict(Malformed reason) {
 
 void Forwarder::Decapsulate(Batch& batch) {
   Impl& impl = *impl_;
-  const std::size_t size = batch.size();
-  for (std::size_t i = 0; i < std::min(size, kPrefetchAhead); ++i) Prefetch(batch[i].data);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (i + kPrefetchAhead < size) Prefetch(batch[i + kPrefetchAhead].data);
+  const auto look = [&](std::size_t i) {
     Packet& packet = batch[i];
     Impl::Found& found = impl.results[i];
     found.remote = nullptr;
-    if (packet.verdict != Verdict::kForward) continue;
+    if (packet.verdict != Verdict::kForward) return;
     if (!impl.InspectUsual(packet, found)) packet.verdict = impl.InspectAny(packet, found);
     if (found.remote != nullptr) {
       Prefetch(found.remote);
       Prefetch(&found.remote->vtep);
     }
-  }
-  for (std::size_t i = 0; i < std::min(size, kPrefetchAhead); ++i) impl.PrefetchSlot(i);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (i + kPrefetchAhead < size) impl.PrefetchSlot(i + kPrefetchAhead);
+  };
+  const auto strip = [&](std::size_t i) {
     if (batch[i].verdict == Verdict::kForward) impl.Strip(batch[i], impl.results[i]);
-  }
+  };
+  impl.Walk(batch, look, strip);
 }
 
 // Accepts what almost all packets are: IPv4 without options around IPv4 without options, nothing

@@ -46,28 +46,24 @@ void Describe(Packet& packet, const InnerPacket& inner) {
 
 void Forwarder::Encapsulate(Batch& batch, Batch& replies) {
   Impl& impl = *impl_;
-  const std::size_t size = batch.size();
-  for (std::size_t i = 0; i < std::min(size, kPrefetchAhead); ++i) Prefetch(batch[i].data);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (i + kPrefetchAhead < size) Prefetch(batch[i + kPrefetchAhead].data);
+  const auto look = [&](std::size_t i) {
     Packet& packet = batch[i];
     Impl::Found& found = impl.results[i];
     found.remote = nullptr;
-    if (packet.verdict != Verdict::kForward) continue;
+    if (packet.verdict != Verdict::kForward) return;
     packet.verdict = impl.Resolve(packet, found);
     if (packet.verdict == Verdict::kForward) {
       Prefetch(found.remote);
     } else {
       found.remote = nullptr;
     }
-  }
-  for (std::size_t i = 0; i < std::min(size, kPrefetchAhead); ++i) impl.PrefetchSlot(i);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (i + kPrefetchAhead < size) impl.PrefetchSlot(i + kPrefetchAhead);
+  };
+  const auto stamp = [&](std::size_t i) {
     if (impl.results[i].remote != nullptr) {
       impl.Stamp(batch[i], impl.results[i], batch.now, replies);
     }
-  }
+  };
+  impl.Walk(batch, look, stamp);
 }
 
 // Takes what almost all packets are: plain IPv4 without options. Loads the header once, as whole
