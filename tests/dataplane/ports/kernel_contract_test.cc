@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract, for ports that need a network namespace: TUN, TAP, and UDP over IPv6.
+// The contract, for ports that need a network namespace: TUN, TAP, and UDP between two addresses.
 #include "dataplane/ports/tun_port.h"
 #include "dataplane/ports/udp_port.h"
 #include "tests/contract/packet_port_contract.h"
@@ -47,19 +47,28 @@ class DeviceHarness : public PortHarness {
   PacketSocket world_;
 };
 
-std::unique_ptr<PortHarness> OpenUdpV6(bool checksum) {
+std::unique_ptr<PortHarness> OpenUdp(std::string_view near, std::string_view far, bool checksum) {
   const std::string entered = EnterPrivateNetns();
   EXPECT_EQ(entered, "");
   if (!entered.empty()) return nullptr;
-  // A second address; the next test finds it there already.
+  // IPv6 has one loopback address only.
   EXPECT_EQ(RunIp("addr replace 2001:db8::2/128 dev lo nodad"), "");
-  return UdpHarness::Make(Ip("::1"), Ip("2001:db8::2"), checksum);
+  return UdpHarness::Make(Ip(near), Ip(far), checksum);
+}
+
+std::unique_ptr<PortHarness> OpenUdpV4(bool checksum) {
+  return OpenUdp("127.0.0.1", "127.0.0.2", checksum);
+}
+std::unique_ptr<PortHarness> OpenUdpV6(bool checksum) {
+  return OpenUdp("::1", "2001:db8::2", checksum);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kernel, PacketPortContract,
     testing::Values(PortCase{"tun", [] { return DeviceHarness<TunPort>::Open("weft-tun"); }},
                     PortCase{"tap", [] { return DeviceHarness<TapPort>::Open("weft-tap"); }},
+                    PortCase{"udp_v4", [] { return OpenUdpV4(true); }},
+                    PortCase{"udp_v4_without_checksum", [] { return OpenUdpV4(false); }},
                     PortCase{"udp_v6", [] { return OpenUdpV6(true); }},
                     PortCase{"udp_v6_without_checksum", [] { return OpenUdpV6(false); }}),
     PortCaseName);

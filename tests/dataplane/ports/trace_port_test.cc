@@ -14,6 +14,14 @@
 namespace weft::dataplane {
 namespace {
 
+// Goes last, when nobody has the file open any more: Windows insists.
+struct TempFile {
+  explicit TempFile(const std::string& name)
+      : path(testing::TempDir() + "weft_trace_port_test_" + name) {}
+  ~TempFile() { std::filesystem::remove(path); }
+  std::string path;
+};
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -104,9 +112,8 @@ TEST(TracePort, NamesSuperframes) {
 
 TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
   for (const bool v4 : {true, false}) {
-    const std::string path =
-        testing::TempDir() + "weft_trace_port_test_" + (v4 ? "4" : "6") + ".pcap";
-    auto writer = CaptureWriter::Open(path, TraceLinkType(PortKind::kWireDatagram));
+    const TempFile file(v4 ? "4.pcap" : "6.pcap");
+    auto writer = CaptureWriter::Open(file.path, TraceLinkType(PortKind::kWireDatagram));
     ASSERT_TRUE(writer.ok()) << writer.status();
     Rig rig(PortKind::kWireDatagram, *std::move(writer));
     Octets octets = VxlanBuilder(kInner).BuildPayload();
@@ -122,7 +129,7 @@ TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
     rig.port->Send(batch);
     ASSERT_TRUE(rig.port->Flush().ok());
 
-    auto reader = CaptureReader::Open(path);
+    auto reader = CaptureReader::Open(file.path);
     ASSERT_TRUE(reader.ok()) << reader.status();
     const auto record = reader->Next();
     ASSERT_TRUE(record.ok() && *record);
@@ -137,13 +144,12 @@ TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
     EXPECT_EQ(Octets((*record)->octets.begin() + static_cast<std::ptrdiff_t>(headers),
                      (*record)->octets.end()),
               octets);
-    std::filesystem::remove(path);
   }
 }
 
 TEST(TracePort, CapturesFramesAsTheyAre) {
-  const std::string path = testing::TempDir() + "weft_trace_port_test_frames.pcap";
-  auto writer = CaptureWriter::Open(path, TraceLinkType(PortKind::kPodL2));
+  const TempFile file("frames.pcap");
+  auto writer = CaptureWriter::Open(file.path, TraceLinkType(PortKind::kPodL2));
   ASSERT_TRUE(writer.ok()) << writer.status();
   Rig rig(PortKind::kPodL2, *std::move(writer));
   const Octets frame = MakePacket(PortKind::kPodL2, 1, 80);
@@ -151,7 +157,7 @@ TEST(TracePort, CapturesFramesAsTheyAre) {
   ReceiveOctets(*rig.port);
   SendOctets(*rig.port, frame);
   ASSERT_TRUE(rig.port->Flush().ok());
-  auto reader = CaptureReader::Open(path);
+  auto reader = CaptureReader::Open(file.path);
   ASSERT_TRUE(reader.ok()) << reader.status();
   for (int i = 0; i < 2; ++i) {
     const auto record = reader->Next();
@@ -159,7 +165,6 @@ TEST(TracePort, CapturesFramesAsTheyAre) {
     EXPECT_EQ((*record)->link_type, LinkType::kEthernet);
     EXPECT_EQ(Octets((*record)->octets.begin(), (*record)->octets.end()), frame);
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace
