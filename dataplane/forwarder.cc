@@ -39,6 +39,8 @@ Forwarder::Forwarder(const ForwarderConfig& config, const RemoteTable& remotes, 
 
 Forwarder::~Forwarder() = default;
 
+InnerMtu Forwarder::device_mtu() const { return impl_->config.device_mtu; }
+
 void Forwarder::Refresh() {
   if (impl_->remotes.version() != impl_->snapshot->version()) {
     impl_->snapshot = impl_->remotes.snapshot();

@@ -66,6 +66,9 @@ class Forwarder {
   // kPartial checksum came from this host: it is not verified.
   void Decapsulate(Batch& batch);
 
+  // Of the pod-side device.
+  InnerMtu device_mtu() const;
+
   // A smaller path MTU towards `destination` was learnt, for every peer there; forgotten after
   // kPathMtuLifetime. Values below what the family guarantees (Linux's 552 for IPv4, 1280 for IPv6)
   // count as those: whoever forges ICMP gains no more.

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "vxlan/checksum.h"
-#include "vxlan/transport_checksum.h"
 #include "vxlan/udp.h"
 
 namespace weft::dataplane {
@@ -19,20 +18,6 @@ bool CompleteChecksum(Packet& packet) {
   StoreBe16(packet.data + field, NonZeroUdpChecksum(Sum(covered).Checksum()));
   packet.checksum = ChecksumState::kOnWire;
   return true;
-}
-
-void AcceptUnfinishedChecksums(Batch& batch) {
-  for (Packet& packet : batch) {
-    if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
-        packet.checksum != ChecksumState::kOnWire) {
-      continue;
-    }
-    if (const auto unfinished = FindUnfinishedChecksum(packet.bytes())) {
-      packet.checksum = ChecksumState::kPartial;
-      packet.checksum_start = static_cast<std::uint16_t>(unfinished->start);
-      packet.checksum_offset = static_cast<std::uint16_t>(unfinished->field);
-    }
-  }
 }
 
 std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out) {

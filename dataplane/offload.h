@@ -50,11 +50,6 @@ inline std::uint64_t InnerOctets(const Packet& packet) {
 // that the field holds. False, and nothing changed, when the field does not lie inside the packet.
 bool CompleteChecksum(Packet& packet);
 
-// For bare inner IP packets from the wire: a checksum that the sender's stack left to a device, and
-// no device finished because the underlay was a virtual link inside one machine (kind; containers
-// on a bridge), becomes kPartial. Without this the pod would refuse the packet.
-void AcceptUnfinishedChecksums(Batch& batch);
-
 // Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from octet `offset` on, until
 // it ends or `out` is full. Returns the offset to go on from; aggregate.length when it is done.
 // Views keep the descriptor; they have no headroom, the first excepted, and no tailroom, the last

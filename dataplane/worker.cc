@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/offload.h"
+#include "dataplane/virtual_underlay.h"
 #include "dataplane/wait_set.h"
 
 namespace weft::dataplane {
@@ -119,6 +120,9 @@ std::size_t Worker::Impl::WireToPods(Timestamp now) {
   const std::size_t packets = wire.Receive(received);
   if (packets == 0) return 0;
   received.now = made.now = now;
+  if (wire.kind() == PortKind::kWireDatagram) {
+    for (Packet& packet : received) TellSuperframeFromAggregate(packet);
+  }
   const bool has_aggregates = std::any_of(
       received.begin(), received.end(),
       [](const Packet& packet) { return packet.segmentation == Segmentation::kDatagrams; });
@@ -150,7 +154,7 @@ void Worker::Impl::SendToWire(Batch& batch) {
 void Worker::Impl::SendToPods(Batch& batch) {
   forwarder.Decapsulate(batch);
   Coalesce(batch, pods.features());
-  if (pods.features().partial_checksum) AcceptUnfinishedChecksums(batch);
+  if (pods.features().partial_checksum) AcceptUnfinished(batch, forwarder.device_mtu());
   pods.Send(batch);
   counters.to_pods.Count(batch);
 }
