@@ -211,7 +211,11 @@ Verdict Forwarder::Impl::AnswerTooBig(const Packet& packet, std::uint32_t limit,
     return Verdict::kTooBigSilent;
   }
   std::array<std::byte, kMaxIcmpV6Error> answer;
-  const std::size_t length = EmitPacketTooBig(*mtu, offending, *source, answer);
+  // Linux takes an IPv4 packet that comes from a device and carries one of the host's own addresses
+  // for a martian and drops it, so there the answer speaks for the destination.
+  const IpAddress from =
+      family == IpFamily::kV4 ? IpAddress::V4(LoadBe32(packet.data + 16)) : *source;
+  const std::size_t length = EmitPacketTooBig(*mtu, offending, from, answer);
   if (length == 0) return Verdict::kTooBigSilent;
 
   // What is quoted is no longer than the packet, and the headers before it fit into the headroom.
