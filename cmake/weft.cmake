@@ -89,6 +89,10 @@ function(weft_fuzz name)
   if(WEFT_FUZZ)
     weft_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    if(NOT TARGET fuzz_targets)
+      add_custom_target(fuzz_targets)  # what the fuzz build preset builds
+    endif()
+    add_dependencies(fuzz_targets ${name})
     # tests/run.sh reads this list: binary, corpus.
     file(APPEND ${PROJECT_BINARY_DIR}/fuzz-targets.txt "${name} ${arg_CORPUS}\n")
   elseif(WEFT_TESTS)
