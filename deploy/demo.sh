@@ -130,7 +130,7 @@ start_weft
 show "cat subnet.env          # what the CNI plugin reads"
 indent <"$work/subnet.env"
 show "flannelctl leases       # who is in the cluster"
-"$bin/flannelctl" --admin="$work/weft.sock" leases | indent
+"$bin/flannelctl" leases --admin="$work/weft.sock" | indent
 
 # ---- traffic
 
@@ -172,7 +172,7 @@ to_peer=$(iperf "$peer_pod" "$weft_pod" 10.244.2.2)
 to_weft=$(iperf "$weft_pod" "$peer_pod" 10.244.1.2)
 four=$(iperf "$peer_pod" "$weft_pod" 10.244.2.2 -P 4)
 rtt=$(round_trip "$weft_pod" 10.244.2.2)
-"$bin/flannelctl" --admin="$work/weft.sock" status >"$work/status"
+"$bin/flannelctl" status --admin="$work/weft.sock" >"$work/status"
 kill "$daemon"
 wait "$daemon"
 daemon=

@@ -18,8 +18,9 @@ def expect_alive(lab):
 
 # What is wrong, the Node, a word that the log and the lease list must have.
 BAD_NODES = [
-    ("a CIDR that is none", {"metadata": {"name": "bad-cidr"}, "spec": {"podCIDR": "10.244.300.0/24"}}, "10.244.300.0/24"),
-    ("a number as a CIDR", {"metadata": {"name": "bad-type"}, "spec": {"podCIDR": 7}}, "bad-type"),
+    ("a CIDR that is none", lease.lease("bad-cidr", "192.168.77.9", "10.244.300.0/24").node(), "10.244.300.0/24"),
+    ("a number as a CIDR",
+     {**lease.lease("bad-type", "192.168.77.9", "10.244.9.0/24").node(), "spec": {"podCIDR": 7}}, "bad-type"),
     ("annotations that are a list", {"metadata": {"name": "bad-annotations", "annotations": []}, "spec": {}}, "bad-annotations"),
     ("a node that is a string", "bad-node", "#"),
     ("backend data that is no JSON",

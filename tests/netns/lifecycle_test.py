@@ -87,23 +87,47 @@ def test_subnet_env_dual_stack():
         command.expect_equal(lines[4], "FLANNEL_MTU=1430", "MTU that both families can keep")
 
 
-def test_stale_subnet_env():
-    """A file from an earlier lease is withdrawn before CNI can use it; without a lease the daemon waits, not ready."""
+STALE = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.99.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=false\n"
+
+
+def start_without_lease(lab):
+    """The own node is not in the file yet: alive, not ready."""
+    a, b = lab.nodes
+    b.up()
+    b.use([a.lease])
+    a.use([b.lease])
+    a.spawn()
+    command.wait_until(lambda: a.health("/healthz")[0] == 200, lambda: f"healthz: {a.last_words()}", timeout=10)
+    command.expect_equal(a.health("/readyz"), (503, "flanneld is not ready yet"), "readyz without a lease")
+
+
+def give_lease(lab):
+    a, b = lab.nodes
+    a.use([a.lease, b.lease])
+    command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"readyz: {a.last_words()}", timeout=10)
+    command.expect("FLANNEL_SUBNET=10.244.1.1/24" in read(a.path("subnet.env")), "subnet.env lacks the lease")
+    traffic.ping(a.pod, b.pod_ip)
+
+
+def test_subnet_env_of_an_earlier_boot():
+    """No pod may start with it, so it is withdrawn before the lease is known."""
     with weft_pair() as lab:
-        a, b = lab.nodes
-        lease.write_text(a.path("subnet.env"),
-                         "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.99.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=false\n")
-        b.up()
-        b.use([a.lease])
-        a.use([b.lease])
-        a.spawn()
-        command.wait_until(lambda: a.health("/healthz")[0] == 200, lambda: f"healthz: {a.last_words()}", timeout=10)
-        command.wait_until(lambda: "10.244.99" not in read(a.path("subnet.env")), "the stale subnet.env is withdrawn", timeout=10)
-        command.expect_equal(a.health("/readyz"), (503, "flanneld is not ready yet"), "readyz without a lease")
-        a.use([a.lease, b.lease])
-        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"readyz: {a.last_words()}", timeout=10)
-        command.expect("FLANNEL_SUBNET=10.244.1.1/24" in read(a.path("subnet.env")), "subnet.env lacks the lease")
-        traffic.ping(a.pod, b.pod_ip)
+        a, _ = lab.nodes
+        lease.write_text(a.path("subnet.env"), STALE)
+        os.utime(a.path("subnet.env"), (1_500_000_000, 1_500_000_000))
+        start_without_lease(lab)
+        command.wait_until(lambda: not read(a.path("subnet.env")), "subnet.env of an earlier boot is withdrawn")
+        give_lease(lab)
+
+
+def test_subnet_env_of_another_lease():
+    """Of this boot: pods may be using it, so it stays until another lease is known."""
+    with weft_pair() as lab:
+        a, _ = lab.nodes
+        lease.write_text(a.path("subnet.env"), STALE)
+        start_without_lease(lab)
+        command.expect_equal(read(a.path("subnet.env")), STALE, "subnet.env while the lease is not known")
+        give_lease(lab)
 
 
 def test_health():
@@ -135,13 +159,15 @@ def test_command_line_tool():
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
-        leases = a.host.run(lab.program("flannelctl"), f"--admin={a.path('admin.sock')}", "leases")
+        def ask(*words):
+            return a.host.run(lab.program("flannelctl"), *words, f"--admin={a.path('admin.sock')}")
+        leases = ask("leases", "-o", "wide")
         for word in ("a", "b", b.lease.subnet, b.lease.public_ip, b.lease.mac):
             command.expect(word in leases, f"flannelctl leases does not show {word}")
-        status = a.host.run(lab.program("flannelctl"), f"--admin={a.path('admin.sock')}", "status")
+        status = ask("status")
         for word in (a.lease.subnet, node.DEVICE, "4096"):
             command.expect(word in status, f"flannelctl status does not show {word}")
-        document = json.loads(a.host.run(lab.program("flannelctl"), f"--admin={a.path('admin.sock')}", "status", "-o", "json"))
+        document = json.loads(ask("status", "-o", "json"))
         command.expect_equal(document["node"], "a", "node in flannelctl status -o json")
 
 

@@ -51,6 +51,8 @@ def test_fragments_from_the_underlay(subject):
     with routed(subject) as lab:
         lab.up()
         a, b = lab.nodes
+        # The answers are as large; the first few teach their sender the path MTU.
+        command.wait_until(lambda: not traffic.ping_fails(b.pod, a.pod_ip, size=1450), "an answer to a ping that was cut")
         traffic.ping(b.pod, a.pod_ip, size=1450)
         traffic.tcp(b.pod, a.pod, a.pod_ip, MIB)
 

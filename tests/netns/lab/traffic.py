@@ -26,8 +26,9 @@ def ping(source, address, count=2, size=None, fragment=True, interval=0.05):
     return float(re.search(r"= [\d.]+/([\d.]+)/", output)[1]) * 1000
 
 
-def ping_fails(source, address, timeout=1):
-    output = source.run("ping", "-n", "-i", "0.1", "-c", "3", "-W", "1", "-w", str(timeout), address, check=False)
+def ping_fails(source, address, timeout=1, size=84):
+    """Whether none of three is answered."""
+    output = source.run("ping", "-n", "-i", "0.1", "-c", "3", "-W", "1", "-w", str(timeout), "-s", str(size - 28), address, check=False)
     return " 0 received" in output
 
 
