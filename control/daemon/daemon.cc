@@ -9,6 +9,7 @@
 #include "control/admin/endpoint.h"
 #include "control/daemon/health.h"
 #include "control/daemon/log.h"
+#include "control/daemon/service.h"
 
 namespace weft::daemon {
 namespace {
@@ -17,6 +18,7 @@ using std::chrono::steady_clock;
 
 constexpr auto kSourcePeriod = std::chrono::milliseconds(250);
 constexpr auto kHousekeepingPeriod = std::chrono::seconds(1);
+constexpr auto kRoundPause = std::chrono::milliseconds(50);
 constexpr int kHostRounds = 5;  // the host's adapters are looked at in every fifth round
 
 constexpr std::size_t kFilePrefix = std::string_view("file:").size();
@@ -165,8 +167,9 @@ void Daemon::OnOwnNode() {
 void Daemon::Schedule() {
   if (scheduled_ || stopped_) return;
   scheduled_ = true;
-  schedule_timer_.Set(steady_clock::now(), [this] {
+  schedule_timer_.Set(std::max(steady_clock::now(), last_round_ + kRoundPause), [this] {
     scheduled_ = false;
+    last_round_ = steady_clock::now();
     if (absl::Status status = Apply(); !status.ok()) {
       fatal_ = std::move(status);
       loop_.Stop();
@@ -337,16 +340,21 @@ absl::Status Daemon::Rebuild(const Setup& setup, const HostFacts& facts) {
 }
 
 void Daemon::Settle() {
-  if (reconciler_.report().in_sync) was_in_sync_ = true;
+  const control::ReconcilerReport report = reconciler_.report();
+  if (report.in_sync) was_in_sync_ = true;
   WriteSubnetFile();
   if (admin_ && generation() != told_generation_) {
     told_generation_ = generation();
+    LogVerbose(1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));
     admin_->LeasesChanged();
   }
-  const std::vector<admin::Check> checks = Checks();
+  const std::vector<admin::Check> checks = Checks(report);
   if (AllOk(checks) == ready_) return;
   ready_ = !ready_;
-  if (ready_) return LogInfo("ready");
+  if (ready_) {
+    TellSupervisorReady();
+    return LogInfo("ready");
+  }
   for (const admin::Check& check : checks) {
     if (!check.ok) LogWarning(absl::StrCat("not ready any more: ", check.name, ": ", check.text));
   }

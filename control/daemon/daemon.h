@@ -11,6 +11,7 @@
 // and told in log, status and /readyz.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,7 +62,7 @@ class Daemon final : public admin::StateProvider {
   const absl::Status& fatal() const { return fatal_; }
 
   std::uint16_t healthz_port() const { return healthz_port_; }  // zero: none
-  std::vector<admin::Check> Checks() const;
+  std::vector<admin::Check> Checks() const { return Checks(reconciler_.report()); }
   admin::Status ReadStatus() override;
   admin::LeaseList ReadLeases() override;
   std::uint64_t generation() const override;
@@ -70,9 +71,11 @@ class Daemon final : public admin::StateProvider {
   Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host> host,
          kube::AnnotationKeys keys);
 
+  std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
   control::ReconcilerHooks Hooks();
   void OnOwnNode();
-  // Runs Apply and Settle soon, out of the reconciler's calls.
+  // Runs Apply and Settle soon, out of the reconciler's calls; at most every 50 ms, since both look
+  // at everything.
   void Schedule();
   void ArmSourcePoll();
   void ArmTick();
@@ -118,7 +121,8 @@ class Daemon final : public admin::StateProvider {
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
   std::uint64_t told_generation_ = 0;
-  int rounds_ = 0;  // of housekeeping
+  std::chrono::steady_clock::time_point last_round_{};  // of Schedule
+  int rounds_ = 0;                                      // of housekeeping
   absl::Status fatal_;
   // What is wrong now, for people; empty: nothing.
   std::string own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_;

@@ -38,8 +38,7 @@ std::string PendingText(const control::ReconcilerReport& report) {
 
 }  // namespace
 
-std::vector<admin::Check> Daemon::Checks() const {
-  const control::ReconcilerReport report = reconciler_.report();
+std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report) const {
   std::vector<admin::Check> checks;
   const std::string trouble = report.trouble.value_or("");
   // Trouble after the first truth is told but fails nothing: the data plane keeps what it has.
@@ -77,7 +76,7 @@ admin::Status Daemon::ReadStatus() {
   status.started = started_;
   status.backend = control::Name(config_.conf.type);
   status.dataplane = config_.options.dataplane;
-  status.checks = Checks();
+  status.checks = Checks(report);
   status.ready = AllOk(status.checks);
   if (setup_) {
     status.interface_name = setup_->underlay.name;

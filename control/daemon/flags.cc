@@ -174,6 +174,28 @@ class Parser {
 
 }  // namespace
 
+std::string Describe(const Options& options) {
+  const Options defaults;
+  std::vector<std::string> words;
+  for (const FlagRow& row : FlagTable()) {
+    std::vector<std::string> values;
+    if (const auto* flag = std::get_if<bool Options::*>(&row.place)) {
+      if (options.**flag != defaults.**flag) values = {options.**flag ? "true" : "false"};
+    } else if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place)) {
+      if (options.**number != defaults.**number) values = {absl::StrCat(options.**number)};
+    } else if (const auto* list = std::get_if<std::vector<std::string> Options::*>(&row.place)) {
+      values = options.**list;
+    } else {
+      const std::string& text = options.*std::get<std::string Options::*>(row.place);
+      if (text != defaults.*std::get<std::string Options::*>(row.place)) values = {text};
+    }
+    for (const std::string& value : values) {
+      words.push_back(absl::StrCat("--", row.name, "=", IsSecret(row.name) ? "..." : value));
+    }
+  }
+  return absl::StrJoin(words, " ");
+}
+
 std::string VariableOf(std::string_view flag) {
   std::string name = absl::StrCat("FLANNELD_", absl::AsciiStrToUpper(flag));
   std::replace(name.begin(), name.end(), '-', '_');

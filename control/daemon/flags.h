@@ -38,6 +38,9 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
 // The text of --help: flags by subject, each with its default. 100 columns.
 std::string Usage();
 
+// What differs from the defaults, as flags: "--iface=eth0 --ip-masq=true". Secrets are left out.
+std::string Describe(const Options& options);
+
 // FLANNELD_KUBE_SUBNET_MGR for kube-subnet-mgr.
 std::string VariableOf(std::string_view flag);
 

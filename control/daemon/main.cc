@@ -70,7 +70,7 @@ int Main(int argc, char** argv) {
   PrepareProcess();
   StartLog(line->options.log_format == "json" ? LogFormat::kJson : LogFormat::kKlog,
            line->options.verbosity);
-  LogInfo(absl::StrCat("flanneld ", kVersion, " (weft)"));
+  LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", Describe(line->options)));
   for (const std::string& warning : line->warnings) LogWarning(warning);
   return Run(line->options);
 }

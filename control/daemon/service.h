@@ -23,6 +23,8 @@ std::uint64_t ProcessId();
 // What a daemon with hundreds of sockets wants of its process: the highest limit of open files it
 // may have, no death by SIGPIPE.
 void PrepareProcess();
+// READY=1 to systemd, sd_notify(3), when NOTIFY_SOCKET asks for it; upstream does the same.
+void TellSupervisorReady();
 
 // Calls `stop` on the io thread once, with the name of what asked for it ("SIGTERM", "Ctrl-C"),
 // when the process is asked to end. The second request ends it at once. SIGHUP is ignored. `io`

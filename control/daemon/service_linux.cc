@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
 
 #include "control/daemon/service.h"
 
@@ -26,6 +31,23 @@ void PrepareProcess() {
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
+}
+
+void TellSupervisorReady() {
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = path ? std::strlen(path) : 0;
+  if (length < 2 || length >= sizeof address.sun_path) return;
+  std::memcpy(address.sun_path, path, length);
+  if (path[0] == '@') address.sun_path[0] = '\0';  // a name in the abstract namespace
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return;
+  constexpr std::string_view kReady = "READY=1";
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  (void)::sendto(socket, kReady.data(), kReady.size(), MSG_NOSIGNAL,
+                 reinterpret_cast<const sockaddr*>(&address), size);
+  ::close(socket);
 }
 
 struct StopSignals::Impl {

@@ -59,6 +59,8 @@ std::uint64_t ProcessId() { return ::GetCurrentProcessId(); }
 
 void PrepareProcess() {}
 
+void TellSupervisorReady() {}
+
 struct StopSignals::Impl {
   boost::asio::io_context& io;
   std::function<void(std::string_view)> stop;

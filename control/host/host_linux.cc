@@ -5,6 +5,7 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -157,6 +158,16 @@ NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route
   return request;
 }
 
+// Changes an existing link; sets `flags`.
+NetlinkRequest LinkRequest(std::uint32_t adapter_index, unsigned flags = 0) {
+  NetlinkRequest request(RTM_NEWLINK, 0);
+  auto* header = request.Extra<ifinfomsg>();
+  header->ifi_index = static_cast<int>(adapter_index);
+  header->ifi_flags = flags;
+  header->ifi_change = flags;
+  return request;
+}
+
 class LinuxHost final : public Host {
  public:
   explicit LinuxHost(NetlinkSocket socket) : socket_(std::move(socket)) {}
@@ -227,22 +238,20 @@ class LinuxHost final : public Host {
   }
 
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override {
-    NetlinkRequest request(RTM_NEWLINK, 0);
-    auto* header = request.Extra<ifinfomsg>();
-    header->ifi_index = static_cast<int>(adapter_index);
-    header->ifi_flags = IFF_UP;
-    header->ifi_change = IFF_UP;
-    request.Put(IFLA_MTU, mtu);
     // No link-local address and so no router solicitation: nobody on a tunnel would answer. A
-    // kernel without IPv6 refuses the attribute and is asked again without.
-    NetlinkRequest quiet = request;
+    // message of its own, because the kernel sets a link up before it reads this; one without IPv6
+    // refuses it.
+    NetlinkRequest quiet = LinkRequest(adapter_index);
     nlattr* families = mnl_attr_nest_start(quiet.header(), IFLA_AF_SPEC);
     nlattr* v6 = mnl_attr_nest_start(quiet.header(), AF_INET6);
     mnl_attr_put_u8(quiet.header(), IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
     mnl_attr_nest_end(quiet.header(), v6);
     mnl_attr_nest_end(quiet.header(), families);
-    if (One(quiet).error == 0) return absl::OkStatus();
-    return StatusOf(One(request),
+
+    NetlinkRequest up = LinkRequest(adapter_index, IFF_UP);
+    up.Put(IFLA_MTU, mtu);
+    std::array<NetlinkRequest, 2> requests = {quiet, up};
+    return StatusOf(socket_.Change(requests).back(),
                     absl::StrCat("set adapter ", adapter_index, " up with MTU ", mtu));
   }
 

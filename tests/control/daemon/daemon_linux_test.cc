@@ -49,7 +49,9 @@ class DaemonLinuxTest : public DaemonFixture {
     const std::uint32_t index = IndexOf(device);
     if (index == 0) return "no device";
     std::vector<std::string> lines;
-    for (const host::Route& route : *look_->Routes(family, index)) {
+    const auto routes = look_->Routes(family, index);
+    if (!routes.ok()) return std::string(routes.status().message());
+    for (const host::Route& route : *routes) {
       lines.push_back(route.destination.ToString() + " via " +
                       (route.gateway ? route.gateway->ToString() : "-") +
                       (route.onlink ? " onlink" : ""));
@@ -79,7 +81,9 @@ TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(RoutesOn("flannel.4096"),
             "10.244.2.0/24 via 10.244.2.0 onlink, 10.244.3.0/24 via 10.244.3.0 onlink");
-  for (const host::Adapter& adapter : *look_->Adapters()) {
+  const auto adapters = look_->Adapters();
+  ASSERT_TRUE(adapters.ok());
+  for (const host::Adapter& adapter : *adapters) {
     if (adapter.name != "flannel.4096") continue;
     EXPECT_TRUE(adapter.up);
     EXPECT_EQ(adapter.mtu, 1450u);

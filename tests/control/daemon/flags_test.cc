@@ -294,6 +294,18 @@ TEST(FlagEnvironment, VersionIsAFlagOnly) {
   EXPECT_TRUE(Parse("--version")->options.version);
 }
 
+// ---- the log's first line
+
+TEST(DescribeOptions, ShowsWhatDiffersAndNoSecret) {
+  EXPECT_EQ(Describe(Options()), "");
+  const auto line = Parse(
+      "--iface=eth0 --iface=eth1 --ip-masq --v=2 --etcd-password=hunter2 --public-ip=1.1.1.1");
+  ASSERT_TRUE(line.ok());
+  EXPECT_EQ(
+      Describe(line->options),
+      "--iface=eth0 --iface=eth1 --public-ip=1.1.1.1 --ip-masq=true --v=2 --etcd-password=...");
+}
+
 // ---- --help
 
 TEST(Usage, IsTheGolden) {

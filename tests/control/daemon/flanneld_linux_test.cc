@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@ using ::testing::HasSubstr;
 // starts it.
 class Program {
  public:
-  explicit Program(std::vector<std::string> words) {
+  explicit Program(std::vector<std::string> words, std::string variable = "UNUSED=") {
     int out[2], err[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(err, O_CLOEXEC), 0);
@@ -37,7 +39,7 @@ class Program {
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     std::string name = "NODE_NAME=a", path = "PATH=/usr/bin";
-    char* environment[] = {name.data(), path.data(), nullptr};
+    char* environment[] = {name.data(), path.data(), variable.data(), nullptr};
     EXPECT_EQ(::posix_spawn(&pid_, FLANNELD, &actions, nullptr, arguments.data(), environment), 0);
     posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
@@ -211,9 +213,28 @@ TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
 TEST_F(FlanneldTest, ItStopsWhileItWaits) {
   std::filesystem::remove(folder_ / "nodes.json");
   Program program(Words());
-  ASSERT_TRUE(program.Says("nodes.json")) << program.error;
+  ASSERT_TRUE(program.Says("] waiting: ")) << program.error;
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
+}
+
+// systemd's Type=notify, sd_notify(3).
+TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
+  const std::string path = (folder_ / "notify").string();
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  Program program(Words(), "NOTIFY_SOCKET=" + path);
+  pollfd wait{socket, POLLIN, 0};
+  ASSERT_EQ(::poll(&wait, 1, 10'000), 1) << program.error;
+  char text[64];
+  const ssize_t length = ::recv(socket, text, sizeof text, 0);
+  ASSERT_GT(length, 0);
+  EXPECT_EQ(std::string(text, static_cast<std::size_t>(length)), "READY=1");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
+  ::close(socket);
 }
 
 TEST_F(FlanneldTest, EveryLineIsJsonOnRequest) {
