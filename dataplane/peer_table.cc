@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/peer_table.h"
 
-#include <map>
+#include <algorithm>
+#include <functional>
 #include <mutex>
+#include <unordered_map>
 
 namespace weft::dataplane {
-
-// Behind the mutex: the control thread writes, others read rows.
-struct PeerTable::Names {
-  mutable std::mutex mutex;
-  std::map<std::string, PeerId, std::less<>> ids;
-  std::vector<PeerId> free;
-  PeerId next = kNoPeer;
-  std::vector<std::unique_ptr<Slot[]>> chunks;
-};
-
 namespace {
+
+// Lets a string_view be looked up without a string made of it.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
 
 void Clear(PeerTable::Slot& slot) {
   slot.sent_packets.store(0, std::memory_order_relaxed);
@@ -37,6 +37,15 @@ PeerCounts ReadSlot(const PeerTable::Slot& slot) {
 }
 
 }  // namespace
+
+// Behind the mutex: the control thread writes, others read rows.
+struct PeerTable::Names {
+  mutable std::mutex mutex;
+  std::unordered_map<std::string, PeerId, TextHash, std::equal_to<>> ids;
+  std::vector<PeerId> free;
+  PeerId next = kNoPeer;
+  std::vector<std::unique_ptr<Slot[]>> chunks;
+};
 
 PeerTable::PeerTable() : names_(std::make_unique<Names>()) {
   names_->chunks.push_back(std::make_unique<Slot[]>(kChunk));
@@ -84,6 +93,8 @@ std::vector<PeerTable::Row> PeerTable::Read() const {
   };
   rows.push_back({"", read(kNoPeer)});
   for (const auto& [name, id] : names_->ids) rows.push_back({name, read(id)});
+  std::sort(rows.begin() + 1, rows.end(),
+            [](const Row& a, const Row& b) { return a.name < b.name; });
   return rows;
 }
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -68,7 +67,7 @@ struct RemoteTable::Impl {
   AddressIndexWriter vteps_v4;
   AddressIndexWriter vteps_v6;
 
-  std::map<std::string, PeerUse, std::less<>> peer_uses;
+  std::unordered_map<std::string, PeerUse> peer_uses;
   std::vector<IdlePeer> idle_peers;
 
   mutable std::mutex mutex;  // guards `current`
@@ -88,14 +87,18 @@ RemoteTable::~RemoteTable() {
 }
 
 void RemoteTable::Resync(std::span<const RemoteSpec> all) {
-  std::unordered_set<IpPrefix, PrefixHash> wanted;
-  wanted.reserve(all.size());
-  for (const RemoteSpec& spec : all) wanted.insert(spec.subnet);
+  impl_->by_subnet.reserve(all.size());
+  std::vector<bool> wanted;  // by record index
+  for (const RemoteSpec& spec : all) {
+    const std::uint32_t index = Set(spec);
+    if (index >= wanted.size()) wanted.resize(std::max<std::size_t>(index + 1, wanted.size() * 2));
+    wanted[index] = true;
+  }
   std::vector<IpPrefix> removed;
   for (const auto& [subnet, index] : impl_->by_subnet) {
-    if (!wanted.contains(subnet)) removed.push_back(subnet);
+    if (index >= wanted.size() || !wanted[index]) removed.push_back(subnet);
   }
-  Update(all, removed);
+  Update({}, removed);
 }
 
 void RemoteTable::Update(std::span<const RemoteSpec> changed, std::span<const IpPrefix> removed) {
@@ -105,12 +108,12 @@ void RemoteTable::Update(std::span<const RemoteSpec> changed, std::span<const Ip
   Reclaim();
 }
 
-void RemoteTable::Set(const RemoteSpec& spec) {
+std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   std::uint32_t index = 0;
   const auto known = impl_->by_subnet.find(spec.subnet);
   if (known != impl_->by_subnet.end()) {
     index = known->second;
-    if (impl_->leases[index].spec == spec) return;
+    if (impl_->leases[index].spec == spec) return index;
   }
   impl_->changed = true;
   // The new use of a peer is counted before the old one is given up, so that its slot survives.
@@ -144,6 +147,7 @@ void RemoteTable::Set(const RemoteSpec& spec) {
   WritableRecord(index) = {use.id, EncapsulationTemplate(outer), 0, spec.mac, spec.vtep};
   LinkVtep(index);
   if (known == impl_->by_subnet.end()) InsertPrefix(spec.subnet, index);
+  return index;
 }
 
 void RemoteTable::Remove(const IpPrefix& subnet) {

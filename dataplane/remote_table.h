@@ -68,7 +68,7 @@ class RemoteTable {
  private:
   struct Impl;
 
-  void Set(const RemoteSpec& spec);
+  std::uint32_t Set(const RemoteSpec& spec);  // its record's index
   void Remove(const IpPrefix& subnet);
   void GiveUpPeer(const std::string& name);
   void InsertPrefix(const IpPrefix& subnet, std::uint32_t index);
