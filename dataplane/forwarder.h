@@ -32,7 +32,7 @@ struct ForwarderConfig {
   std::vector<IpPrefix>
       own_subnets;  // our PodCIDRs: only they are accepted from the wire, never sent to it
   // Source of our ICMPv6 errors; ICMP errors are sent only if there is one of IPv4 too.
-  std::vector<IpAddress> own_addresses;  // one a family (flannel's `.0`)
+  std::vector<IpAddress> own_addresses;       // one a family (flannel's `.0`)
   OuterMtu link_mtu = *OuterMtu::Of(1500);    // of the underlay; path MTUs only lower it
   InnerMtu device_mtu = *InnerMtu::Of(1450);  // of the pod-side device
   PeerCheck peer_check = PeerCheck::kLease;
