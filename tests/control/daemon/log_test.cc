@@ -19,10 +19,11 @@ LogLine LineOf(Severity severity, std::string_view text) {
 // What scrapers of Kubernetes nodes parse: severity, month and day, local time, process padded to
 // seven, file:line.
 TEST(KlogLine, HasKlogsColumns) {
-  EXPECT_THAT(
-      Format(LogFormat::kKlog, LineOf(Severity::kInfo, "ready")),
-      testing::MatchesRegex(
-          "I01[0-9][0-9] [0-9][0-9]:[0-9][0-9]:05\\.000123    4711 daemon\\.cc:42\\] ready"));
+  const std::string line = Format(LogFormat::kKlog, LineOf(Severity::kInfo, "ready"));
+  EXPECT_THAT(line, testing::StartsWith("I01"));
+  EXPECT_THAT(line, testing::EndsWith(":05.000123    4711 daemon.cc:42] ready"));
+  EXPECT_EQ(line.size(),
+            std::string_view("I0112 15:04:05.000123    4711 daemon.cc:42] ready").size());
 }
 
 TEST(KlogLine, BeginsWithItsSeverity) {
