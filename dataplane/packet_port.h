@@ -66,7 +66,8 @@ class PacketPort {
   // Empties `batch`, then appends what is there, at most batch-capacity packets and about 256 KiB
   // (so that a batch stays in the cache). The octets belong to the port and are valid until the
   // next Receive. Returns the number of packets; zero is "nothing now", not the end. Packets of
-  // length zero are never delivered. Leaves batch.now alone.
+  // length zero are never delivered. batch.now is set by the
+  // caller.
   virtual std::size_t Receive(Batch& batch) = 0;
 
   // Sends the packets whose verdict is kForward, in order, and skips the others. The octets are the

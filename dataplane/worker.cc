@@ -74,9 +74,9 @@ std::size_t Worker::Step(Timestamp now) {
 }
 
 std::size_t Worker::Impl::PodsToWire(Timestamp now) {
+  received.now = made.now = replies.now = now;
   const std::size_t packets = pods.Receive(received);
   if (packets == 0) return 0;
-  received.now = made.now = replies.now = now;
   replies.clear();
   forwarder.Encapsulate(received, replies);
   const PortFeatures& features = wire.features();
@@ -117,9 +117,9 @@ void Worker::Impl::FlushMade() {
 }
 
 std::size_t Worker::Impl::WireToPods(Timestamp now) {
+  received.now = made.now = now;
   const std::size_t packets = wire.Receive(received);
   if (packets == 0) return 0;
-  received.now = made.now = now;
   if (wire.kind() == PortKind::kWireDatagram) {
     for (Packet& packet : received) TellSuperframeFromAggregate(packet);
   }

@@ -27,7 +27,7 @@ constexpr std::uint32_t EncapsulationOverhead(IpFamily outer) {
 class InnerMtu {
  public:
   static constexpr std::uint32_t kMin = 68;  // RFC 791: what every module must forward unfragmented
-  static constexpr std::uint32_t kMax = 65535 - EncapsulationOverhead(IpFamily::kV6);
+  static constexpr std::uint32_t kMax = 65535 - EncapsulationOverhead(IpFamily::kV4);
   static constexpr std::optional<InnerMtu> Of(std::uint64_t octets) {
     if (octets < kMin || octets > kMax) return std::nullopt;
     return InnerMtu(static_cast<std::uint32_t>(octets));

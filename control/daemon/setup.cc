@@ -17,11 +17,6 @@ std::string DeviceName(IpFamily family, Vni vni) {
   return name.size() <= kLongest ? name : absl::StrCat(v4 ? "flan." : "flan6.", vni.value());
 }
 
-// OuterMtu::Inner with net-conf's largest values cut to what an inner packet can have.
-InnerMtu InnerOf(OuterMtu outer, IpFamily family) {
-  return *InnerMtu::Of(std::min(outer.octets() - EncapsulationOverhead(family), InnerMtu::kMax));
-}
-
 TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
                       const control::NetConf& conf, const InterfaceChoice& underlay,
                       const SetupOptions& options) {
@@ -38,7 +33,7 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
   tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
   tunnel.link_mtu = underlay.mtu;
-  tunnel.mtu = InnerOf(conf.mtu.value_or(underlay.mtu), family);
+  tunnel.mtu = conf.mtu.value_or(underlay.mtu).Inner(family);
   tunnel.udp_checksum = options.udp_checksum;
   tunnel.peer_check = options.peer_check;
   return tunnel;

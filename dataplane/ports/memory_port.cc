@@ -82,7 +82,7 @@ void MemoryPort::Send(Batch& batch) {
     if (!Takes(options_.features, packet)) {
       packet.verdict = ErrorVerdict(options_.kind);
     } else if (packet.length > options_.max_packet) {
-      packet.verdict = IsWire(options_.kind) ? Verdict::kTooBig : Verdict::kPodError;
+      packet.verdict = IsWire(options_.kind) ? Verdict::kTooBigSilent : Verdict::kPodError;
     } else if (!out_->Push(packet, options_.kind == PortKind::kWireDatagram
                                        ? address_
                                        : packet.outer_address)) {

@@ -40,9 +40,9 @@ struct UdpOptions {
 // what the kernel will not take; Send takes aggregates even so and splits them, and Receive may
 // deliver them.
 //
-// Path MTU: a datagram too big for its route gets kTooBig; what the kernel or an ICMP error says
-// about the route comes out of TakePathMtuNotices. Other ICMP errors are counted and disturb no
-// later packet.
+// Path MTU: a datagram too big for its route gets kTooBigSilent; what the kernel or an ICMP error
+// says about the route comes out of TakePathMtuNotices. Other ICMP errors are counted and disturb
+// no later packet.
 //
 // On Windows: single packets only, no ECN, no path MTU notices; see udp_port_win.cc.
 class UdpPort final : public PacketPort {

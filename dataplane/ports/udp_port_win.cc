@@ -200,7 +200,7 @@ struct UdpPort::Impl {
     const bool aggregate = packet.segmentation == Segmentation::kDatagrams;
     const std::uint32_t size = aggregate ? packet.segment_size : packet.length;
     if (size == 0) return Verdict::kWireError;
-    if (size > kMaxUdpPayload) return Verdict::kTooBig;
+    if (size > kMaxUdpPayload) return Verdict::kTooBigSilent;
     const Address to = Address::Of(packet.outer_address, port);
     for (std::uint32_t offset = 0; offset < packet.length; offset += size) {
       const auto* octets = reinterpret_cast<const char*>(packet.data + offset);
@@ -208,7 +208,7 @@ struct UdpPort::Impl {
       if (::sendto(Choose(packet), octets, length, 0, to.get(), to.length) >= 0) continue;
       switch (::WSAGetLastError()) {
         case WSAEMSGSIZE:
-          return Verdict::kTooBig;
+          return Verdict::kTooBigSilent;
         case WSAEWOULDBLOCK:
         case WSAENOBUFS:
           return Verdict::kWireFull;

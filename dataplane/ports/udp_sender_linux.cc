@@ -90,7 +90,7 @@ void UdpSender::Plan(Batch& batch) {
       continue;
     }
     if (packet.length > kMaxUdpPayload && plain) {
-      packet.verdict = Verdict::kTooBig;
+      packet.verdict = Verdict::kTooBigSilent;
       continue;
     }
     planned_[planned_count_] = &packet;
@@ -239,7 +239,7 @@ void UdpSender::Fail(const Message& message, int error) {
 
 Verdict UdpSender::VerdictOf(int error) {
   if (IsFull(error)) return Verdict::kWireFull;
-  if (error == EMSGSIZE) return Verdict::kTooBig;
+  if (error == EMSGSIZE) return Verdict::kTooBigSilent;
   Add(send_errors_, 1);
   return Verdict::kWireError;
 }

@@ -27,13 +27,14 @@ TEST(Mtu, InnerFromOuter) {
 TEST(Mtu, InnerRange) {
   EXPECT_FALSE(InnerMtu::Of(67));
   EXPECT_TRUE(InnerMtu::Of(68));
-  EXPECT_TRUE(InnerMtu::Of(65465));
-  EXPECT_FALSE(InnerMtu::Of(65466));
+  EXPECT_TRUE(InnerMtu::Of(65485));
+  EXPECT_FALSE(InnerMtu::Of(65486));
 }
 
 TEST(Mtu, OuterRangeLeavesAnInnerMtuInBothFamilies) {
   EXPECT_FALSE(OuterMtu::Of(137));
   EXPECT_EQ(OuterMtu::Of(138)->Inner(IpFamily::kV6).octets(), 68u);
+  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV4).octets(), 65485u);
   EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV6).octets(), 65465u);
   EXPECT_FALSE(OuterMtu::Of(65536));
 }

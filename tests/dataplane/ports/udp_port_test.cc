@@ -299,7 +299,7 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   Add(out_, 3, 100, family.near);  // another destination, the same socket
   port->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
-  EXPECT_EQ(out_[1].verdict, Verdict::kTooBig) << Name(out_[1].verdict);
+  EXPECT_EQ(out_[1].verdict, Verdict::kTooBigSilent) << Name(out_[1].verdict);
   EXPECT_EQ(out_[2].verdict, Verdict::kForward) << Name(out_[2].verdict);
   auto notices = Notices(*port);
   ASSERT_EQ(notices.size(), 1u);
@@ -312,7 +312,7 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   AddAggregate(out_, 5, static_cast<std::uint16_t>(fits + 1), 50, family.route);
   Add(out_, 6, 100, family.near);
   port->Send(out_);
-  EXPECT_EQ(out_[0].verdict, Verdict::kTooBig) << Name(out_[0].verdict);
+  EXPECT_EQ(out_[0].verdict, Verdict::kTooBigSilent) << Name(out_[0].verdict);
   EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
   notices = Notices(*port);
   ASSERT_EQ(notices.size(), 1u);
@@ -322,7 +322,7 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   out_.clear();
   for (std::uint32_t i = 0; i < 3; ++i) Add(out_, i, fits + 1, family.route);
   port->Send(out_);
-  for (const Packet& packet : out_) EXPECT_EQ(packet.verdict, Verdict::kTooBig);
+  for (const Packet& packet : out_) EXPECT_EQ(packet.verdict, Verdict::kTooBigSilent);
   EXPECT_EQ(Notices(*port).size(), 1u);
   EXPECT_TRUE(Notices(*port).empty()) << "each is told once";
 
