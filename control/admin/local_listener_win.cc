@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A named pipe for its owner, Administrators and SYSTEM, one instance a connection.
+// Asio wants winsock2.h first, sddl.h wants windows.h, which that brings.
+#include <winsock2.h>
+
 #include <sddl.h>
+
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/windows/overlapped_ptr.hpp>
 #include <boost/asio/windows/stream_handle.hpp>
-
 #include <system_error>
 
 #include "absl/strings/match.h"
@@ -97,6 +100,17 @@ class PipeListener : public Listener {
   bool closed_ = false;
 };
 
+absl::Status Taken(const std::string& path) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("another program holds ", path, "; is flanneld running already?"));
+}
+
+// Whether somebody has a pipe of that name, without connecting to it. FIRST_PIPE_INSTANCE is what
+// refuses the second server, without a gap; but Wine 8 takes no notice of it.
+bool IsServed(const std::wstring& name) {
+  return ::WaitNamedPipeW(name.c_str(), 1) != 0 || ::GetLastError() == ERROR_SEM_TIMEOUT;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io,
@@ -105,21 +119,21 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io
     return absl::InvalidArgumentError(
         absl::StrCat("\"", path, "\" is not a pipe's name; it must begin with ", kPrefix));
   }
+  const std::wstring name(path.begin(), path.end());
+  if (IsServed(name)) return Taken(path);
   PSECURITY_DESCRIPTOR descriptor = nullptr;
   if (::ConvertStringSecurityDescriptorToSecurityDescriptorW(kOwnerOnly, SDDL_REVISION_1,
                                                              &descriptor, nullptr) == 0) {
     return absl::InternalError(
         absl::StrCat("cannot build the pipe's access list: ", Message(::GetLastError())));
   }
-  auto listener =
-      std::make_shared<PipeListener>(io, std::wstring(path.begin(), path.end()), descriptor);
+  auto listener = std::make_shared<PipeListener>(io, name, descriptor);
   switch (const DWORD error = listener->MakeInstance(/*first=*/true)) {
     case ERROR_SUCCESS:
       return listener;
     case ERROR_ACCESS_DENIED:
     case ERROR_PIPE_BUSY:
-      return absl::AlreadyExistsError(
-          absl::StrCat("another program holds ", path, "; is flanneld running already?"));
+      return Taken(path);
     default:
       return absl::UnavailableError(absl::StrCat("cannot make pipe ", path, ": ", Message(error),
                                                  "; choose another name with --admin"));

@@ -4,6 +4,7 @@
 #include <windows.h>
 
 #include <cstdio>
+#include <initializer_list>
 
 #include "control/cli/console.h"
 
