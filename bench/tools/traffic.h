@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four things that `traffic` does. Each prints one JSON object on standard output when it ends;
+// What `traffic` does. Each prints one JSON object on standard output when it ends;
 // the sinks first print "ready" once they are bound. The return value is the exit code.
 #pragma once
 
@@ -39,6 +39,9 @@ struct TcpSinkOptions {
   std::uint16_t port = 9998;
 };
 
+// How fast the processor runs now: a virtual machine's clock is its host's affair. Prints {"ghz":
+// N}.
+int MeasureClock();
 int SendUdp(const UdpSendOptions& options);
 int SinkUdp(const UdpSinkOptions& options);
 int SendTcp(const TcpSendOptions& options);

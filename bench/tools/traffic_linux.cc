@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// traffic udp-send|udp-sink|tcp-send|tcp-sink --OPTION=VALUE...
+// traffic udp-send|udp-sink|tcp-send|tcp-sink|clock --OPTION=VALUE...
 #include "bench/tools/traffic.h"
 
 #include <cstdio>
@@ -18,6 +18,7 @@ constexpr const char* kUsage =
        traffic udp-sink [--port=N] [--gro=1] [--seed=N] [--count=N] [--idle=SECONDS]
        traffic tcp-send --to=ADDRESS [--port=N] [--octets=N] [--seed=N]
        traffic tcp-sink [--port=N]
+       traffic clock
 
 Prints one JSON object at the end. With --seed the datagrams are stamped and the sink verifies each.
 )";
@@ -101,6 +102,10 @@ int Main(int count, char** values) {
     arguments.Take("port", options.port);
     arguments.End();
     return SinkTcp(options);
+  }
+  if (verb == "clock") {
+    arguments.End();
+    return MeasureClock();
   }
   Refuse("cannot do '" + std::string(verb) + "'");
 }
