@@ -59,6 +59,8 @@ std::string Complaint(const Response& response) {
   return std::string(absl::StripSuffix(response.body, "\n"));
 }
 
+// Strict reading is how a version mismatch shows; it is the reader's to say, so no handshake is
+// needed.
 template <class T>
 absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoint) {
   if (document.ok()) return document;

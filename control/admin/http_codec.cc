@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/admin/http_codec.h"
 
-#include <algorithm>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -52,9 +51,10 @@ bool ReadQuery(std::string_view text, Request& request) {
 
 struct RequestReader::Parser : http::request_parser<http::empty_body> {};
 
-RequestReader::RequestReader(std::size_t header_octets) : parser_(std::make_unique<Parser>()) {
-  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
-  parser_->header_limit(static_cast<std::uint32_t>(std::min(header_octets, kMost)));
+RequestReader::RequestReader(std::size_t header_octets)
+    : parser_(std::make_unique<Parser>()), limit_(header_octets) {
+  // Beast's own limit depends a little on how the octets were cut; ours does not.
+  parser_->header_limit(std::numeric_limits<std::uint32_t>::max());
   parser_->body_limit(boost::none);  // a body is refused by Finish, with its own status
 }
 
@@ -65,9 +65,12 @@ Reading RequestReader::Take(std::string_view octets) {
   boost::system::error_code error;
   const std::size_t used = parser_->put(boost::asio::buffer(pending_), error);
   pending_.erase(0, used);
-  if (error == http::error::need_more) return Reading::kMore;
-  if (error == http::error::header_limit)
+  taken_ += used;
+  const bool more = error == http::error::need_more;
+  if (taken_ + (more ? pending_.size() : 0) > limit_) {
     return Refuse(431, "request line and header fields are too long");
+  }
+  if (more) return Reading::kMore;
   if (error == http::error::bad_version)
     return Refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
   if (error) return Refuse(400, absl::StrCat("not an HTTP request: ", error.message()));

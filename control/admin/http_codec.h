@@ -34,7 +34,9 @@ class RequestReader {
   Reading Finish();
 
   std::unique_ptr<Parser> parser_;
-  std::string pending_;
+  std::size_t limit_;
+  std::size_t taken_ = 0;  // octets that the parser is done with
+  std::string pending_;    // octets that it will want again
   Request request_;
   Response refusal_;
 };

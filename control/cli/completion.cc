@@ -33,6 +33,7 @@ std::string OptionNames(const Verb& verb) {
   return absl::StrJoin(names, " ");
 }
 
+// Files complete everywhere: --from and --capture take them.
 std::string Bash() {
   std::string text = absl::StrCat(
       "_flannelctl() {\n"
@@ -52,6 +53,7 @@ std::string Bash() {
                       "\" -- \"$word\")) ;;\n  esac\n}\ncomplete -F _flannelctl flannelctl\n");
 }
 
+// zsh runs bash's completions.
 std::string Zsh() {
   return absl::StrCat("#compdef flannelctl\nautoload -U +X bashcompinit && bashcompinit\n", Bash());
 }

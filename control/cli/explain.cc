@@ -69,6 +69,7 @@ ExitCode Run(const Options& options, Io& io) {
                     absl::StrCat("--mtu ", options.mtu, " is not the MTU of a link; try 1500")));
   }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
+  // Before the leases are asked for: the layers are there even when flanneld hangs.
   io.out << frame->size() << " octets, read as " << Name(start) << "\n"
          << Describe(*frame, start) << std::flush;
 

@@ -36,6 +36,7 @@ std::string Overview() {
   return text;
 }
 
+// Before CLI11 sees anything: its own message would be about an unexpected argument.
 ExitCode RefuseVerb(Io& io, const std::string& name) {
   std::vector<std::string_view> names{"help"};
   for (const Verb& verb : Verbs()) names.push_back(verb.name);
@@ -60,7 +61,7 @@ ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
     return ExitCode::kUnusable;
   }
   const ExitCode code = prepared.action(io);
-  io.out.flush();
+  io.out.flush();  // a full disk shows here
   if (io.out) return code;
   return Fail(io, verb.name,
               absl::DataLossError("cannot write to standard output; is the disk full?"));
@@ -83,6 +84,7 @@ PreparedVerb Prepare(const Verb& verb) {
 }
 
 ExitCode RunFlannelctl(std::vector<std::string> arguments, Io& io) {
+  // Nothing was asked, so the help is a message, not data.
   if (arguments.empty()) {
     io.err << Overview();
     return ExitCode::kUnusable;

@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std:
     const auto record = reader->Next();
     if (!record.ok()) return record.status();
     if (!record->has_value()) return NoSuchFrame(path, wanted, number - 1);
-    if (number != wanted) continue;
+    if (number != wanted) continue;  // damaged records behind the wanted one do no harm
     const dataplane::LinkType type = (*record)->link_type;
     if (type != dataplane::LinkType::kEthernet && type != dataplane::LinkType::kRaw) {
       return absl::UnimplementedError(

@@ -37,6 +37,8 @@ bool CarriesVxlan(Bytes ip) {
          (outer->destination_port == kVxlanPort || outer->destination_port == kLinuxVxlanPort);
 }
 
+// Eight octets whose reserved bits are clear, before an Ethernet header of a known type: an
+// Ethernet frame to a MAC address of 08:00:00:... is hardly ever mistaken for it.
 bool BeginsWithVxlan(Bytes frame) {
   return frame.size() > VxlanHeader::kSize &&
          LoadBe32(frame.data()) == std::uint32_t{VxlanHeader::kFlagVni} << 24 &&

@@ -75,6 +75,8 @@ void ReadDumpLine(const DumpLine& line, Frame& frame) {
   }
 }
 
+// The offsets are checked against what was read: a text column that looked like octets, or a line
+// that got lost in a paste, is noticed.
 absl::StatusOr<std::vector<Frame>> ReadDump(const std::vector<std::string_view>& lines) {
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -116,6 +118,7 @@ absl::StatusOr<std::vector<Frame>> ReadPlain(const std::vector<std::string_view>
 
 absl::StatusOr<std::vector<Frame>> ParseHexText(std::string_view text) {
   const std::vector<std::string_view> lines = absl::StrSplit(text, '\n');
+  // One line at offset 0 is enough: no plain form begins with four to eight digits and a gap.
   const bool is_dump = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
     const std::optional<DumpLine> dump = ParseDumpLine(line);
     return dump && dump->offset == 0;

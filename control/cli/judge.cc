@@ -65,6 +65,8 @@ IpFamily FamilyOf(const Core& core) {
   return v6 ? IpFamily::kV6 : IpFamily::kV4;
 }
 
+// As flanneld makes it, but for learnt path MTUs and the pod device's own MTU, which follow the
+// link.
 ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOptions& options) {
   ForwarderConfig config;
   config.local = view.local;
@@ -105,6 +107,8 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   Forwarder forwarder(config, remotes, peers, counters);
   forwarder.Refresh();
 
+  // The frame is copied to where there is headroom for what the forwarder puts before it. The batch
+  // is some 20 KiB: too much for a stack.
   dataplane::PacketSlab slab(1);
   const auto batch = std::make_unique<Batch>();
   const auto replies = std::make_unique<Batch>();

@@ -34,6 +34,7 @@ std::string NoUsableLease(const Viewpoint& view, const std::optional<IpAddress>&
                       unused->half.state, ": ", unused->half.state_sentence);
 }
 
+// The room under the link's MTU; what a path MTU leaves is known only to the running data plane.
 std::string SizeReason(const ForwarderConfig& config, const FrameFacts& facts,
                        const IpAddress& vtep) {
   return absl::StrCat("the inner packet has ", facts.inner_length, " octets; ",
@@ -59,6 +60,7 @@ std::string Owner(const NamedHalf* peer, std::string_view what) {
   return peer == nullptr ? "" : absl::StrCat(" (", what, " of ", peer->node, ")");
 }
 
+// The three values by which PeerCheck judges, each with whose it is.
 void AddSender(const Viewpoint& view, const FrameFacts& facts, Reasons& reasons) {
   const NamedHalf* const by_address =
       facts.inner_source ? view.FindCovering(*facts.inner_source, /*usable=*/true) : nullptr;
@@ -110,7 +112,7 @@ Reasons OutboundReasons(const Viewpoint& view, const ForwarderConfig& config,
     case Verdict::kGroupDestination:
       reasons.push_back(absl::StrCat("the destination is ", Text(facts.inner_destination)));
       break;
-    default:
+    default:  // the drop's own sentence and the layers say it
       break;
   }
   return reasons;

@@ -14,7 +14,9 @@
 namespace weft::cli {
 namespace {
 
+// Below the endpoint's longest wait. A poll that nothing happened in is simply asked again.
 constexpr std::chrono::seconds kLongPoll{30};
+// As often as flanneld's own file source looks.
 constexpr std::chrono::milliseconds kFilePoll{250};
 
 class DaemonInput : public LeaseInput {
@@ -50,6 +52,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   absl::StatusOr<admin::LeaseList> Read() override {
     source_.Start(*this);
     if (!source_.status().ok()) return source_.status();
+    // A mistyped name would otherwise show every lease as a stranger's and explain nothing.
     if (!node_name_.empty() && !found_own_) {
       return absl::NotFoundError(absl::StrCat("no Node is named \"", node_name_, "\" in ",
                                               source_.Describe(),
@@ -74,6 +77,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   void OnUpsert(lease::Lease lease) override { table_.Upsert(std::move(lease)); }
   void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
   void OnRefused(lease::RefusedNode node) override { table_.Refuse(std::move(node)); }
+  // Read looks at the source's status; a watch waits until the file is whole again.
   void OnTrouble(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     found_own_ = node.has_value();

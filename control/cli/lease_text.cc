@@ -21,6 +21,7 @@ constexpr std::array<std::pair<std::string_view, LeaseForm>, 5> kForms{{
     {"name", LeaseForm::kName},
 }};
 
+// The promised columns: changing them is a change of flannelctl.8 and of the goldens.
 std::vector<std::string> Headers(LeaseForm form) {
   if (form == LeaseForm::kTable) return {"NODE", "SUBNET", "PUBLIC-IP", "VTEP-MAC", "STATE"};
   return {"NODE", "SUBNET", "PUBLIC-IP", "VTEP-MAC", "STATE", "VNI", "BACKEND", "UID", "WHY"};
@@ -31,6 +32,7 @@ std::string Text(const std::optional<T>& value) {
   return value ? value->ToString() : std::string();
 }
 
+// The form of kubectl's --output-watch-events.
 Json Event(Change change, const char* what, Json object) {
   Json event = Json::object();
   event["type"] = Name(change);
@@ -69,6 +71,8 @@ std::string LeasePrinter::Whole(const admin::LeaseList& list) {
 
 std::string LeasePrinter::Changes(const LeaseEvents& events) {
   std::string text;
+  // A line or a document each, so that a reader need not wait for the next to know that it is
+  // whole.
   const auto document = [&](const Json& json) {
     if (form_ == LeaseForm::kJson) absl::StrAppend(&text, json.dump(), "\n");
     if (form_ == LeaseForm::kYaml) absl::StrAppend(&text, "---\n", ToYaml(json));

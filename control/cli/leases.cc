@@ -22,6 +22,7 @@ struct Options {
   bool watch = false;
 };
 
+// Ends only with an error: flanneld has gone, or nobody reads the output any more.
 ExitCode Watch(LeaseInput& input, LeasePrinter& printer, admin::LeaseList last, Io& io) {
   while (io.out.flush()) {
     absl::StatusOr<admin::LeaseList> next = input.ReadNext();

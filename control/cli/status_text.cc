@@ -15,6 +15,7 @@ namespace {
 
 using admin::Status;
 
+// Names of the schema that mean "nothing is wrong".
 constexpr std::string_view kForward = "forward";
 constexpr std::string_view kUsable = "usable";
 constexpr std::string_view kSelf = "self";
@@ -38,6 +39,7 @@ void AddOwn(std::string& out, std::string_view family, const std::optional<admin
                     ", VTEP MAC ", Text(own->vtep_mac)));
 }
 
+// Counts address-family halves, so a dual-stack node counts twice; refused nodes count as nodes.
 std::string LeaseLine(const Status& status) {
   const std::string counts =
       absl::StrJoin(status.leases, ", ", [](std::string* text, const admin::LeaseCount& count) {
@@ -48,6 +50,7 @@ std::string LeaseLine(const Status& status) {
   return absl::StrCat(counts.empty() ? "none" : counts, refused);
 }
 
+// A superframe counts as the wire packets that it stands for.
 std::string DirectionLine(const admin::DirectionStatus& direction) {
   std::uint64_t forwarded = 0;
   std::uint64_t dropped = 0;
@@ -67,6 +70,7 @@ void AddDrops(TextTable& table, const std::string& device, std::string_view dire
   }
 }
 
+// Counts since the data plane began; a restart begins anew. Kernel counts have no sentence of ours.
 std::string Drops(const Status& status) {
   TextTable table({"DEVICE", "DIRECTION", "PACKETS", "DROP", "WHY"});
   for (const admin::TunnelStatus& tunnel : status.tunnels) {
@@ -96,6 +100,8 @@ bool HasDrops(const Status& status) {
   });
 }
 
+// The most urgent first: what keeps the daemon from being ready, then what it cannot reach, then
+// what it could not do, then what other nodes should mend. The sentences come with their next step.
 std::vector<std::string> NextSteps(const Status& status) {
   std::vector<std::string> steps;
   for (const admin::Check& check : status.checks) {

@@ -15,6 +15,7 @@ std::size_t Width(std::string_view text) {
   }));
 }
 
+// Names come from the cluster: they must neither break columns nor send escapes to a terminal.
 std::string Clean(const std::string& cell, bool last) {
   if (cell.empty()) return "-";
   std::string clean = cell;

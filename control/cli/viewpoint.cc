@@ -39,6 +39,7 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
         absl::StrCat("node ", view.node, " has published no VTEP MAC for ", Name(family),
                      " yet, so nothing can be addressed to it; look at its flanneld"));
   }
+  // Only shown: an unspecified address would be of the wrong family for the template.
   view.local.outer_source = view.own.public_ip.value_or(view.own.subnet.base());
   view.local.mac = *view.own.vtep_mac;
   if (view.own.vni) {

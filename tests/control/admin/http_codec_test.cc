@@ -107,6 +107,23 @@ TEST(RequestReaderTest, Refuses) {
   }
 }
 
+TEST(RequestReaderTest, TheLimitIsExactHoweverTheOctetsAreCut) {
+  const std::string begin = "GET / HTTP/1.1\r\nHost: x\r\nX: ";
+  const std::string end = "\r\n\r\n";
+  for (const std::size_t excess : {0u, 1u}) {
+    const std::string text =
+        begin + std::string(kLimit - begin.size() - end.size() + excess, 'a') + end;
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, text.size()}) {
+      RequestReader reader(kLimit);
+      Reading reading = Reading::kMore;
+      for (std::size_t at = 0; at < text.size() && reading == Reading::kMore; at += piece) {
+        reading = reader.Take(std::string_view(text).substr(at, piece));
+      }
+      EXPECT_EQ(reading, excess == 0 ? Reading::kDone : Reading::kRefused) << piece;
+    }
+  }
+}
+
 TEST(RequestReaderTest, AnEmptyLengthIsNoBody) {
   RequestReader reader(kLimit);
   EXPECT_EQ(reader.Take("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), Reading::kDone);

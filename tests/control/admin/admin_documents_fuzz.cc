@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any octets as a document of the admin endpoint: what is accepted comes back equal from its JSON.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "control/admin/schema.h"
+#include "nlohmann/json.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto list = weft::admin::ParseLeaseList(text); list.ok()) {
+    const auto back = weft::admin::ParseLeaseList(weft::admin::ToJson(*list).dump());
+    if (!back.ok() || *back != *list) std::abort();
+  }
+  if (const auto status = weft::admin::ParseStatus(text); status.ok()) {
+    const auto back = weft::admin::ParseStatus(weft::admin::ToJson(*status).dump());
+    if (!back.ok() || *back != *status) std::abort();
+  }
+  return 0;
+}
