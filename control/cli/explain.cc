@@ -7,6 +7,7 @@
 #include "CLI/Formatter.hpp"
 #include "CLI/Validators.hpp"
 #include "absl/strings/str_cat.h"
+#include "control/admin/admin_client.h"
 #include "control/cli/frame_input.h"
 #include "control/cli/frame_start.h"
 #include "control/cli/judge.h"
@@ -22,9 +23,23 @@ struct Options {
   FrameOptions frame;
   std::string start = "guess";
   LeaseOptions leases;
-  std::uint32_t mtu = 1500;
+  std::uint32_t mtu = 0;  // zero: flanneld's, or the usual one
   std::string peer_check = "lease";
 };
+
+constexpr std::uint32_t kUsualMtu = 1500;
+
+// A flanneld that was asked for leases knows its link's MTU too: it shows what fits into it.
+absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
+  std::uint32_t octets = options.mtu == 0 ? kUsualMtu : options.mtu;
+  if (options.mtu == 0 && options.leases.from.empty()) {
+    const auto status = admin::AdminClient(EndpointOf(options.leases)).ReadStatus();
+    if (status.ok() && status->mtu > 0) octets = status->mtu + EncapsulationOverhead(IpFamily::kV4);
+  }
+  if (const std::optional<OuterMtu> mtu = OuterMtu::Of(octets)) return *mtu;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--mtu ", octets, " is not the MTU of a link; try ", kUsualMtu));
+}
 
 dataplane::PeerCheck ParsePeerCheck(const std::string& name) {
   if (name == "strict") return dataplane::PeerCheck::kStrict;
@@ -62,11 +77,8 @@ ExitCode Run(const Options& options, Io& io) {
   }
   const absl::StatusOr<std::vector<std::byte>> frame = ReadFrame(options.frame, io.in);
   if (!frame.ok()) return Fail(io, kVerb, frame.status());
-  const std::optional<OuterMtu> mtu = OuterMtu::Of(options.mtu);
-  if (!mtu) {
-    return Fail(io, kVerb,
-                absl::InvalidArgumentError(
-                    absl::StrCat("--mtu ", options.mtu, " is not the MTU of a link; try 1500")));
+  if (options.mtu != 0 && !OuterMtu::Of(options.mtu)) {
+    return Fail(io, kVerb, LinkMtu(options).status());
   }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
   // Before the leases are asked for: the layers are there even when flanneld hangs.
@@ -77,6 +89,8 @@ ExitCode Run(const Options& options, Io& io) {
   if (!input.ok()) return WithoutVerdict(options, input.status(), io);
   const absl::StatusOr<admin::LeaseList> leases = (*input)->Read();
   if (!leases.ok()) return WithoutVerdict(options, leases.status(), io);
+  const absl::StatusOr<OuterMtu> mtu = LinkMtu(options);
+  if (!mtu.ok()) return WithoutVerdict(options, mtu.status(), io);
   const absl::StatusOr<Judgement> judgement = Judge(
       *frame, start, *leases, {.link_mtu = *mtu, .peer_check = ParsePeerCheck(options.peer_check)});
   if (!judgement.ok()) return WithoutVerdict(options, judgement.status(), io);
@@ -104,9 +118,11 @@ Action AddExplain(CLI::App& parser) {
       ->capture_default_str()
       ->check(CLI::IsMember(
           {"guess", "outer-ethernet", "outer-ip", "vxlan", "inner-ethernet", "inner-ip"}));
-  parser.add_option("--mtu", options->mtu, "MTU of the link that carries outer packets")
-      ->type_name("N")
-      ->capture_default_str();
+  parser
+      .add_option("--mtu", options->mtu,
+                  "MTU of the link that carries outer packets; else that of the flanneld that is "
+                  "asked for leases, or 1500")
+      ->type_name("N");
   parser
       .add_option("--peer-check", options->peer_check, "How the sender is checked, as flanneld's")
       ->type_name("CHECK")

@@ -24,14 +24,14 @@ std::string Heading(const CLI::Option& option, const std::string& value) {
 }
 
 void AppendWrapped(std::string& out, const std::string& text) {
-  std::size_t column = kWidth;
+  std::size_t column = 0;  // zero: no line yet
   for (const std::string_view word : absl::StrSplit(text, ' ')) {
-    if (column + 1 + word.size() > kWidth) {
-      absl::StrAppend(&out, column == kWidth ? "" : "\n", kIndent, word);
-      column = kIndent.size() + word.size();
-    } else {
+    if (column != 0 && column + 1 + word.size() <= kWidth) {
       absl::StrAppend(&out, " ", word);
       column += 1 + word.size();
+    } else {
+      absl::StrAppend(&out, column == 0 ? "" : "\n", kIndent, word);
+      column = kIndent.size() + word.size();
     }
   }
   out += '\n';

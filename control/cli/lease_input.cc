@@ -95,10 +95,13 @@ class FileInput : public LeaseInput, private lease::SourceListener {
 
 }  // namespace
 
+std::string EndpointOf(const LeaseOptions& options) {
+  return options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
+}
+
 absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& options) {
   if (options.from.empty()) {
-    return std::make_unique<DaemonInput>(
-        options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin);
+    return std::make_unique<DaemonInput>(EndpointOf(options));
   }
   absl::StatusOr<kube::AnnotationKeys> keys = kube::AnnotationKeys::Of(options.annotation_prefix);
   if (!keys.ok()) return keys.status();

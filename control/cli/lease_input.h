@@ -37,6 +37,9 @@ class LeaseInput {
   virtual absl::StatusOr<admin::LeaseList> ReadNext() = 0;
 };
 
+// The endpoint that `options` name, or the default one.
+std::string EndpointOf(const LeaseOptions& options);
+
 // Refuses a VNI above 24 bits and an unusable prefix.
 absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& options);
 

@@ -134,6 +134,18 @@ TEST_F(ExplainTest, ADaemonThatWasNamedAndDoesNotAnswerIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("no verdict: flanneld does not answer"));
 }
 
+TEST_F(ExplainTest, TheLinksMtuIsThatOfTheDaemonUnlessGiven) {
+  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 1350; });
+  const std::string big =
+      HexOf(PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(1351).Build());
+  const Outcome outcome = Explain({big});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("1350 fit (link MTU 1400"));
+  EXPECT_EQ(Explain({"--mtu", "1500", big}).code, 0);
+  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 0; });  // not known yet
+  EXPECT_EQ(Explain({big}).code, 0);
+}
+
 TEST_F(ExplainTest, TheStartCanBeForced) {
   const Outcome outcome = Explain({"--start", "inner-ip", HexOf(Good())});
   EXPECT_THAT(outcome.out, HasSubstr("read as inner-ip"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/help_text.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "CLI/App.hpp"
@@ -58,18 +59,20 @@ TEST(HelpTextTest, PositionalsStandInTheUsage) {
             "\nOptions:\n\nEnd\n");
 }
 
-TEST(HelpTextTest, LongDescriptionsAreWrappedAtWords) {
-  Parser parser;
-  std::string description;
-  for (int i = 0; i < 40; ++i) description += (i == 0 ? "word" : " word") + std::to_string(i);
-  parser.app.add_flag("--flag", parser.flag, description);
-  std::istringstream lines(HelpText(parser.app));
-  std::string words;
-  for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(line.size(), 80u) << line;
-    if (line.starts_with("      ")) words += (words.empty() ? "" : " ") + line.substr(6);
+TEST(HelpTextTest, LongDescriptionsAreWrappedAtWordsWhateverTheirLength) {
+  for (std::size_t first = 1; first < 80; ++first) {
+    Parser parser;
+    std::string description(first, 'x');
+    for (int i = 0; i < 40; ++i) description += " word" + std::to_string(i);
+    parser.app.add_flag("--flag", parser.flag, description);
+    std::istringstream lines(HelpText(parser.app));
+    std::string words;
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), std::max<std::size_t>(80, first + 6)) << line;
+      if (line.starts_with("      ")) words += (words.empty() ? "" : " ") + line.substr(6);
+    }
+    EXPECT_EQ(words, description);
   }
-  EXPECT_EQ(words, description);
 }
 
 }  // namespace
