@@ -239,7 +239,7 @@ TEST_P(PacketPortContract, RefusesWhatIsTooLongAndSendsTheRest) {
   Add(out_, Make(3));
   port().Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward);
-  EXPECT_EQ(out_[1].verdict, IsWire(port().kind()) ? Verdict::kTooBig : Verdict::kPodError);
+  EXPECT_EQ(out_[1].verdict, IsWire(port().kind()) ? Verdict::kTooBigSilent : Verdict::kPodError);
   EXPECT_EQ(out_[2].verdict, Verdict::kForward);
   EXPECT_EQ(Payloads(TakeSent(2)), Payloads({Make(1), Make(3)}));
 }
