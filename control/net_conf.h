@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// net-conf.json: the cluster-wide configuration that all flannel nodes share (flannel-behaviour.md
-// section 2).
+// net-conf.json: the cluster-wide configuration that all flannel nodes share, read as
+// upstream v0.28.9 reads it.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ using Random = std::function<double()>;
 // Seeded from the system.
 Random SystemRandom();
 
-// client-go's reflector (flannel-behaviour.md appendix A): 800 ms doubling to 30 s, each lengthened
+// client-go's reflector (as in upstream v0.28.9): 800 ms doubling to 30 s, each lengthened
 // by up to `jitter` of itself so that a thousand nodes do not come back at once.
 struct RetryPolicy {
   Duration first = std::chrono::milliseconds(800);

@@ -14,7 +14,7 @@ namespace weft::dataplane {
 namespace {
 
 // Empty rounds before sleeping: a wake-up costs some 4 us, an empty round less than 1
-// (performance.md section 8.3, item 8).
+// (measured on a 2-core VM).
 constexpr int kIdleRounds = 20;
 // Wake-ups without a packet before the ports' handles are ignored for a while: a device that was
 // taken away stays "ready".

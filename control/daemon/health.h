@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /healthz, /livez and /readyz with upstream's texts (flannel-behaviour.md 6.2), and ?verbose with
+// /healthz, /livez and /readyz with the texts of upstream v0.28.9, and ?verbose with
 // a line for each check.
 #pragma once
 

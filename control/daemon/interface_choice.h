@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which interface carries the outer packets, and which addresses peers are told
-// (flannel-behaviour.md 4.2).
+// (upstream v0.28.9).
 //
 // Where we differ from upstream: of several default routes the one with the lowest metric counts
 // (there: fatal), link-local addresses are taken only when there is no other, and --iface-can-reach

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // subnet.env: what the CNI plugin reads about this node, as a value and as text
-// (flannel-behaviour.md 6.1).
+// (upstream v0.28.9).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of flannel's Node annotations under a configurable prefix (flannel-behaviour.md 3.1
-// and 3.2).
+// Names of flannel's Node annotations under a configurable prefix, formed as
+// upstream v0.28.9 forms them.
 #pragma once
 
 #include <string>

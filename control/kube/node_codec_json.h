@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases out of Kubernetes Nodes in JSON (flannel-behaviour.md 3.2 and 3.5). No text, however
+// Leases out of Kubernetes Nodes in JSON (upstream v0.28.9). No text, however
 // broken, does more than be refused.
 #pragma once
 

@@ -20,7 +20,7 @@ struct OwnNodeFamily {
   std::optional<std::uint32_t> published_vni;
   std::optional<MacAddress> published_vtep_mac;  // unicast, not zero
   // As written, not parsed; empty where absent. Precedence: annotation over flag
-  // (flannel-behaviour.md 3.2).
+  // (upstream v0.28.9).
   std::string node_public_ip;  // node-public-ip(v6): changes the address we detect
   std::string
       public_ip_overwrite;  // public-ip(v6)-overwrite: published instead of the detected one

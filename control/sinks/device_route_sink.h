@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One host route for each peer, into our own tunnel device: `S/n via S.0 dev flannel.N onlink`, as
-// upstream's Linux device has (flannel-behaviour.md 5.1).
+// upstream's Linux device has (upstream v0.28.9).
 #pragma once
 
 #include <cstdint>

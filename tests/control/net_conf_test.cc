@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flannel-behaviour.md section 2; rows of 9.1 ("containsCIDR", "config") and 12.4.
+// Upstream v0.28.9's rows "containsCIDR" and "config", and our own.
 #include "control/net_conf.h"
 
 #include <filesystem>

@@ -34,7 +34,7 @@ absl::StatusOr<CommandLine> Parse(std::string_view words, Variables variables = 
   return ParseFlags(list, EnvironmentOf(std::move(variables)));
 }
 
-// ---- Go's grammar (flannel-behaviour.md 1.1)
+// ---- Go's grammar, package flag
 
 TEST(FlagGrammar, OneDashAndTwoAreTheSame) {
   for (const char* words : {"-public-ip=10.0.0.1", "--public-ip=10.0.0.1", "-public-ip 10.0.0.1",

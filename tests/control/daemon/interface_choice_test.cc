@@ -121,7 +121,7 @@ TEST_F(InterfaceChoiceTest, TheDefaultRoutesAdapterIsFoundAgainByItsFirstAddress
   EXPECT_EQ(Choose(), by_route);
 }
 
-// ---- flannel-behaviour.md 4.2, and where we do better
+// ---- upstream v0.28.9, and where we do better
 
 TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesTheLowestMetricCounts) {
   facts_.routes_v4 = {DefaultVia(3, 200), DefaultVia(2, 100)};

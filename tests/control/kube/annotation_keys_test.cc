@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upstream's rows: flannel-behaviour.md 3.1 and 9.1 "annotations".
+// Upstream v0.28.9's rows "annotations".
 #include "control/kube/annotation_keys.h"
 
 #include "gmock/gmock.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Node: flannel-behaviour.md 3.2, 3.5, 9.1 and 12.4.
+// One Node: upstream v0.28.9's rows, and our own.
 #include "control/kube/node_codec_json.h"
 
 #include "gmock/gmock.h"

@@ -78,7 +78,7 @@ TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateAfterARelist) {
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:77\n");
 }
 
-// Upstream ignores it (flannel-behaviour.md 3.5, 12.2).
+// Upstream v0.28.9 ignores it.
 TEST_F(LeaseTableTest, APodCidrThatChangesAloneMovesTheRoute) {
   table.Upsert(a);
   Changes();

@@ -36,7 +36,7 @@ class DeviceRouteSinkTest : public ::testing::Test {
   const lease::Peer b = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
 };
 
-// `10.244.1.0/24 via 10.244.1.0 dev flannel.4096 onlink`, flannel-behaviour.md 5.1.
+// `10.244.1.0/24 via 10.244.1.0 dev flannel.4096 onlink`, upstream v0.28.9.
 TEST_F(DeviceRouteSinkTest, TheRouteIsUpstreams) {
   sink.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(RouteOf("10.244.1.0/24", "10.244.1.0", kDevice, true)));
