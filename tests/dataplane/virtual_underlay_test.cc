@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/virtual_underlay.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/dataplane/support.h"
+#include "vxlan/transport_checksum.h"
+
+namespace weft::dataplane {
+namespace {
+
+const InnerMtu kMtu = *InnerMtu::Of(1450);
+
+PacketBuilder Tcp(std::size_t payload) {
+  return PacketBuilder("10.244.1.7", "10.244.2.9").Tcp(80, 4000).Payload(payload);
+}
+PacketBuilder Udp(std::size_t payload) {
+  return PacketBuilder("10.244.1.7", "10.244.2.9").Udp(80, 4000).Payload(payload);
+}
+
+TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
+  const struct {
+    const char* description;
+    Octets packet;
+    std::uint16_t segment_size;  // as the port says it
+    ChecksumState checksum;
+    Segmentation segmentation;
+    std::uint16_t wanted_segment_size;
+  } rows[] = {
+      {"finished", Tcp(100).Build(), 0, ChecksumState::kOnWire, Segmentation::kNone, 0},
+      {"wrong, not unfinished", Tcp(100).WrongTransportChecksum().Build(), 0,
+       ChecksumState::kOnWire, Segmentation::kNone, 0},
+      {"no checksum", PacketBuilder("10.244.1.7", "10.244.2.9").UdpWithoutChecksum(1, 2).Build(), 0,
+       ChecksumState::kOnWire, Segmentation::kNone, 0},
+      {"unfinished TCP", Tcp(100).PartialTransportChecksum().Build(), 0, ChecksumState::kPartial,
+       Segmentation::kNone, 0},
+      {"unfinished UDP", Udp(100).PartialTransportChecksum().Build(), 0, ChecksumState::kPartial,
+       Segmentation::kNone, 0},
+      {"TCP of just the MTU", Tcp(1410).PartialTransportChecksum().Build(), 0,
+       ChecksumState::kPartial, Segmentation::kNone, 0},
+      {"TCP superframe: cut to the MTU", Tcp(1411).PartialTransportChecksum().Build(), 0,
+       ChecksumState::kPartial, Segmentation::kTcp, 1410},
+      {"UDP superframe: the port knows its size", Udp(200).PartialTransportChecksum().Build(), 18,
+       ChecksumState::kPartial, Segmentation::kUdp, 18},
+      {"UDP longer than the MTU, of unknown size", Udp(3000).PartialTransportChecksum().Build(), 0,
+       ChecksumState::kPartial, Segmentation::kNone, 0},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    Buffers buffers;
+    const auto batch = std::make_unique<Batch>();
+    batch->Add(buffers.Make(row.packet)).segment_size = row.segment_size;
+    AcceptUnfinished(*batch, kMtu);
+    const Packet& packet = (*batch)[0];
+    EXPECT_EQ(packet.checksum, row.checksum);
+    EXPECT_EQ(packet.segmentation, row.segmentation);
+    EXPECT_EQ(packet.segment_size, row.wanted_segment_size);
+    EXPECT_EQ(OctetsOf(packet), row.packet) << "only the descriptor changes";
+    if (row.checksum != ChecksumState::kPartial || row.segmentation != Segmentation::kNone)
+      continue;
+    ASSERT_TRUE(CompleteChecksum((*batch)[0]));
+    EXPECT_EQ(VerifyTransportChecksum(packet.bytes()), TransportChecksum::kRight);
+  }
+}
+
+TEST(VirtualUnderlay, DroppedPacketsAreLeftAlone) {
+  Buffers buffers;
+  const auto batch = std::make_unique<Batch>();
+  batch->Add(buffers.Make(Tcp(100).PartialTransportChecksum().Build())).verdict =
+      Verdict::kForeignMac;
+  AcceptUnfinished(*batch, kMtu);
+  EXPECT_EQ((*batch)[0].checksum, ChecksumState::kOnWire);
+}
+
+TEST(VirtualUnderlay, AnAggregateWhoseFirstDatagramIsLongerThanItsSizeIsASuperframe) {
+  Buffers buffers;
+  const auto received = [&](const Octets& payload, std::size_t segment_size) {
+    Packet packet = buffers.Make(payload);
+    packet.segmentation = Segmentation::kDatagrams;
+    packet.segment_size = static_cast<std::uint16_t>(segment_size);
+    TellSuperframeFromAggregate(packet);
+    return packet.segmentation;
+  };
+  const Octets one = VxlanBuilder(Udp(100).Build()).BuildPayload();
+  Octets two = one;
+  two.insert(two.end(), one.begin(), one.end());
+  EXPECT_EQ(received(two, one.size()), Segmentation::kDatagrams) << "two whole datagrams";
+  EXPECT_EQ(received(one, 18), Segmentation::kNone) << "18 is the inner segment size";
+  EXPECT_EQ(received(Octets(100), 50), Segmentation::kDatagrams) << "no VXLAN: not ours to judge";
+}
+
+}  // namespace
+}  // namespace weft::dataplane
