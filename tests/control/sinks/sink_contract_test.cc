@@ -22,7 +22,7 @@ class FakeSinkRig final : public SinkRig {
   void PlantOurs(const lease::Peer& peer) override { sink_.world.emplace(peer.subnet, peer); }
   void Lose(const IpPrefix& subnet) override { sink_.world.erase(subnet); }
   std::optional<std::size_t> Touched() override { return static_cast<std::size_t>(sink_.touched); }
-  bool Fail(const IpPrefix& subnet) override { return sink_.failing.insert(subnet).second; }
+  void Fail(const IpPrefix& subnet) override { sink_.failing.insert(subnet); }
   void Heal() override { sink_.failing.clear(); }
 
  private:
@@ -77,7 +77,7 @@ class DeviceRouteRig final : public SinkRig {
                   [&subnet](const host::Route& route) { return route.destination == subnet; });
   }
   std::optional<std::size_t> Touched() override { return host_.done.size(); }
-  bool Fail(const IpPrefix& subnet) override { return host_.failing.insert(subnet).second; }
+  void Fail(const IpPrefix& subnet) override { host_.failing.insert(subnet); }
   void Heal() override { host_.failing.clear(); }
 
  private:
@@ -85,12 +85,15 @@ class DeviceRouteRig final : public SinkRig {
   control::DeviceRouteSink sink_{host_, 7, "flannel.4096", IpFamily::kV4};
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Sinks, SinkContract,
-    ::testing::Values(SinkCase{"fake", [] { return std::make_unique<FakeSinkRig>(); }},
-                      SinkCase{"dataplane", [] { return std::make_unique<DataplaneRig>(); }},
-                      SinkCase{"deviceroute", [] { return std::make_unique<DeviceRouteRig>(); }}),
-    SinkCaseName);
+const SinkCase kFake{"fake", [] { return std::make_unique<FakeSinkRig>(); }};
+const SinkCase kDataplane{"dataplane", [] { return std::make_unique<DataplaneRig>(); }};
+const SinkCase kDeviceRoute{"deviceroute", [] { return std::make_unique<DeviceRouteRig>(); }};
+
+INSTANTIATE_TEST_SUITE_P(Sinks, SinkContract, ::testing::Values(kFake, kDataplane, kDeviceRoute),
+                         SinkCaseName);
+// Nothing can be refused in the memory of the data plane.
+INSTANTIATE_TEST_SUITE_P(Sinks, FallibleSinkContract, ::testing::Values(kFake, kDeviceRoute),
+                         SinkCaseName);
 
 }  // namespace
 }  // namespace weft::testing
