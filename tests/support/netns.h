@@ -18,6 +18,11 @@ namespace weft {
 // Runs iproute2: RunIp("link set t0 up"). Returns what it printed when it failed, or empty.
 [[nodiscard]] std::string RunIp(std::string_view arguments);
 
+// Gives `device` an IPv6 address, such as "2001:db8::2/128", that takes packets at once. The kernel
+// makes the local route of a new address from a work queue; until then it sends what comes for the
+// address back out, and nobody hears of it. Returns what failed, or empty.
+[[nodiscard]] std::string AddIp6(std::string_view prefix, std::string_view device);
+
 // Writes a value below /proc/sys/net, e.g. ("ipv4/ip_forward", "1"). False when it cannot.
 bool SetNetSysctl(const std::string& path, std::string_view value);
 

@@ -45,6 +45,14 @@ std::string RunIp(std::string_view arguments) {
   return command + ": " + output;
 }
 
+std::string AddIp6(std::string_view prefix, std::string_view device) {
+  const std::string on = " dev " + std::string(device);
+  const std::string failed = RunIp("addr replace " + std::string(prefix) + on + " nodad");
+  if (!failed.empty()) return failed;
+  const std::string_view address = prefix.substr(0, prefix.find('/'));
+  return RunIp("-6 route replace local " + std::string(address) + on + " table local");
+}
+
 bool SetNetSysctl(const std::string& path, std::string_view value) {
   std::ofstream file("/proc/sys/net/" + path);
   file << value << std::flush;

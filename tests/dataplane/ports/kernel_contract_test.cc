@@ -52,7 +52,7 @@ std::unique_ptr<PortHarness> OpenUdp(std::string_view near, std::string_view far
   EXPECT_EQ(entered, "");
   if (!entered.empty()) return nullptr;
   // IPv6 has one loopback address only.
-  EXPECT_EQ(RunIp("addr replace 2001:db8::2/128 dev lo nodad"), "");
+  EXPECT_EQ(AddIp6("2001:db8::2/128", "lo"), "");
   return UdpHarness::Make(Ip(near), Ip(far), checksum);
 }
 

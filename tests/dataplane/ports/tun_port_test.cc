@@ -38,7 +38,7 @@ class TunPortTest : public testing::Test {
     if (!port.ok()) return nullptr;
     EXPECT_EQ(RunIp("link set " + name + " mtu 1450 up"), "");
     EXPECT_EQ(RunIp("addr add 10.9.0.1/24 dev " + name), "");
-    EXPECT_EQ(RunIp("addr add fd09::1/64 dev " + name + " nodad"), "");
+    EXPECT_EQ(AddIp6("fd09::1/64", name), "");
     return *std::move(port);
   }
 

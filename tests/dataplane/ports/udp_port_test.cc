@@ -68,8 +68,8 @@ class UdpPortTest : public testing::TestWithParam<Family> {
       for (const char* link : {"near0", "far0"})
         EXPECT_EQ(RunIp(std::string("link set up dev ") + link), "");
       EXPECT_EQ(RunIp("addr add 10.0.0.1/24 dev near0"), "");
-      EXPECT_EQ(RunIp("addr add fd00::1/64 dev near0 nodad"), "");
-      EXPECT_EQ(RunIp("addr add fd01::2/128 dev lo nodad"), "");
+      EXPECT_EQ(AddIp6("fd00::1/64", "near0"), "");
+      EXPECT_EQ(AddIp6("fd01::2/128", "lo"), "");
       EXPECT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near0"), "");
       EXPECT_EQ(RunIp("neigh add fd00::2 lladdr 02:00:00:00:00:02 dev near0"), "");
       return true;
