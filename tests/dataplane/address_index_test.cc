@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+#include "tests/support/seed.h"
+
 namespace weft::dataplane {
 namespace {
 
@@ -51,7 +53,7 @@ TEST(AddressIndex, AChangeReplacesOneBucketAndTheDirectory) {
 }
 
 TEST(AddressIndex, AgreesWithAMapThroughRandomChanges) {
-  const std::uint32_t seed = std::random_device{}();
+  const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   Edition edition;

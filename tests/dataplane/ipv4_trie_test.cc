@@ -8,6 +8,8 @@
 #include <random>
 #include <utility>
 
+#include "tests/support/seed.h"
+
 namespace weft::dataplane {
 namespace {
 
@@ -95,7 +97,7 @@ TEST(Ipv4Trie, AnOlderStateKeepsItsAnswers) {
 }
 
 TEST(Ipv4Trie, AgreesWithANaiveTableThroughRandomChanges) {
-  const std::uint32_t seed = std::random_device{}();
+  const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   Edition edition;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tests/dataplane/support.h"
+#include "tests/support/seed.h"
 
 namespace weft::dataplane {
 namespace {
@@ -197,7 +198,7 @@ TEST(RemoteTable, AHundredThousandLeasesFitIntoThirtyMegabytes) {
 
 // Random leases of all lengths and both families against a linear search.
 TEST(RemoteTable, AgreesWithALinearSearchThroughRandomUpdates) {
-  const std::uint32_t seed = std::random_device{}();
+  const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   PeerTable peers;

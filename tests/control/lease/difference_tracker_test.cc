@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/seed.h"
 
 namespace weft::lease {
 namespace {
@@ -82,7 +83,7 @@ TEST(DifferenceTracker, TheOwnerSaysWhatIsTheSame) {
 }
 
 TEST(DifferenceTracker, EqualsTheObviousComputationAfterEveryStep) {
-  const unsigned seed = std::random_device()();
+  const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   Tracker tracker;

@@ -9,6 +9,7 @@
 #include "control/lease/lease_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/seed.h"
 
 namespace weft::lease {
 namespace {
@@ -178,7 +179,7 @@ class Model {
 };
 
 TEST(LeaseTableRandom, EqualsTheNaiveRecomputationAfterEveryEvent) {
-  const unsigned seed = std::random_device()();
+  const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomCluster cluster(seed);
   LeaseTable table;
