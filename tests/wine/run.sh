@@ -17,6 +17,9 @@ fi
 (
   flock 8
   if /usr/lib/wine/wineserver -p60 8>&-; then /usr/lib/wine/wine64 cmd /c exit 8>&-; fi
-) 8>"$WINEPREFIX/.weft-start" </dev/null >/dev/null 2>&1
+) 8>"$WINEPREFIX/.weft-start" </dev/null >"$WINEPREFIX/.weft-wake" 2>&1 || {
+  echo "tests/wine/run.sh: Wine's services did not start, status $?: $(cat "$WINEPREFIX/.weft-wake")" >&2
+  exit 1
+}
 
 exec /usr/lib/wine/wine64 "$@"
