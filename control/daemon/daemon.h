@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: every object of flanneld, its owner, its thread and its end.
 //
-//   file source ──► reconciler ──► sinks of each tunnel (data plane, device routes)
+//   file source ──► reconciler ──► sinks of each tunnel
 //        │ own Node      │ changes
 //        ▼               ▼
-//   own facts + net-conf + interface ──► setup ──► tunnels ──► subnet.env ──► ready
+//   own facts ──► node network (tunnels, subnet.env) ──► ready
 //
 // Everything here lives on the control thread but for one worker thread in each tunnel. Nothing
 // waits: what is missing (the lease file, our Node, its podCIDR, an interface) is looked for again,
@@ -23,11 +23,8 @@
 #include "control/admin/admin_server.h"
 #include "control/clock.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/interface_choice.h"
+#include "control/daemon/node_network.h"
 #include "control/daemon/options.h"
-#include "control/daemon/setup.h"
-#include "control/daemon/subnet_file.h"
-#include "control/daemon/tunnel.h"
 #include "control/host/host.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
@@ -74,35 +71,22 @@ class Daemon final : public admin::StateProvider {
   std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
   control::ReconcilerHooks Hooks();
   void OnOwnNode();
-  // Runs Apply and Settle soon, out of the reconciler's calls; at most every 50 ms, since both look
-  // at everything.
+  // Brings what stands in line soon, out of the reconciler's calls; at most every 50 ms, since that
+  // looks at everything.
   void Schedule();
   void ArmSourcePoll();
   void ArmTick();
   void ArmHousekeeping();
   absl::Status StartHealth();
-
-  // Brings tunnels in line with facts, configuration and host. Errors as Start's while nothing
-  // stands yet.
-  absl::Status Apply();
-  absl::StatusOr<InterfaceChoice> Choose(const HostFacts& facts) const;
-  // Nobody publishes for a file: tells when it names another address of ours than the chosen one.
-  void ComparePublicIps(const InterfaceChoice& choice);
-  absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
-  void CloseTunnel(std::size_t index);
-  // Writes subnet.env once every sink holds the truth; tells who waits for changes; logs ready and
-  // not ready.
+  // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
+  // ready.
   void Settle();
-  void WriteSubnetFile();
-  // Logs `text` unless it was the last thing said about `subject`; empty: the trouble is over.
-  void Say(std::string& subject, const std::string& text);
 
   EventLoop& loop_;
   const DaemonConfig config_;
   const std::int64_t started_;                                  // Unix seconds
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted asks it first
   control::SystemClock clock_;
-  std::unique_ptr<host::Host> host_;
   control::Reconciler reconciler_;
   control::FileSource source_;
   std::unique_ptr<admin::HttpServer> health_;
@@ -111,11 +95,7 @@ class Daemon final : public admin::StateProvider {
 
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::NotFoundError("the source of leases has not been read yet");
-  std::optional<Setup> setup_;  // what is wanted; stands when there is a tunnel for each of its own
-  std::vector<std::unique_ptr<Tunnel>> tunnels_;
-  SubnetFile subnet_file_;
-  bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
-  bool stood_ = false;        // a setup stood once: from now on nothing is fatal
+  NodeNetwork network_;
   bool scheduled_ = false;
   bool stopped_ = false;
   bool ready_ = false;  // as last logged
@@ -124,8 +104,6 @@ class Daemon final : public admin::StateProvider {
   std::chrono::steady_clock::time_point last_round_{};  // of Schedule
   int rounds_ = 0;                                      // of housekeeping
   absl::Status fatal_;
-  // What is wrong now, for people; empty: nothing.
-  std::string own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_;
 };
 
 }  // namespace weft::daemon

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon tells of itself: checks, status, leases.
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/health.h"
 #include "control/daemon/service.h"
@@ -22,20 +21,6 @@ admin::LeaseHalf HalfOf(const lease::LeaseRow& row) {
   return half;
 }
 
-std::string PendingText(const control::ReconcilerReport& report) {
-  std::vector<std::string> pending;
-  for (const control::SinkStatus& sink : report.sinks) {
-    if (!sink.resynced) pending.push_back(absl::StrCat(sink.name, ": not given anything yet"));
-    for (const std::string& item : sink.report.pending)
-      pending.push_back(absl::StrCat(sink.name, ": ", item));
-  }
-  constexpr std::size_t kShown = 3;
-  const std::size_t more = pending.size() > kShown ? pending.size() - kShown : 0;
-  pending.resize(pending.size() - more);
-  return absl::StrCat(absl::StrJoin(pending, "; "),
-                      more ? absl::StrCat("; and ", more, " more") : "");
-}
-
 }  // namespace
 
 std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report) const {
@@ -48,22 +33,7 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
                                                     report.source_synced ? "" : " not read yet")});
   checks.push_back(
       {"own-node", facts_.ok(), facts_.ok() ? "" : std::string(facts_.status().message())});
-  const bool chosen = setup_.has_value() && interface_trouble_.empty();
-  checks.push_back({"interface", chosen,
-                    !interface_trouble_.empty()
-                        ? interface_trouble_
-                        : (setup_ ? setup_->underlay.name : "not chosen yet")});
-  const bool up = setup_ && tunnels_.size() == setup_->tunnels.size() && tunnel_trouble_.empty();
-  checks.push_back(
-      {"tunnels", up,
-       up ? absl::StrCat(tunnels_.size(), " up")
-          : absl::StrCat("not up yet", tunnel_trouble_.empty() ? "" : ": ", tunnel_trouble_)});
-  checks.push_back({"sinks", was_in_sync_, PendingText(report)});
-  const bool written = setup_ && subnet_file_.written() && subnet_file_.Holds(Text(setup_->env));
-  checks.push_back({"subnet-file", written,
-                    written ? subnet_file_.path()
-                            : absl::StrCat(subnet_file_.path(), " not written yet",
-                                           file_trouble_.empty() ? "" : ": ", file_trouble_)});
+  network_.AppendChecks(report, checks);
   return checks;
 }
 
@@ -78,10 +48,8 @@ admin::Status Daemon::ReadStatus() {
   status.dataplane = config_.options.dataplane;
   status.checks = Checks(report);
   status.ready = AllOk(status.checks);
-  if (setup_) {
-    status.interface_name = setup_->underlay.name;
-    status.mtu = setup_->env.mtu.octets();
-  }
+  network_.FillStatus(status);
+  const std::optional<Setup>& setup = network_.setup();
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     if (!config_.conf.enabled(family)) continue;
     admin::OwnFacts own;
@@ -89,8 +57,7 @@ admin::Status Daemon::ReadStatus() {
       own.subnet = facts_->of(family)->subnet;
       own.vtep_mac = facts_->of(family)->vtep_mac;
     }
-    if (setup_ && setup_->underlay.of(family))
-      own.public_ip = setup_->underlay.of(family)->public_ip;
+    if (setup && setup->underlay.of(family)) own.public_ip = setup->underlay.of(family)->public_ip;
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {source_.Describe(), report.source_synced, report.trouble.value_or("")};
@@ -105,10 +72,6 @@ admin::Status Daemon::ReadStatus() {
   for (const control::SinkStatus& sink : report.sinks) {
     status.sinks.push_back(
         {sink.name, sink.report.desired, sink.report.applied, sink.report.pending});
-  }
-  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
-    status.tunnels.push_back(tunnel->ReadStatus());
-    tunnel->AppendPeers(status.peers);
   }
   return status;
 }

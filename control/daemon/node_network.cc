@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/node_network.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/daemon/log.h"
+#include "control/daemon/own_underlay.h"
+
+namespace weft::daemon {
+namespace {
+
+control::Families FamiliesOf(IpFamily family) {
+  return family == IpFamily::kV4 ? control::Families::kV4 : control::Families::kV6;
+}
+
+dataplane::PeerCheck PeerCheckOf(std::string_view flag) {
+  if (flag == "strict") return dataplane::PeerCheck::kStrict;
+  return flag == "off" ? dataplane::PeerCheck::kOff : dataplane::PeerCheck::kLease;
+}
+
+SetupOptions SetupOptionsOf(const Options& options) {
+  return {options.dataplane == "userspace", options.udp_checksum, PeerCheckOf(options.peer_check),
+          options.ip_masq};
+}
+
+}  // namespace
+
+NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
+                         std::unique_ptr<host::Host> host, control::Reconciler& reconciler,
+                         OnBroken on_broken)
+    : options_(options),
+      conf_(conf),
+      host_(std::move(host)),
+      reconciler_(reconciler),
+      on_broken_(std::move(on_broken)),
+      subnet_file_(options.subnet_file) {}
+
+NodeNetwork::~NodeNetwork() { Close(); }
+
+absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
+  const std::optional<lease::OwnNode>& node = reconciler_.own_node();
+  const absl::StatusOr<HostFacts> host = ReadHostFacts(*host_);
+  const absl::StatusOr<InterfaceChoice> choice =
+      host.ok() ? ChooseUnderlay(options_, conf_, node, *host)
+                : absl::StatusOr<InterfaceChoice>(host.status());
+  if (!choice.ok()) {
+    const bool named = !options_.iface.empty() || !options_.iface_regex.empty() ||
+                       !options_.iface_can_reach.empty();
+    // Without a flag it is the host that is not ready yet (no default route before DHCP has
+    // answered).
+    if (!stood_ && (named || choice.status().code() == absl::StatusCode::kInvalidArgument))
+      return choice.status();
+    interface_trouble_.Set(choice.status().message());
+    return absl::OkStatus();
+  }
+  interface_trouble_.Set("");
+  if (!facts.ok()) {
+    own_trouble_.Set(absl::StrCat("waiting: ", facts.status().message()));
+    if (stood_) return absl::OkStatus();
+    const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawIfOfEarlierBoot();
+    if (withdrawn.ok() && *withdrawn)
+      LogInfo(absl::StrCat("withdrew ", subnet_file_.path(), ", written before this boot"));
+    return absl::OkStatus();
+  }
+  own_trouble_.Set("");
+  public_ip_trouble_.Set(PublicIpTrouble(*node, *choice));
+  const absl::StatusOr<Setup> setup = MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_));
+  const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
+  if (!status.ok() && !stood_) return status;
+  tunnel_trouble_.Set(status.message());
+  return absl::OkStatus();
+}
+
+absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
+  for (std::size_t i = tunnels_.size(); i-- > 0;) {
+    const Tunnel& tunnel = *tunnels_[i];
+    const bool wanted = std::find(setup.tunnels.begin(), setup.tunnels.end(), tunnel.config()) !=
+                        setup.tunnels.end();
+    if (wanted && tunnel.IsIntact(facts.adapters)) continue;
+    LogInfo(absl::StrCat("taking down ", tunnel.config().device,
+                         wanted ? ": its device was changed or is gone" : ""));
+    CloseTunnel(i);
+  }
+  if (setup_ == setup && IsComplete()) return absl::OkStatus();
+
+  const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawUnless(Text(setup.env));
+  if (!withdrawn.ok()) return withdrawn.status();
+  if (*withdrawn)
+    LogInfo(absl::StrCat("withdrew ", subnet_file_.path(), ": it is of another lease"));
+  setup_ = setup;
+  was_in_sync_ = false;
+  for (const TunnelConfig& config : setup.tunnels) {
+    const bool open = std::any_of(tunnels_.begin(), tunnels_.end(),
+                                  [&](const auto& t) { return t->config() == config; });
+    if (open) continue;
+    if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
+  }
+  stood_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status NodeNetwork::OpenTunnel(const TunnelConfig& config) {
+  absl::StatusOr<std::unique_ptr<Tunnel>> tunnel = Tunnel::Open(
+      config, *host_, [on_broken = on_broken_, device = config.device](const absl::Status& status) {
+        on_broken(device, status);
+      });
+  if (!tunnel.ok()) return tunnel.status();
+  for (lease::Sink* sink : (*tunnel)->sinks())
+    reconciler_.AddSink(*sink, FamiliesOf(config.family));
+  tunnels_.push_back(*std::move(tunnel));
+  LogInfo(absl::StrCat(config.device, " is up: ", config.subnet.base().ToString(), ", MTU ",
+                       config.mtu.octets(), ", VTEP MAC ", config.vtep_mac.ToString(),
+                       ", UDP port ", config.port, " on ", setup_->underlay.name));
+  return absl::OkStatus();
+}
+
+void NodeNetwork::CloseTunnel(std::size_t index) {
+  for (lease::Sink* sink : tunnels_[index]->sinks()) reconciler_.RemoveSink(*sink);
+  tunnels_.erase(tunnels_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void NodeNetwork::CloseBroken(const std::string& device, const absl::Status& why) {
+  LogError(absl::StrCat("the packet thread of ", device, " ended: ", why.message()));
+  for (std::size_t i = tunnels_.size(); i-- > 0;) {
+    if (tunnels_[i]->config().device == device) CloseTunnel(i);
+  }
+}
+
+void NodeNetwork::Close() {
+  while (!tunnels_.empty()) CloseTunnel(tunnels_.size() - 1);
+}
+
+void NodeNetwork::Settle(bool in_sync) {
+  if (in_sync) was_in_sync_ = true;
+  if (!was_in_sync_ || !IsComplete()) return;
+  const std::string text = Text(setup_->env);
+  const bool first = !subnet_file_.written();
+  if (!first && subnet_file_.Holds(text)) return;
+  const absl::Status status = subnet_file_.Write(text);
+  file_trouble_.Set(status.message());
+  if (!status.ok()) return;
+  LogInfo(absl::StrCat(first ? "wrote " : "put back ", subnet_file_.path()));
+}
+
+}  // namespace weft::daemon

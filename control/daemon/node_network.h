@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands on this node for its lease: the tunnels, their sinks in the reconciler, subnet.env.
+//
+//   own facts + net-conf + flags + host ──► setup ──► tunnels ──► every sink in sync ──► subnet.env
+//
+// It has no timers and waits for nothing: each Apply and Settle looks at everything and does what
+// can be done now.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/admin/schema.h"
+#include "control/daemon/interface_choice.h"
+#include "control/daemon/options.h"
+#include "control/daemon/setup.h"
+#include "control/daemon/subnet_file.h"
+#include "control/daemon/trouble.h"
+#include "control/daemon/tunnel.h"
+#include "control/host/host.h"
+#include "control/net_conf.h"
+#include "control/own_facts.h"
+#include "control/reconciler.h"
+
+namespace weft::daemon {
+
+// Control thread.
+class NodeNetwork {
+ public:
+  // Called on a packet thread that ended by itself, whose tunnel is to be given to CloseBroken.
+  using OnBroken = std::function<void(const std::string& device, const absl::Status& why)>;
+
+  // `options`, `conf` and `reconciler` outlive it.
+  NodeNetwork(const Options& options, const control::NetConf& conf,
+              std::unique_ptr<host::Host> host, control::Reconciler& reconciler,
+              OnBroken on_broken);
+  ~NodeNetwork();
+  NodeNetwork(const NodeNetwork&) = delete;
+  NodeNetwork& operator=(const NodeNetwork&) = delete;
+
+  // Brings the tunnels in line with `facts`, which are of the reconciler's own node. An error is
+  // one that only another configuration mends, and comes only while nothing has stood yet; all else
+  // is a check that fails, until a later Apply.
+  absl::Status Apply(const absl::StatusOr<control::OwnFacts>& facts);
+  // Writes subnet.env once `in_sync`, the reconciler's, has been true since the last rebuild, and
+  // puts it back when it was touched.
+  void Settle(bool in_sync);
+  // The next Apply opens it again.
+  void CloseBroken(const std::string& device, const absl::Status& why);
+  // Takes the devices away; subnet.env stays. Idempotent.
+  void Close();
+
+  // What is wanted; stands when there is a tunnel for each of its own. Empty: not known yet.
+  const std::optional<Setup>& setup() const { return setup_; }
+  // "interface", "tunnels", "sinks", "subnet-file".
+  void AppendChecks(const control::ReconcilerReport& report,
+                    std::vector<admin::Check>& checks) const;
+  // Interface, MTU, tunnels, peers.
+  void FillStatus(admin::Status& status) const;
+
+ private:
+  absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
+  absl::Status OpenTunnel(const TunnelConfig& config);
+  void CloseTunnel(std::size_t index);
+  bool IsComplete() const { return setup_ && tunnels_.size() == setup_->tunnels.size(); }
+
+  const Options& options_;
+  const control::NetConf& conf_;
+  const std::unique_ptr<host::Host> host_;
+  control::Reconciler& reconciler_;
+  const OnBroken on_broken_;
+
+  std::optional<Setup> setup_;
+  std::vector<std::unique_ptr<Tunnel>> tunnels_;
+  SubnetFile subnet_file_;
+  bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
+  bool stood_ = false;        // a setup stood once: from now on nothing is fatal
+  Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_;
+};
+
+}  // namespace weft::daemon

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands and what is told on a host in memory, round by round. Tunnels need a kernel:
+// node_network_linux_test.cc.
+#include "control/daemon/node_network.h"
+
+#include "tests/control/daemon/node_network_fixture.h"
+#include "tests/support/fake_host.h"
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NodeNetworkTest : public NodeNetworkFixture {
+ protected:
+  // eth0 with 10.9.0.1 and the default route.
+  void MakeHere() {
+    auto host = std::make_unique<weft::testing::FakeHost>();
+    host::Adapter eth0;
+    eth0.index = 2;
+    eth0.name = "eth0";
+    eth0.mtu = 1500;
+    eth0.up = true;
+    eth0.addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
+    host->adapters = {eth0};
+    host::Route way;
+    way.gateway = *IpAddress::Parse("10.9.0.254");
+    way.adapter_index = 2;
+    host->routes = {way};
+    host_ = host.get();
+    Make(std::move(host));
+  }
+
+  weft::testing::FakeHost* host_ = nullptr;
+};
+
+TEST_F(NodeNetworkTest, StandsAfterOneRound) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  EXPECT_EQ(Round(), "");
+  for (const char* name : {"interface", "tunnels", "sinks", "subnet-file"})
+    EXPECT_TRUE(CheckNamed(name).ok) << name << ": " << CheckNamed(name).text;
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
+  EXPECT_EQ(network_->setup()->underlay.name, "eth0");
+  admin::Status status;
+  network_->FillStatus(status);
+  EXPECT_EQ(status.interface_name, "eth0");
+  EXPECT_EQ(status.mtu, 1450u);
+}
+
+TEST_F(NodeNetworkTest, TheFileWaitsForTheSinks) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_TRUE(Apply().ok());
+  network_->Settle(false);
+  EXPECT_EQ(Env(), "");
+  EXPECT_FALSE(CheckNamed("sinks").ok);
+  EXPECT_THAT(CheckNamed("subnet-file").text, HasSubstr("subnet.env not written yet"));
+  network_->Settle(true);
+  EXPECT_NE(Env(), "");
+  EXPECT_TRUE(CheckNamed("sinks").ok);
+}
+
+// Once every sink held everything, a later lapse takes nothing back.
+TEST_F(NodeNetworkTest, TheFileIsPutBackWhileASinkIsBehind) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string env = Env();
+  std::filesystem::remove(options_.subnet_file);
+  network_->Settle(false);
+  EXPECT_EQ(Env(), env);
+}
+
+// Between the new lease and its first truth no pod may start with the old subnet.
+TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileUntilTheSinksHoldIt) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  Lease("10.244.7.0/24", "10.9.0.1");
+  ASSERT_TRUE(Apply().ok());
+  EXPECT_FALSE(std::filesystem::exists(options_.subnet_file));
+  network_->Settle(false);
+  EXPECT_FALSE(std::filesystem::exists(options_.subnet_file));
+  network_->Settle(true);
+  EXPECT_THAT(Env(), HasSubstr("10.244.7.1/24"));
+}
+
+TEST_F(NodeNetworkTest, ALostLeaseTakesNothingBack) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string env = Env();
+  facts_ = absl::NotFoundError("node \"a\" is not there");
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Env(), env);
+  EXPECT_TRUE(network_->setup());
+}
+
+TEST_F(NodeNetworkTest, CloseLeavesTheFile) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  network_->Close();
+  network_->Close();
+  EXPECT_NE(Env(), "");
+}
+
+// ---- what is an error and what is waited for
+
+TEST_F(NodeNetworkTest, AMissingInterfaceIsAnErrorOnlyWhenNamedAndNothingStood) {
+  options_.iface = {"eth0"};
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  const std::vector<host::Adapter> adapters = std::exchange(host_->adapters, {});
+  EXPECT_THAT(Round(), HasSubstr("--iface=eth0"));
+  host_->adapters = adapters;
+  EXPECT_EQ(Round(), "");
+  host_->adapters.clear();
+  EXPECT_EQ(Round(), "");
+  EXPECT_FALSE(CheckNamed("interface").ok);
+  EXPECT_THAT(CheckNamed("interface").text, HasSubstr("--iface=eth0"));
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+  host_->adapters = adapters;
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(CheckNamed("interface").ok);
+}
+
+TEST_F(NodeNetworkTest, WithoutAFlagTheInterfaceIsWaitedFor) {
+  MakeHere();
+  Lease("10.244.1.0/24", "203.0.113.9");
+  const std::vector<host::Route> routes = std::exchange(host_->routes, {});
+  EXPECT_EQ(Round(), "");
+  EXPECT_FALSE(CheckNamed("interface").ok);
+  host_->routes = routes;
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(CheckNamed("interface").text, "eth0");
+}
+
+TEST_F(NodeNetworkTest, AnMtuTooSmallIsAnErrorUntilSomethingStood) {
+  conf_.enable_ipv4 = false;
+  conf_.enable_ipv6 = true;
+  conf_.ipv6_network = *IpPrefix::Parse("fd00:244::/48");
+  MakeHere();
+  host_->adapters[0].addresses = {{*IpAddress::Parse("fd09::1"), 64}};
+  host_->routes[0].destination = *IpPrefix::Parse("::/0");
+  host_->routes[0].gateway = *IpAddress::Parse("fd09::fe");
+  lease::OwnNode own;
+  own.node = {"a", ""};
+  own.v6.subnet = *IpPrefix::Parse("fd00:244:0:1::/64");
+  reconciler_.OnOwnNode(own);
+  facts_ = control::DeriveOwnFacts("a", own, conf_);
+  host_->adapters[0].mtu = 1300;
+  EXPECT_THAT(Round(), HasSubstr("the MTU of eth0 leaves 1230"));
+  host_->adapters[0].mtu = 1500;
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(CheckNamed("tunnels").ok);
+  host_->adapters[0].mtu = 1300;
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(CheckNamed("tunnels").text, HasSubstr("the MTU of eth0 leaves 1230"));
+  EXPECT_EQ(network_->setup()->env.mtu.octets(), 1430u);
+}
+
+// The address is nobody's, so the UDP port cannot be had, on any system.
+TEST_F(NodeNetworkTest, ATunnelThatCannotBeOpenedIsAnErrorAndWritesNothing) {
+  options_.dataplane = "userspace";
+  MakeHere();
+  host_->adapters[0].addresses = {{*IpAddress::Parse("203.0.113.1"), 24}};
+  Lease("10.244.1.0/24", "203.0.113.1");
+  EXPECT_THAT(Round(), HasSubstr("203.0.113.1"));
+  EXPECT_FALSE(CheckNamed("tunnels").ok);
+  EXPECT_EQ(Env(), "");
+  EXPECT_TRUE(reconciler_.report().sinks.empty());
+}
+
+}  // namespace
+}  // namespace weft::daemon

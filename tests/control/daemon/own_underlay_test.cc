@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/own_underlay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kNone[] = "";
+
+// eth0 with 192.0.2.1 and fd00::1 and the default routes, eth1 with 192.0.2.129.
+HostFacts TwoAdapters() {
+  HostFacts host;
+  host.adapters = {{1,
+                    "eth0",
+                    1500,
+                    true,
+                    false,
+                    {},
+                    {{*IpAddress::Parse("192.0.2.1"), 25}, {*IpAddress::Parse("fd00::1"), 64}}},
+                   {2,
+                    "eth1",
+                    1500,
+                    true,
+                    false,
+                    {},
+                    {{*IpAddress::Parse("192.0.2.129"), 25}, {*IpAddress::Parse("fd01::1"), 64}}}};
+  host::Route way;
+  way.adapter_index = 1;
+  host.routes_v4 = {way};
+  way.destination = *IpPrefix::Parse("::/0");
+  host.routes_v6 = {way};
+  host.route_to = [](const IpAddress&) { return absl::NotFoundError("no route"); };
+  return host;
+}
+
+struct Row {
+  const char* what;
+  std::string flag, annotation, published;
+  std::string name, public_ip;  // chosen
+};
+
+TEST(OwnUnderlayTest, FlagAnnotationAndWhatTheNodePublishes) {
+  const Row rows[] = {
+      {"nothing said", kNone, kNone, kNone, "eth0", "192.0.2.1"},
+      {"published, ours", kNone, kNone, "192.0.2.129", "eth1", "192.0.2.129"},
+      {"published, not ours", kNone, kNone, "203.0.113.9", "eth0", "192.0.2.1"},
+      {"flag", "192.0.2.129", kNone, kNone, "eth1", "192.0.2.129"},
+      {"flag over published", "192.0.2.129", kNone, "192.0.2.1", "eth1", "192.0.2.129"},
+      {"annotation over flag", "192.0.2.1", "192.0.2.129", kNone, "eth1", "192.0.2.129"},
+      {"annotation over published", kNone, "192.0.2.1", "192.0.2.129", "eth0", "192.0.2.1"},
+  };
+  for (const Row& row : rows) {
+    Options options;
+    options.public_ip = row.flag;
+    control::NetConf conf;
+    lease::OwnNode node;
+    node.v4.node_public_ip = row.annotation;
+    node.v4.published_public_ip = IpAddress::Parse(row.published);
+    const auto choice = ChooseUnderlay(options, conf, node, TwoAdapters());
+    ASSERT_TRUE(choice.ok()) << row.what << ": " << choice.status();
+    EXPECT_EQ(choice->name, row.name) << row.what;
+    EXPECT_EQ(choice->v4->public_ip.ToString(), row.public_ip) << row.what;
+  }
+}
+
+TEST(OwnUnderlayTest, WithoutANodeTheFlagsDecide) {
+  Options options;
+  options.public_ip = "192.0.2.129";
+  EXPECT_EQ(ChooseUnderlay(options, {}, std::nullopt, TwoAdapters())->name, "eth1");
+}
+
+TEST(OwnUnderlayTest, EachFamilyHasItsOwnAnnotation) {
+  control::NetConf conf;
+  conf.enable_ipv6 = true;
+  lease::OwnNode node;
+  node.v4.published_public_ip = IpAddress::Parse("192.0.2.129");
+  node.v6.published_public_ip = IpAddress::Parse("fd01::1");
+  const auto choice = ChooseUnderlay({}, conf, node, TwoAdapters());
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->name, "eth1");
+  EXPECT_EQ(choice->v6->public_ip, *IpAddress::Parse("fd01::1"));
+}
+
+TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
+  InterfaceChoice choice;
+  choice.name = "eth0";
+  const IpAddress ours = *IpAddress::Parse("192.0.2.1"), other = *IpAddress::Parse("203.0.113.9");
+  choice.v4 = {ours, ours};
+  lease::OwnNode node;
+  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  node.v4.published_public_ip = ours;
+  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  node.v4.published_public_ip = other;
+  EXPECT_THAT(PublicIpTrouble(node, choice),
+              HasSubstr("peers send to 203.0.113.9 as the leases say of this node, but its address "
+                        "is 192.0.2.1 on eth0"));
+  node.v4.public_ip_overwrite = "203.0.113.9";
+  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  // Of a family that is not carried nothing is said.
+  node.v6.published_public_ip = IpAddress::Parse("fd00::9");
+  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+}
+
+}  // namespace
+}  // namespace weft::daemon
