@@ -112,7 +112,8 @@ Action AddExplain(CLI::App& parser) {
       ->type_name("FILE");
   parser.add_option("--frame", options->frame.frame, "Which frame of several, from 1 on")
       ->type_name("N")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(NotNegative);
   parser.add_option("--start", options->start, "The layer that the frame begins with")
       ->type_name("LAYER")
       ->capture_default_str()
@@ -122,7 +123,8 @@ Action AddExplain(CLI::App& parser) {
       .add_option("--mtu", options->mtu,
                   "MTU of the link that carries outer packets; else that of the flanneld that is "
                   "asked for leases, or 1500")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(NotNegative);
   parser
       .add_option("--peer-check", options->peer_check, "How the sender is checked, as flanneld's")
       ->type_name("CHECK")

@@ -80,6 +80,12 @@ void ReadDumpLine(const DumpLine& line, Frame& frame) {
 absl::StatusOr<std::vector<Frame>> ReadDump(const std::vector<std::string_view>& lines) {
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (absl::StripAsciiWhitespace(lines[i]) == "*") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", i + 1,
+                       " of the dump, \"*\", stands for lines that repeat the one "
+                       "before it; dump them all: hexdump -v"));
+    }
     const std::optional<DumpLine> line = ParseDumpLine(lines[i]);
     if (!line) continue;
     if (line->offset == 0) frames.emplace_back();

@@ -14,9 +14,14 @@ using Json = nlohmann::ordered_json;
 // Whether a YAML reader would take the plain text for a string. Plain is kept for words; anything
 // with a digit first (numbers, addresses, times), with signs or of YAML 1.1's truth words is not.
 bool IsPlain(const std::string& text) {
-  if (text.empty() || text.find_first_of(":#{}[],&*!|>'\"%@`\\\n\t~") != std::string::npos) {
+  if (text.empty() || text.find_first_of(":#{}[],&*!|>'\"%@`\\~") != std::string::npos)
     return false;
-  }
+  // Control characters and what may not be UTF-8: only quoted text has a form for them.
+  if (std::any_of(text.begin(), text.end(), [](char c) {
+        const auto octet = static_cast<unsigned char>(c);
+        return octet < 0x20 || octet >= 0x7f;
+      }))
+    return false;
   const char first = text.front();
   if ((first >= '0' && first <= '9') || first == '-' || first == '+' || first == '.' ||
       first == '?' || first == ' ' || first == '=' || first == '<' || text.back() == ' ') {

@@ -44,6 +44,11 @@ Json ToJson(const lease::RefusedNode& node) {
   return Json{{"name", node.name}, {"reason", node.reason}};
 }
 
+// The path of a file may be of any octets: those that are not UTF-8 are replaced, not thrown over.
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 std::optional<LeaseForm> ParseLeaseForm(std::string_view name) {
@@ -57,7 +62,7 @@ LeasePrinter::LeasePrinter(LeaseForm form, bool headers)
     : form_(form), headers_(headers), table_(Headers(form)) {}
 
 std::string LeasePrinter::Whole(const admin::LeaseList& list) {
-  if (form_ == LeaseForm::kJson) return admin::ToJson(list).dump(2) + "\n";
+  if (form_ == LeaseForm::kJson) return Dump(admin::ToJson(list), 2);
   if (form_ == LeaseForm::kYaml) return ToYaml(admin::ToJson(list));
   if (form_ == LeaseForm::kName) {
     std::string names;
@@ -74,7 +79,7 @@ std::string LeasePrinter::Changes(const LeaseEvents& events) {
   // A line or a document each, so that a reader need not wait for the next to know that it is
   // whole.
   const auto document = [&](const Json& json) {
-    if (form_ == LeaseForm::kJson) absl::StrAppend(&text, json.dump(), "\n");
+    if (form_ == LeaseForm::kJson) text += Dump(json, -1);
     if (form_ == LeaseForm::kYaml) absl::StrAppend(&text, "---\n", ToYaml(json));
   };
   for (const auto& [change, row] : events.leases) {

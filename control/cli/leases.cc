@@ -65,6 +65,7 @@ void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
   parser.add_option("--vni", options.vni, "With --from: net-conf's VNI")
       ->type_name("N")
       ->capture_default_str()
+      ->check(NotNegative)
       ->needs(from);
   parser
       .add_option("--kube-annotation-prefix", options.annotation_prefix,

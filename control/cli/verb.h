@@ -43,4 +43,9 @@ struct Verb {
 // Says "flannelctl VERB: MESSAGE" on `err`.
 ExitCode Fail(Io& io, std::string_view verb, const absl::Status& status);
 
+// A check of CLI11 for unsigned numbers, which it would wrap around.
+inline std::string NotNegative(const std::string& text) {
+  return text.starts_with('-') ? text + " is less than zero" : "";
+}
+
 }  // namespace weft::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/viewpoint.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace weft::cli {
@@ -24,10 +26,12 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
       view.own = *half;
       continue;
     }
-    view.peers.push_back({row.node, *half});
-    if (half->usable && half->public_ip && half->vtep_mac) {
+    NamedHalf peer{row.node, *half};
+    // Whatever a document of another flanneld says: nothing can be sent there.
+    if (!half->public_ip || !half->vtep_mac) peer.half.usable = false;
+    if (peer.half.usable)
       view.remotes.push_back({row.node, half->subnet, *half->public_ip, *half->vtep_mac});
-    }
+    view.peers.push_back(std::move(peer));
   }
   if (!found) {
     return absl::NotFoundError(absl::StrCat("no ", Name(family), " lease of this node is in ",

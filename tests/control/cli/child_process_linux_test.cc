@@ -143,6 +143,20 @@ TEST_F(ChildProcessTest, AWatchOfAFilePrintsChanges) {
   ::kill(pid, SIGTERM);
 }
 
+// Linux paths are octets; JSON and YAML are UTF-8.
+TEST_F(ChildProcessTest, APathThatIsNotUtf8IsShownAsWellAsItCan) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "n\xff.json").string();
+  std::ofstream(path) << R"({"kind": "List", "items": []})";
+  for (const char* form : {"json", "yaml", "table", "name"}) {
+    Child child("leases -o " + std::string(form) + " --from " + path);
+    const std::string out = child.Rest();
+    EXPECT_EQ(child.Wait(), 0) << form;
+    EXPECT_THAT(child.Errors(), IsEmpty()) << form;
+    EXPECT_THAT(out, testing::Not(HasSubstr("\xff"))) << form;
+  }
+}
+
 TEST_F(ChildProcessTest, AFullDiskIsAnError) {
   Child child("leases" + Admin() + ">/dev/full");
   EXPECT_THAT(child.Rest(), IsEmpty());

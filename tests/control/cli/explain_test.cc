@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // flannelctl explain as a whole: where the frame comes from, where the leases come from, what is
 // printed, how it exits.
+#include <filesystem>
 #include <fstream>
 
 #include "control/admin/admin_server.h"
@@ -112,6 +113,112 @@ TEST_F(ExplainTest, WhatIsNoCaptureIsNamed) {
   const Outcome outcome = Explain({"--capture", path});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("text.pcap"));
+}
+
+TEST_F(ExplainTest, ADamagedRecordBehindTheWantedOneDoesNoHarm) {
+  const std::string path = (folder_.path() / "cut.pcap").string();
+  {
+    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer->Write({}, Good()).ok());
+    ASSERT_TRUE(writer->Write({}, Good()).ok());
+  }
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_EQ(Explain({"--capture", path}).code, 0);
+  const Outcome second = Explain({"--capture", path, "--frame", "2"});
+  EXPECT_EQ(second.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("the file ends inside a record; the records before it are"));
+}
+
+TEST_F(ExplainTest, FramesOfACaptureAreCountedFromOne) {
+  const std::string path = (folder_.path() / "trace.pcap").string();
+  {
+    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer->Write({}, Good()).ok());
+  }
+  const Outcome outcome = Explain({"--capture", path, "--frame", "0"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("no frame 0 in " + path + ", which has 1; frames are counted"));
+}
+
+TEST_F(ExplainTest, ACaptureOfAnotherLinkTypeSaysWhatToDo) {
+  const std::string path = (folder_.path() / "any.pcap").string();
+  {
+    constexpr auto kLinuxCooked = static_cast<dataplane::LinkType>(113);  // tcpdump -i any
+    auto writer = dataplane::CaptureWriter::Open(path, kLinuxCooked);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer->Write({}, Good()).ok());
+  }
+  const Outcome outcome = Explain({"--capture", path});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, HasSubstr("any.pcap has frames of link type 113; capture on an Ethernet "
+                                     "device, or convert it to Ethernet or raw IP"));
+}
+
+TEST_F(ExplainTest, ACaptureFromAnEthernetDevice) {
+  const std::string path = (folder_.path() / "eth.pcap").string();
+  {
+    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kEthernet);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer
+                    ->Write({}, PacketBuilder("10.244.4.7", "10.244.1.5")
+                                    .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02")))
+                    .ok());
+  }
+  const Outcome outcome = Explain({"--capture", path});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("read as inner-ethernet\n"));
+}
+
+TEST_F(ExplainTest, ThePeerCheckIsThatOfTheFlag) {
+  const std::string stranger = HexOf(VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Build())
+                                         .Outer("198.51.100.1", "192.0.2.4")
+                                         .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
+                                         .Build());
+  EXPECT_EQ(Explain({stranger}).code, 0) << "lease: MAC and inner address agree";
+  EXPECT_EQ(Explain({"--peer-check", "lease", stranger}).code, 0);
+  const Outcome strict = Explain({"--peer-check", "strict", stranger});
+  EXPECT_EQ(strict.code, 1);
+  EXPECT_THAT(strict.out, HasSubstr("Verdict, wire to pod: dropped, unknown-peer\n"));
+  const std::string nobody = HexOf(VxlanBuilder(PacketBuilder("10.99.1.5", "10.244.4.7").Build())
+                                       .Outer("198.51.100.1", "192.0.2.4")
+                                       .Macs(Mac("02:00:00:00:00:99"), Mac("00:15:5d:00:00:04"))
+                                       .Build());
+  EXPECT_EQ(Explain({nobody}).code, 1);
+  EXPECT_EQ(Explain({"--peer-check", "off", nobody}).code, 0);
+}
+
+// The layers stand there even when there is no verdict, and the exit code tells the two apart.
+TEST_F(ExplainTest, AFrameThatTheTunnelNeverSeesHasLayersOnly) {
+  const Outcome outcome = Explain({"--start", "outer-ethernet",
+                                   "ffffffffffff020000000099080600010800060400010200000000"
+                                   "990af40102000000000000c0000201"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("Who has 192.0.2.1?"));
+  EXPECT_THAT(outcome.err, HasSubstr("no verdict: the outer frame is not IP"));
+}
+
+TEST_F(ExplainTest, WithoutOurLeaseItSaysWhichIsMissing) {
+  server_.Do(
+      [&](admin::HttpServer&) { state_.leases.leases.erase(state_.leases.leases.begin() + 3); });
+  const Outcome outcome = Explain({HexOf(Good())});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("Verdict")));
+  EXPECT_THAT(outcome.err, HasSubstr("no verdict: no IPv4 lease of this node is in"));
+}
+
+TEST_F(ExplainTest, AVniOfTheFileThatIsNotOursDropsTheFrame) {
+  const std::string path = (folder_.path() / "nodes.json").string();
+  std::ofstream(path) << SampleNodes();
+  const Outcome other = Call(
+      {"explain", "--from", path, "--node-name", "win-1", "--vni", "4097", HexOf(Unroutable())});
+  EXPECT_EQ(other.code, 1);
+  const Outcome refused = Call({"explain", "--from", path, "--vni", "16777216", HexOf(Good())});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("no verdict: --vni 16777216 does not fit into 24 bits"));
 }
 
 TEST_F(ExplainTest, LeasesFromAFile) {

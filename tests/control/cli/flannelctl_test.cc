@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <streambuf>
 
 #include "control/cli/verbs.h"
 #include "control/lease/peer_state.h"
@@ -93,7 +94,25 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"explain"}, "give one frame"},
       {{"explain", "45", "--capture", "x"}, "give one frame"},
       {{"explain", "45", "--mtu", "9"}, "--mtu 9 is not the MTU of a link"},
+      {{"explain", "45", "--mtu", "65536"}, "--mtu 65536 is not the MTU of a link; try 1500"},
+      {{"explain", "45", "--mtu", "137"}, "--mtu 137 is not the MTU of a link"},
+      {{"explain", "45", "--frame", "-1"}, "--frame: -1 is less than zero; see"},
+      {{"explain", "45", "--mtu", "-1"}, "--mtu: -1 is less than zero"},
+      {{"explain", "45", "--frame", "first"}, "--frame"},
+      {{"explain", "45", "--peer-check", "none"}, "none not in {strict,lease,off}"},
       {{"explain", "45", "--start", "middle"}, "middle not in {guess"},
+      {{"status", "extra"}, "extra; see \"flannelctl help status\""},
+      {{"leases", "list", "more"}, "more"},
+      {{"leases", "-o"}, "--output"},
+      {{"leases", "-o", "text"}, "text not in {table,wide,json,yaml,name}"},
+      {{"leases", "--node-name", "a"}, "--node-name requires --from"},
+      {{"leases", "--kube-annotation-prefix", "a.b"}, "--kube-annotation-prefix requires --from"},
+      {{"leases", "--from", "x", "--vni", "-1"}, "--vni: -1 is less than zero"},
+      {{"leases", "--from", "x", "--vni", "4294967296"}, "--vni"},
+      {{"version", "-o", "table"}, "table not in {text,json,yaml}"},
+      {{"completion", "bash", "zsh"}, "zsh"},
+      {{"-x"}, "no verb \"-x\""},
+      {{""}, "no verb \"\""},
       {{"completion"}, "required"},
       {{"completion", "tcsh"}, "tcsh not in {bash"},
   };
@@ -106,6 +125,34 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
     EXPECT_THAT(outcome.err, HasSubstr(row.says));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
+}
+
+// A pipe whose reader went, or a full disk.
+class ClosedOutput : public std::streambuf {
+ protected:
+  int_type overflow(int_type) override { return traits_type::eof(); }
+};
+
+TEST(UsageTest, OutputThatCannotBeWrittenIsAnError) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"version"}, {"version", "-o", "json"}, {"completion", "bash"}}) {
+    ClosedOutput closed;
+    std::istringstream in;
+    std::ostream out(&closed);
+    std::ostringstream err;
+    Io io{in, out, err};
+    EXPECT_EQ(RunFlannelctl(arguments, io), ExitCode::kUnusable);
+    EXPECT_EQ(err.str(), "flannelctl " + arguments[0] +
+                             ": cannot write to standard output; is the disk full?\n");
+  }
+}
+
+TEST(HelpTest, AsksForItselfAndForOptionsBeforeAnythingIsDone) {
+  EXPECT_EQ(Call({"help", "help"}).out, Call({"help"}).out);
+  EXPECT_EQ(Call({"help", "--help"}).out, Call({"help"}).out);
+  const Outcome help = Call({"leases", "--from", "/no/such/file", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.out, Call({"help", "leases"}).out);
 }
 
 TEST(VersionTest, InEachForm) {

@@ -77,6 +77,37 @@ TEST(LeasePrinterTest, ChangesInATableStandUnderTheFirstOnes) {
   EXPECT_EQ(printer.Changes({}), "");
 }
 
+TEST(LeasePrinterTest, AWideChangeSaysWhyUnlessTheLeaseIsGone) {
+  LeasePrinter printer(LeaseForm::kWide, true);
+  printer.Whole(SampleLeases());
+  LeaseList after = SampleLeases();
+  after.leases[0].v4->state = "vni-mismatch";
+  after.leases[0].v4->state_sentence = "another VNI";
+  after.leases[0].v6.reset();
+  after.leases.pop_back();
+  after.refused = {{"broken-2", "name is 7, not a string"}};
+  std::istringstream lines(printer.Changes(Compare(SampleLeases(), after)));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("linux-1 "), HasSubstr(" vni-mismatch "),
+                                   testing::EndsWith(" another VNI")));
+  std::getline(lines, line);
+  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("win-2 "), HasSubstr(" deleted "),
+                                   testing::EndsWith(" -")));
+  std::getline(lines, line);
+  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("broken-1 "), HasSubstr(" deleted "),
+                                   HasSubstr("is not an address block")));
+  std::getline(lines, line);
+  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("broken-2 "), HasSubstr(" refused "),
+                                   testing::EndsWith(" name is 7, not a string")));
+}
+
+TEST(LeasePrinterTest, ChangesByNameAreTheNamesOfLeases) {
+  LeasePrinter printer(LeaseForm::kName, true);
+  EXPECT_EQ(printer.Changes(OneOfEach()), "node/linux-1\nnode/linux-2\n");
+  EXPECT_EQ(printer.Changes({}), "");
+}
+
 TEST(LeasePrinterTest, ChangesInJsonAreOneDocumentALine) {
   LeasePrinter printer(LeaseForm::kJson, true);
   std::istringstream lines(printer.Changes(OneOfEach()));

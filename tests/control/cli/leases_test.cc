@@ -132,5 +132,37 @@ TEST_F(LeasesOfFileTest, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(missing.err, HasSubstr("nodes.json.not"));
 }
 
+TEST_F(LeasesOfFileTest, AnotherAnnotationPrefix) {
+  std::string nodes = SampleNodes();
+  for (std::size_t at = 0; (at = nodes.find("flannel.alpha.coreos.com/", at)) != nodes.npos;) {
+    nodes.replace(at, 25, "example.org/net-");
+  }
+  Write(nodes);
+  EXPECT_THAT(Leases({"-o", "name"}).out, IsEmpty()) << "nobody has flannel's own annotations";
+  EXPECT_EQ(Leases({"--kube-annotation-prefix", "example.org/net", "-o", "name"}).out,
+            "node/linux-1\nnode/linux-2\nnode/win-1\n");
+}
+
+// In every form a file and a daemon with the same leases say the same.
+TEST_F(LeasesOfFileTest, InEachForm) {
+  for (const std::string form : kForms) {
+    const Outcome outcome = Leases({"--node-name", "win-1", "-o", form});
+    EXPECT_EQ(outcome.code, 0) << form;
+    EXPECT_THAT(outcome.out, HasSubstr("linux-1")) << form;
+    EXPECT_EQ(outcome.out.find("broken") != std::string::npos, form != "name") << form;
+  }
+  const auto list = admin::ParseLeaseList(Leases({"--node-name", "win-1", "-o", "json"}).out);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->leases.size(), 3u);
+  EXPECT_THAT(list->source, HasSubstr("file "));
+}
+
+TEST_F(LeasesOfFileTest, AnEmptyClusterIsNoError) {
+  Write(R"({"kind": "List", "items": []})");
+  const Outcome outcome = Leases({"--no-headers"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, IsEmpty());
+}
+
 }  // namespace
 }  // namespace weft::cli

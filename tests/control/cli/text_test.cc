@@ -124,6 +124,9 @@ TEST(YamlTest, StringsReadBackAsStrings) {
                            "<<",
                            ".inf",
                            ".5",
+                           "a\rb",
+                           "\x1b[31mred",
+                           "bell\x07",
                            "y"}) {
     const std::string yaml = ToYaml(nlohmann::ordered_json{{"key", text}});
     const YAML::Node node = YAML::Load(yaml)["key"];

@@ -45,6 +45,15 @@ TEST(ViewpointTest, AUsableRowWithoutAddressIsNoRemote) {
   EXPECT_TRUE(MakeViewpoint(list, IpFamily::kV4)->remotes.empty());
 }
 
+TEST(ViewpointTest, ARowThatIsNoRemoteCoversNothingAsUsable) {
+  admin::LeaseList list = SampleLeases();
+  list.leases[4].v4->subnet = *IpPrefix::Parse("10.244.0.0/16");
+  list.leases[0].v4->public_ip.reset();
+  const auto view = MakeViewpoint(list, IpFamily::kV4);
+  EXPECT_EQ(NodeOf(view->FindCovering(Ip("10.244.1.9"), true)), "win-2");
+  EXPECT_EQ(NodeOf(view->FindCovering(Ip("10.244.1.9"), false)), "linux-1");
+}
+
 TEST(ViewpointTest, WithoutOurLeaseItSaysHowToNameIt) {
   const auto v6 = MakeViewpoint(SampleLeases(), IpFamily::kV6);
   EXPECT_EQ(v6.status().code(), absl::StatusCode::kNotFound);
