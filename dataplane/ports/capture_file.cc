@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +41,11 @@ absl::Status CaptureReader::Damaged(const std::string& what) const {
 }
 
 absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
+  std::error_code no_matter;  // opening it says what is wrong
+  if (std::filesystem::is_directory(path, no_matter)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("capture file ", path, ": it is a directory; name a file in it"));
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) {
     return absl::NotFoundError(
@@ -46,7 +53,8 @@ absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
   }
   const std::streamoff size = file.tellg();
   if (size < 0)
-    return absl::InvalidArgumentError(absl::StrCat("capture file ", path, ": not a regular file"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "capture file ", path, ": not a regular file; write the packets to one first"));
   if (static_cast<std::uint64_t>(size) > kMaxFile) {
     return absl::ResourceExhaustedError(absl::StrCat("capture file ", path, ": ", size,
                                                      " octets are more than ", kMaxFile,

@@ -162,6 +162,22 @@ TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
       {"an option beyond its block",
        section + "00000001 00000018 0001 0000 00000000 0009 0008 00000018",
        "an option reaches beyond"},
+      {"an interface without room for its type", section + "00000001 00000010 00010000 00000010",
+       "offset 28: an interface description of fewer than 8 octets"},
+      {"a simple packet without room for its length",
+       section + interface + "00000003 0000000c 0000000c",
+       "offset 48: a simple packet block of fewer than 4 octets"},
+      {"a block that is no whole number of words", section + "00000bad 0000000e 00000000 00000000",
+       "offset 28: a block claims 14"},
+      {"a section that is shorter than its header",
+       "0a0d0d0a 00000018 1a2b3c4d 0001 0000 ffffffffffffffff 00000018",
+       "a section header claims 24 octets"},
+      {"a second section without byte order",
+       section + "0a0d0d0a 0000001c 11111111 0001 0000 ffffffffffffffff 0000001c",
+       "offset 28: a section header without byte order"},
+      {"a clock of 2^63 ticks a second",
+       section + "00000001 0000001c 0001 0000 00000000 0009 0001 bf000000 0000001c",
+       "time resolution"},
       {"an impossible clock",
        section + "00000001 0000001c 0001 0000 00000000 0009 0001 7f000000 0000001c",
        "time resolution"},
@@ -193,6 +209,48 @@ TEST(CaptureFile, ReadsPcapng) {
             (std::vector<LinkType>{LinkType::kEthernet, LinkType::kRaw, LinkType::kEthernet}));
   EXPECT_EQ(read.times[0], seconds(1) + microseconds(1));
   EXPECT_EQ(read.times[1], seconds(1) + nanoseconds(1));
+}
+
+TEST(CaptureFile, ARecordLongerThanAnyPacketIsDamage) {
+  const std::uint32_t huge = CaptureReader::kMaxRecord + 4;
+  const Octets section = Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c");
+  const Octets interface = Hex("00000001 00000014 0001 0000 00000000 00000014");
+  for (const bool simple : {false, true}) {
+    const std::size_t fixed = simple ? 4 : 20;
+    Octets block(8 + fixed + huge + 4);
+    StoreBe32(block.data(), simple ? 3 : 6);
+    StoreBe32(block.data() + 4, static_cast<std::uint32_t>(block.size()));
+    StoreBe32(block.data() + (simple ? 8 : 20), huge);
+    const Read read = ReadAll(Concatenate(Concatenate(section, interface), block));
+    EXPECT_THAT(read.status.ToString(), HasSubstr("a packet claims " + std::to_string(huge)));
+    StoreBe32(block.data() + (simple ? 8 : 20), huge - 4);
+    EXPECT_TRUE(ReadAll(Concatenate(Concatenate(section, interface), block)).status.ok());
+  }
+}
+
+// Section 4.2: if_tsresol with the top bit set counts in powers of two.
+TEST(CaptureFile, ReadsBinaryClocks) {
+  const Read read = ReadAll(
+      Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c"
+          "00000001 0000001c 0001 0000 00000000 0009 0001 8a000000 0000001c"  // 2^-10 s
+          "00000006 00000024 00000000 00000000 00000600 00000001 00000001 aa000000 00000024"));
+  ASSERT_TRUE(read.status.ok()) << read.status;
+  EXPECT_EQ(read.times[0], seconds(1) + std::chrono::milliseconds(500));
+}
+
+// An option whose length is not the format's is of no use, and no reason to refuse the file.
+TEST(CaptureFile, OptionsOfOddLengthAreSteppedOver) {
+  const Read read = ReadAll(
+      Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c"
+          "00000001 0000002c 0001 0000 00000000"
+          "0009 0002 09090000"  // resolution, of two octets
+          "000e 0004 00000e10"  // offset, of four
+          "0002 0003 65746800"  // if_name "eth"
+          "0000002c"
+          "00000006 00000024 00000000 00000000 000f4240 00000001 00000001 aa000000 00000024"));
+  ASSERT_TRUE(read.status.ok()) << read.status;
+  ASSERT_EQ(read.times.size(), 1u);
+  EXPECT_EQ(read.times[0], seconds(1)) << "microseconds, without offset";
 }
 
 TEST(CaptureFile, PcapngSectionsMayChangeByteOrderAndForgetInterfaces) {
@@ -235,6 +293,34 @@ TEST(CaptureFile, WritesWhatItReads) {
   EXPECT_EQ((*record)->original_length, CaptureWriter::kSnapLength + 10);
   record = reader->Next();
   EXPECT_TRUE(record.ok() && !*record);
+  std::filesystem::remove(path);
+}
+
+TEST(CaptureFile, ADirectoryIsNoCapture) {
+  const absl::Status status = CaptureReader::Open(testing::TempDir()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.ToString(), HasSubstr("it is a directory; name a file in it"));
+}
+
+TEST(CaptureFile, ALargerFileThanTheLimitIsRefusedUnread) {
+  const std::string path = TempFile("large.pcap");
+  std::ofstream(path) << "x";
+  std::error_code error;
+  std::filesystem::resize_file(path, CaptureReader::kMaxFile + 1, error);  // sparse
+  if (error) GTEST_SKIP() << "no sparse files here: " << error.message();
+  const absl::Status status = CaptureReader::Open(path).status();
+  std::filesystem::remove(path);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(
+      status.ToString(),
+      testing::AllOf(HasSubstr(path), HasSubstr("1073741825 octets are more than 1073741824"),
+                     HasSubstr("editcap -c")));
+}
+
+TEST(CaptureFile, AnEmptyFileIsNoCapture) {
+  const std::string path = TempFile("empty.pcap");
+  std::ofstream(path).close();
+  EXPECT_THAT(CaptureReader::Open(path).status().ToString(), HasSubstr("0 octets are no capture"));
   std::filesystem::remove(path);
 }
 
