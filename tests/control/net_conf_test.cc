@@ -13,6 +13,7 @@ namespace weft::control {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Prefix;
@@ -174,6 +175,31 @@ const ErrorRow kErrorRows[] = {
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Learning":"no"}})",
      "Backend.Learning: \"no\" is not true or false"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"a\u001b[2J"}})", R"("a\x1b[2J")"},
+    {"null", "it is null, not an object"},
+    {R"("10.244.0.0/16")", "it is \"10.244.0.0/16\", not an object; write {\"Network\": ..."},
+    {"\xff\xfe{", "it is UTF-16, as PowerShell 5 writes with \">\": write UTF-8; correct the file"},
+    {R"({"Network":{}})", "Network: an object is not a string; write it in quotes"},
+    {R"({"EnableIPv4":false,"EnableIPv6":true,"Network":"10.0.0.0/8"})",
+     "write the cluster's pod network, like \"IPv6Network\": \"fd00:10:244::/56\", or "
+     "\"EnableIPv6\": false"},
+    {R"({"Network":"10.0.0.0/8","EnableIPv6":null,"IPv6Network":[]})",
+     "IPv6Network: an array is not a string"},
+    {R"({"Network":"10.0.0.0/8","SubnetMin":["10.0.1.0"]})", "SubnetMin: an array is not a string"},
+    {R"({"Network":"10.0.0.0/8","SubnetMax":"fd00::1"})",
+     "SubnetMax: \"fd00::1\" is not an address; leave the key out: it is not used"},
+    {R"({"Network":"10.0.0.0/8","IPv6SubnetMin":"10.0.0.1"})",
+     "IPv6SubnetMin: \"10.0.0.1\" is not an address"},
+    {R"({"Network":"10.0.0.0/8","IPv6SubnetLen":4294967296})",
+     "IPv6SubnetLen: 4294967296 is not a whole number from 0 to 4294967295"},
+    {R"({"Network":"10.0.0.0/8","Backend":["vxlan"]})", "Backend: an array is not an object"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","VNI":-1}})",
+     "Backend.VNI: -1 is not a whole number from 0 to 16777215"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Name":{}}})",
+     "Backend.Name: an object is not a string"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","MacPrefix":7}})",
+     "Backend.MacPrefix: 7 is not a string"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","GBP":1}})",
+     "Backend.GBP: 1 is not true or false"},
 };
 
 TEST(NetConf, ErrorsNameFileKeyValueRuleAndFix) {
@@ -183,6 +209,57 @@ TEST(NetConf, ErrorsNameFileKeyValueRuleAndFix) {
     EXPECT_THAT(error, HasSubstr(row.error)) << row.text;
     EXPECT_THAT(error, HasSubstr("; ")) << row.text;
   }
+}
+
+TEST(NetConf, OfManyErrorsTheFirstIsSaid) {
+  EXPECT_THAT(Error(R"({"Network":7,"SubnetLen":-1,"Backend":{"Type":"udp"}})"),
+              HasSubstr("Network: 7 is not a string"));
+}
+
+struct LimitRow {
+  const char* backend;  // after "Type": "vxlan"
+  bool fine;
+};
+
+TEST(NetConf, LimitsOfNumbers) {
+  const LimitRow rows[] = {
+      {R"("VNI":0)", true},    {R"("VNI":16777215)", true}, {R"("VNI":16777216)", false},
+      {R"("Port":1)", true},   {R"("Port":65535)", true},   {R"("Port":65536)", false},
+      {R"("MTU":137)", false},  // 68 octets of pod packet and 70 of encapsulation over IPv6
+      {R"("MTU":138)", true},  {R"("MTU":65535)", true},    {R"("MTU":65536)", false},
+  };
+  for (const LimitRow& row : rows) {
+    const std::string text =
+        std::string(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan",)") + row.backend + "}}";
+    EXPECT_EQ(Error(text) == "OK", row.fine) << text << ": " << Error(text);
+  }
+}
+
+TEST(NetConf, AVniAbove16BitsIsTakenAndSaid) {
+  const auto notes = [](const char* vni) {
+    return Parsed(
+               std::string(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Port":1,"VNI":)") +
+               vni + "}}")
+        .notes;
+  };
+  EXPECT_THAT(notes("65535"), IsEmpty());
+  EXPECT_THAT(notes("65536"), ElementsAre("Backend.VNI 65536 is more than 16 bits: upstream "
+                                          "flannel on Windows skips such peers"));
+}
+
+// The default name of the device follows the VNI; upstream's Windows flannel names networks so.
+TEST(NetConf, TheNameFollowsTheVniUnlessGiven) {
+  EXPECT_EQ(Parsed(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","VNI":7}})").name,
+            "flannel.7");
+  EXPECT_EQ(Parsed(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Name":""}})").name,
+            "flannel.4096");
+}
+
+TEST(NetConf, ANetworkOfAFamilyThatIsOffIsCheckedAndNotUsed) {
+  const NetConf conf =
+      Parsed(R"({"Network":"10.0.0.0/8","IPv6Network":"fd00::/48","Backend":{"Type":"vxlan"}})");
+  EXPECT_FALSE(conf.ipv6_network.has_value());
+  EXPECT_EQ(conf.network_of(IpFamily::kV4), Prefix("10.0.0.0/8"));
 }
 
 TEST(NetConf, LoadNamesThePath) {
@@ -198,6 +275,30 @@ TEST(NetConf, LoadReadsTheFile) {
   ASSERT_TRUE(conf.ok()) << conf.status();
   EXPECT_EQ(conf->network, Prefix("10.244.0.0/16"));
   std::filesystem::remove(path);
+}
+
+TEST(NetConf, LoadTakesOneMebibyteAndNoMore) {
+  const auto path = std::filesystem::temp_directory_path() / "weft-net-conf-limit-test.json";
+  const std::size_t most = std::size_t{1} << 20;
+  for (const std::size_t size : {most, most + 1}) {
+    std::ofstream(path, std::ios::binary)
+        << kUsual << std::string(size - std::string_view(kUsual).size(), ' ');
+    const auto conf = LoadNetConf(path.string());
+    EXPECT_EQ(conf.ok(), size == most) << conf.status();
+    if (conf.ok()) continue;
+    EXPECT_THAT(std::string(conf.status().message()),
+                ::testing::AllOf(HasSubstr(path.string()), HasSubstr("larger than 1 MiB"),
+                                 HasSubstr("is it the right file?")));
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(CheckInsideNetwork, SaysWhichTwoDisagreeAndWhereToLook) {
+  EXPECT_EQ(CheckInsideNetwork(Prefix("10.9.1.0/24"), Prefix("10.244.0.0/16")).message(),
+            "podCIDR 10.9.1.0/24 lies outside Network 10.244.0.0/16 of net-conf: make net-conf "
+            "agree with kube-controller-manager's --cluster-cidr");
+  EXPECT_THAT(std::string(CheckInsideNetwork(Prefix("fd09::/64"), Prefix("fd00::/48")).message()),
+              HasSubstr("podCIDR fd09::/64 lies outside IPv6Network fd00::/48 of net-conf"));
 }
 
 TEST(CheckInsideNetwork, UpstreamsRows) {
@@ -230,6 +331,11 @@ TEST(CheckForHns, Takes4096To65535) {
        {std::pair(1u, false), {4095u, false}, {4096u, true}, {65535u, true}, {70000u, false}}) {
     conf.vni = *Vni::Of(vni);
     EXPECT_EQ(CheckForHns(conf).ok(), fine) << vni;
+    if (fine) continue;
+    EXPECT_THAT(
+        std::string(CheckForHns(conf).message()),
+        ::testing::AllOf(HasSubstr("Backend.VNI: " + std::to_string(vni)),
+                         HasSubstr("from 4096 to 65535"), HasSubstr("write 4096 for all nodes")));
   }
 }
 

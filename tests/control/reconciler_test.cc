@@ -227,6 +227,80 @@ TEST_F(ReconcilerTest, AFailingSinkIsSaidOnceForEachCause) {
               ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: told to fail"));
 }
 
+TEST_F(ReconcilerTest, AnotherCauseIsSaidAgain) {
+  Ready();
+  sink.failing = {a.v4->subnet};
+  source.Put(a);
+  sink.failing.insert(b.v4->subnet);
+  source.Put(b);
+  EXPECT_THAT(log, ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: told to fail",
+                               "fake: 2 pending, will be tried again: 10.244.1.0/24: told to fail; "
+                               "10.244.2.0/24: told to fail"));
+}
+
+TEST_F(ReconcilerTest, OfManyPendingItemsThreeAreNamed) {
+  for (int i = 1; i <= 5; ++i) {
+    const std::string subnet = "10.244." + std::to_string(i) + ".0/24";
+    source.Put(MakeLease("n" + std::to_string(i), subnet, "192.0.2." + std::to_string(i)));
+    sink.failing.insert(Prefix(subnet));
+  }
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(sink);
+  source.Sync();
+  EXPECT_THAT(log, Contains("fake: 5 pending, will be tried again: 10.244.1.0/24: told to fail; "
+                            "10.244.2.0/24: told to fail; 10.244.3.0/24: told to fail; "
+                            "and 2 more"));
+}
+
+TEST_F(ReconcilerTest, ASinkThatGoesTakesItsRetriesAlong) {
+  sink.failing = {a.v4->subnet};
+  source.Put(a);
+  Ready();
+  EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::milliseconds(800));
+  reconciler.RemoveSink(sink);
+  EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::minutes(5));
+  EXPECT_TRUE(reconciler.report().in_sync);
+  Step();
+  EXPECT_EQ(sink.retries, 0);
+}
+
+// What the sink could not do and what it is not told of count alike against being ready.
+TEST_F(ReconcilerTest, ASinkThatHoldsLessThanItShouldIsNotInSync) {
+  class Forgetful final : public lease::Sink {
+   public:
+    std::string name() const override { return "forgetful"; }
+    lease::SinkReport Resync(std::span<const lease::Peer> all) override {
+      return {all.size(), 0, {}};
+    }
+    lease::SinkReport Update(const lease::PeerChanges&) override { return {}; }
+    lease::SinkReport Retry() override { return {}; }
+  } forgetful;
+  source.Put(a);
+  Ready();
+  reconciler.AddSink(forgetful);
+  EXPECT_FALSE(reconciler.report().in_sync);
+  reconciler.RemoveSink(forgetful);
+  EXPECT_TRUE(reconciler.report().in_sync);
+}
+
+TEST_F(ReconcilerTest, AResyncOfAllComesBeforeTheEventsThatWait) {
+  ReconcilerOptions options;
+  options.batch_window = std::chrono::milliseconds(100);
+  Reconciler gathering(
+      clock, [] { return 0.0; }, {}, options);
+  gathering.SetOwn(Us());
+  gathering.AddSink(sink);
+  gathering.OnSnapshot({}, {});
+  clock.AdvanceTo(*gathering.NextDeadline());
+  gathering.Tick();
+  gathering.OnUpsert(a);
+  gathering.ResyncAll();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_EQ(gathering.NextDeadline(), clock.Now() + std::chrono::minutes(5)) << "nothing waits";
+  EXPECT_EQ(sink.updates, 0);
+  EXPECT_TRUE(gathering.report().in_sync);
+}
+
 TEST_F(ReconcilerTest, OneSinkThatFailsStopsNoOther) {
   FakeSink other("other");
   Ready();
@@ -293,6 +367,98 @@ TEST_F(ReconcilerTest, ALeaseThatCannotBeUsedIsSaidOnce) {
   const auto mismatches =
       reconciler.report().v4[static_cast<std::size_t>(lease::PeerState::kVniMismatch)];
   EXPECT_EQ(mismatches, 1u);
+}
+
+TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsSaidAgain) {
+  Ready();
+  const lease::Lease good = a;
+  a.v4->vtep_mac.reset();
+  source.Put(a);
+  source.Put(good);
+  source.Put(a);
+  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("missing-mac")));
+  log.clear();
+  source.Delete(a.node);
+  source.Put(a);
+  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"))) << "a node that went and came back";
+  log.clear();
+  a.v4->vtep_mac = good.v4->vtep_mac;
+  a.v4->vni = 7;
+  source.Put(a);
+  EXPECT_THAT(log, ElementsAre(HasSubstr("vni-mismatch"))) << "another fault";
+}
+
+TEST_F(ReconcilerTest, ANodeThatVanishedInASnapshotIsForgotten) {
+  Ready();
+  a.v4->vtep_mac.reset();
+  reconciler.OnSnapshot({a}, {});
+  reconciler.OnSnapshot({}, {});
+  reconciler.OnSnapshot({a}, {});
+  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("missing-mac")));
+}
+
+TEST_F(ReconcilerTest, LeasesAreJudgedAloudOnlyOnceWeKnowWhoWeAre) {
+  a.v4->vni = 7;
+  source.Put(a);
+  source.Sync();
+  EXPECT_THAT(log, ElementsAre("the source is in sync: 1 leases"));
+  reconciler.SetOwn(Us());
+  EXPECT_THAT(log, Contains(HasSubstr("vni-mismatch")));
+}
+
+TEST_F(ReconcilerTest, AThousandBadLeasesDoNotFloodTheLog) {
+  std::vector<lease::Lease> leases;
+  for (int i = 0; i < 1000; ++i) {
+    leases.push_back(MakeLease(
+        "n" + std::to_string(i),
+        "10." + std::to_string(i / 250) + "." + std::to_string(i % 250) + ".0/24", "192.0.2.1"));
+    leases.back().v4->vtep_mac.reset();
+  }
+  Ready();
+  reconciler.OnSnapshot(leases, {});
+  EXPECT_THAT(log, Contains("and 980 more leases that are not plainly usable; see: flannelctl "
+                            "leases"));
+  EXPECT_EQ(log.size(), 21u);
+}
+
+// Errors want a person, warnings a look, the rest is news.
+TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
+  std::vector<std::pair<NoticeLevel, std::string>> told;
+  ReconcilerHooks hooks;
+  hooks.on_notice = [&](NoticeLevel level, const std::string& line) {
+    told.emplace_back(level, line);
+  };
+  Reconciler telling(
+      clock, [] { return 0.0; }, hooks);
+  telling.SetOwn(Us());
+  telling.AddSink(sink);
+  lease::Lease shared = b;
+  shared.v4->public_ip = a.v4->public_ip;
+  lease::Lease half = MakeLease("h", "10.244.3.0/24", "192.0.2.3");
+  half.v4->vtep_mac.reset();
+  telling.OnSnapshot({a, shared, half}, {{"bad", "broken"}});
+  telling.OnTrouble(absl::UnavailableError("file gone"));
+  telling.OnTrouble(absl::OkStatus());
+  const auto level_of = [&](std::string_view part) -> int {
+    for (const auto& [level, line] : told) {
+      if (line.find(part) != std::string::npos) return static_cast<int>(level);
+    }
+    return -1;
+  };
+  EXPECT_EQ(level_of("in sync"), static_cast<int>(NoticeLevel::kInfo));
+  EXPECT_EQ(level_of("duplicate-public-ip"), static_cast<int>(NoticeLevel::kInfo)) << "it is used";
+  EXPECT_EQ(level_of("missing-mac"), static_cast<int>(NoticeLevel::kWarning)) << "it is not";
+  EXPECT_EQ(level_of("is refused"), static_cast<int>(NoticeLevel::kWarning));
+  EXPECT_EQ(level_of("file gone"), static_cast<int>(NoticeLevel::kError));
+  EXPECT_EQ(level_of("can be read again"), static_cast<int>(NoticeLevel::kInfo));
+}
+
+TEST_F(ReconcilerTest, WellWithoutTroubleIsNoNews) {
+  Ready();
+  const int before = changes;
+  reconciler.OnTrouble(absl::OkStatus());
+  EXPECT_THAT(log, IsEmpty());
+  EXPECT_EQ(changes, before);
 }
 
 TEST_F(ReconcilerTest, OurOwnNodeIsHandedOnWhenItChanges) {

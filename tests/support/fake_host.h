@@ -20,6 +20,7 @@ class FakeHost : public host::Host {
   std::set<IpPrefix> failing;  // routes to these can neither be put nor removed
   absl::Status unreadable;     // what Routes answers while not OK
   bool loses_routes = false;   // PutRoutes says yes and does nothing
+  bool keeps_routes = false;   // RemoveRoutes says yes and does nothing
   std::vector<std::string>
       done;               // "put 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
   std::size_t reads = 0;  // calls of Routes
@@ -99,7 +100,7 @@ class FakeHost : public host::Host {
         continue;
       }
       done.push_back("remove " + route.destination.ToString());
-      Erase(route);
+      if (!keeps_routes) Erase(route);
       results.push_back(absl::OkStatus());
     }
     return results;

@@ -173,6 +173,15 @@ TEST(NodeCodecJson, RefusedByFieldAndValue) {
       {R"({"metadata":{}})", "#0: metadata.name \"\" is not a node name"},
       {R"({"metadata":{"name":7}})", "#0: metadata.name is 7, not a string"},
       {R"({"metadata":{"name":"a\nb"}})", R"(#0: metadata.name "a\nb" is not a node name)"},
+      {"\xfe\xff{", "#0: it is UTF-16"},
+      {R"({"kind":7,"metadata":{"name":"n1"}})", "#0: kind is 7, not a string"},
+      {R"({"kind":null,"metadata":null})", "#0: metadata is missing"},
+      {R"({"metadata":{"name":"#7"}})", "#0: metadata.name \"#7\" is not a node name"},
+      {R"({"metadata":{"name":"a b"}})", "#0: metadata.name \"a b\" is not a node name"},
+      {R"({"metadata":{"name":"n\u00e9"}})", R"(#0: metadata.name "n\xc3\xa9" is not a node name)"},
+      {R"({"metadata":{"name":"n1","uid":"a b"}})", "n1: metadata.uid \"a b\" is not a UID"},
+      {R"({"metadata":{"name":"n1","annotations":{"a":null}}})",
+       "n1: annotation \"a\" is null, not a string"},
       {R"({"metadata":{"name":"n1","uid":{}}})", "n1: metadata.uid is an object, not a string"},
       {R"({"metadata":{"name":"n1","annotations":[]}})",
        "n1: metadata.annotations is an array, not an object"},
@@ -202,6 +211,13 @@ TEST(NodeCodecJson, RefusedByFieldAndValue) {
        "is not an address of one host"},
       {managed(R"(,"flannel.alpha.coreos.com/public-ip":"224.0.0.1")", cidr),
        "is not an address of one host"},
+      {managed(R"(,"flannel.alpha.coreos.com/public-ip":"255.255.255.255")", cidr),
+       "is not an address of one host"},
+      {managed(R"(,"flannel.alpha.coreos.com/public-ipv6":"::")", R"({"podCIDR":"fd00::/64"})"),
+       "public-ipv6 \"::\" is not an address of one host"},
+      {managed(R"(,"flannel.alpha.coreos.com/public-ipv6":"192.0.2.1")",
+               R"({"podCIDR":"fd00::/64"})"),
+       "is not an IPv6 address"},
       {managed(R"(,"flannel.alpha.coreos.com/public-ipv6":"::ffff:192.0.2.1")",
                R"({"podCIDR":"fd00::/64"})"),
        "is not an IPv6 address"},
@@ -223,6 +239,24 @@ TEST(NodeCodecJson, CreationTimesThatAreNone) {
                 HasSubstr("a: metadata.creationTimestamp"))
         << time;
   }
+}
+
+TEST(NodeCodecJson, ACreationTimeThatIsNoTextIsRefused) {
+  EXPECT_THAT(
+      Refusal(NodeJsonCodec().DecodeNode(
+          R"({"metadata":{"name":"a","creationTimestamp":0,"annotations":{"flannel.alpha.coreos.com/kube-subnet-manager":"true"}},
+              "spec":{"podCIDR":"10.244.1.0/24"}})")),
+      HasSubstr("a: metadata.creationTimestamp is 0, not a string"));
+}
+
+TEST(NodeCodecJson, NamesHaveUpTo253Characters) {
+  const auto name_of = [](std::size_t size) {
+    const DecodedNode decoded = NodeJsonCodec().DecodeNode(NodeJson(std::string(size, 'n')).Text());
+    const auto* node = std::get_if<NotManaged>(&decoded.node);
+    return node == nullptr ? Refusal(decoded) : node->node.name;
+  };
+  EXPECT_EQ(name_of(253), std::string(253, 'n'));
+  EXPECT_THAT(name_of(254), HasSubstr("is not a node name: 1 to 253 visible ASCII characters"));
 }
 
 TEST(NodeCodecJson, ForeignTextIsBoundedInMessages) {
@@ -288,6 +322,40 @@ TEST(OwnNode, WhatCannotBeReadIsAProblemAndAbsent) {
   const DecodedNode broken = codec.DecodeNode(R"({"metadata":{"name":"us","annotations":7}})");
   ASSERT_TRUE(broken.own.has_value());
   EXPECT_THAT(broken.own->problems, Contains(HasSubstr("metadata.annotations is 7")));
+}
+
+TEST(OwnNode, ProblemsOfEitherFamilyNameTheirAnnotation) {
+  const NodeJsonCodec codec({}, "us");
+  const DecodedNode decoded = codec.DecodeNode(NodeJson("us")
+                                                   .Managed()
+                                                   .PodCidrs({"10.244.0.0/24", "fd00::/64"})
+                                                   .Annotation("backend-type", "VXLAN")
+                                                   .Annotation("backend-v6-data", "[]")
+                                                   .Annotation("public-ipv6", "192.0.2.1")
+                                                   .Text());
+  ASSERT_TRUE(decoded.own.has_value());
+  EXPECT_THAT(
+      decoded.own->problems,
+      ::testing::ElementsAre(
+          HasSubstr("annotation flannel.alpha.coreos.com/public-ipv6 \"192.0.2.1\" is not an IPv6"),
+          HasSubstr("annotation flannel.alpha.coreos.com/backend-v6-data: the text is an array")));
+  EXPECT_EQ(decoded.own->v6.subnet, testing::Prefix("fd00::/64"));
+  EXPECT_FALSE(decoded.own->v6.published_public_ip.has_value());
+}
+
+// What another backend left in the annotations is not taken for our MAC.
+TEST(OwnNode, DataOfAnotherBackendIsNotRead) {
+  const DecodedNode decoded =
+      NodeJsonCodec({}, "us").DecodeNode(NodeJson("us")
+                                             .Managed()
+                                             .PodCidrs({"10.244.0.0/24"})
+                                             .Annotation("backend-type", "host-gw")
+                                             .Annotation("backend-data", "rubbish")
+                                             .Text());
+  ASSERT_TRUE(decoded.own.has_value());
+  EXPECT_EQ(decoded.own->backend_type, "host-gw");
+  EXPECT_THAT(decoded.own->problems, IsEmpty());
+  EXPECT_FALSE(decoded.own->v4.published_vtep_mac.has_value());
 }
 
 TEST(OwnNode, OthersAreNotOurs) {

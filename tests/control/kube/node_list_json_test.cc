@@ -110,6 +110,33 @@ TEST(NodeList, OurOwnNodeIsFoundAmongThem) {
   EXPECT_FALSE(codec.DecodeNodeList("[]")->own.has_value());
 }
 
+TEST(NodeList, OurOwnNodeThatCannotBeReadSaysWhy) {
+  const auto nodes = NodeJsonCodec({}, "us").DecodeNodeList(
+      "[" + kA.Text() + R"(,{"metadata":{"name":"us","uid":7}}])");
+  ASSERT_TRUE(nodes.ok()) << nodes.status();
+  ASSERT_TRUE(nodes->own.has_value());
+  EXPECT_EQ(nodes->own->node.name, "us");
+  EXPECT_THAT(nodes->own->problems, ElementsAre("metadata.uid is 7, not a string"));
+  EXPECT_EQ(nodes->refused,
+            (std::vector<lease::RefusedNode>{{"us", "metadata.uid is 7, not a string"}}));
+}
+
+// The last entry of a name counts, for us as for others: also when it has less to say.
+TEST(NodeList, OfTwoThatAreOursTheLastIsWeAndTheNameIsRefused) {
+  const auto nodes = NodeJsonCodec({}, "us").DecodeNodeList(
+      NodeListJson({NodeJson("us").Leased("10.244.1.0/24", "192.0.2.1"),
+                    NodeJson("us").PodCidrs({"10.244.9.0/24"})}));
+  ASSERT_TRUE(nodes.ok()) << nodes.status();
+  EXPECT_THAT(Names(*nodes), IsEmpty());
+  EXPECT_EQ(nodes->not_managed, 1u);
+  ASSERT_TRUE(nodes->own.has_value());
+  EXPECT_EQ(nodes->own->v4.subnet->ToString(), "10.244.9.0/24");
+  EXPECT_FALSE(nodes->own->managed);
+  ASSERT_EQ(nodes->refused.size(), 1u);
+  EXPECT_EQ(nodes->refused[0].reason,
+            "the name stands more than once in the list; the last one is used");
+}
+
 TEST(NodeList, ErrorsOfTheWholeText) {
   EXPECT_THAT(Error(""), HasSubstr("it is empty"));
   EXPECT_THAT(Error("{\n  \"items\": [\n    {]\n"), HasSubstr("line 3, column 6: not JSON"));
@@ -121,7 +148,15 @@ TEST(NodeList, ErrorsOfTheWholeText) {
   EXPECT_THAT(Error(R"({"items":{}})"), HasSubstr("items is an object, not an array"));
   EXPECT_THAT(Error(R"({"metadata":{"continue":"abc"},"items":[]})"),
               HasSubstr("one page of a longer list"));
+  EXPECT_THAT(Error(R"({"metadata":7,"items":[]})"), HasSubstr("metadata is 7, not an object"));
+  EXPECT_THAT(Error(R"({"metadata":{"continue":7},"items":[]})"),
+              HasSubstr("metadata.continue is 7, not a string"));
+  EXPECT_THAT(Error(R"({"kind":"Pod","metadata":{"name":"p"}})"),
+              HasSubstr("it is no list of Nodes: no \"items\", and kind is \"Pod\""));
+  EXPECT_THAT(Error(R"({"kind":["Node"]})"), HasSubstr("kind is an array"));
+  EXPECT_THAT(Error("[\"\xff\"]"), HasSubstr("not JSON: "));
   EXPECT_THAT(Error(std::string("\xff\xfe{\0}\0", 6)), HasSubstr("UTF-16"));
+  EXPECT_THAT(Error(std::string("\xfe\xff\0{\0}", 6)), HasSubstr("Set-Content -Encoding utf8"));
 }
 
 TEST(NodeList, EveryCutOfAListIsAnErrorOrAnotherTruthButNeverACrash) {

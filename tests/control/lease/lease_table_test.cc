@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lease/lease_table.h"
 
+#include <functional>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
@@ -205,7 +207,113 @@ TEST_F(LeaseTableTest, ANodeThatWasMadeAgainUnderItsNameIsAnother) {
   EXPECT_EQ(Changes(), "");
 }
 
+TEST_F(LeaseTableTest, OfThreeClaimantsTheNextNewestFollows) {
+  const Lease second = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
+  const Lease third = MakeLease("c", "10.244.1.0/24", "192.0.2.3", 300);
+  table.ApplySnapshot({a, second, third}, {});
+  EXPECT_EQ(Changes(), "+ c 10.244.1.0/24 192.0.2.3 02:00:00:00:00:01\n");
+  EXPECT_THAT(Detail(a), HasSubstr("node \"c\" is newer and holds the same subnet: delete node "
+                                   "\"a\" if it is gone"));
+  table.Remove(second.node);
+  EXPECT_EQ(Changes(), "") << "a loser goes";
+  table.Remove(third.node);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+}
+
+TEST_F(LeaseTableTest, ChangesAreOrderedBySubnet) {
+  const Lease d = MakeLease("d", "10.244.10.0/24", "192.0.2.4");
+  const Lease e = MakeLease("e", "10.244.9.0/24", "192.0.2.5");
+  table.ApplySnapshot({d, e}, {});
+  EXPECT_EQ(Changes(),
+            "+ e 10.244.9.0/24 192.0.2.5 02:00:00:00:00:01\n"
+            "+ d 10.244.10.0/24 192.0.2.4 02:00:00:00:00:01\n");
+  table.ApplySnapshot({}, {});
+  EXPECT_EQ(Changes(), "- 10.244.9.0/24\n- 10.244.10.0/24\n");
+}
+
+TEST_F(LeaseTableTest, AnUpdateThatLosesAHalfTakesOnlyThatHalfAway) {
+  a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
+  table.Upsert(a);
+  Changes(IpFamily::kV4), Changes(IpFamily::kV6);
+  a.v6.reset();
+  EXPECT_TRUE(table.Upsert(a));
+  EXPECT_EQ(Changes(IpFamily::kV6), "- fd00:10:244:1::/64\n");
+  EXPECT_EQ(Changes(IpFamily::kV4), "");
+}
+
 // ---- states
+
+TEST_F(LeaseTableTest, WithoutANameOfOurOwnNoLeaseIsOurs) {
+  OwnIdentity nameless = Us();
+  nameless.node_name.clear();
+  table.SetOwn(nameless);
+  Lease anonymous = a;
+  anonymous.node = {"", ""};
+  table.Upsert(anonymous);
+  EXPECT_EQ(State(anonymous), "usable");
+}
+
+TEST_F(LeaseTableTest, RowsOfANodeAreItsHalvesInOrder) {
+  a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
+  a.v6->vtep_mac.reset();
+  table.ApplySnapshot({a, b}, {});
+  const auto rows = table.RowsOf(a.node);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].family, IpFamily::kV4);
+  EXPECT_EQ(rows[0].state, PeerState::kUsable);
+  EXPECT_EQ(rows[0].detail, "") << "what is well needs no words";
+  EXPECT_EQ(rows[1].family, IpFamily::kV6);
+  EXPECT_EQ(rows[1].state, PeerState::kMissingMac);
+  EXPECT_EQ(table.Rows().size(), 3u);
+  EXPECT_THAT(table.RowsOf({"nobody", ""}), IsEmpty());
+}
+
+TEST_F(LeaseTableTest, Ipv6IsJudgedByItsOwnSubnetAndNetwork) {
+  const Lease ours = MakeLease("a", "fd00:10:244::/72", "2001:db8::1");
+  const Lease outside = MakeLease("b", "fd99::/64", "2001:db8::2");
+  table.ApplySnapshot({ours, outside}, {});
+  EXPECT_EQ(State(ours, IpFamily::kV6), "overlap");
+  EXPECT_THAT(Detail(ours), HasSubstr("overlaps our own subnet fd00:10:244::/64"));
+  EXPECT_EQ(State(outside, IpFamily::kV6), "outside-network");
+  EXPECT_THAT(Detail(outside), HasSubstr("outside Network fd00:10:244::/48"));
+}
+
+// The states that stop a lease come before those that only remark on it.
+TEST_F(LeaseTableTest, OfSeveralFaultsTheGravestIsTheState) {
+  a.backend_type = "host-gw";
+  a.v4->public_ip.reset();
+  table.Upsert(a);
+  EXPECT_EQ(State(a), "foreign-backend");
+  b.v4->vtep_mac.reset();
+  b.v4->vni = 1;
+  table.Upsert(b);
+  EXPECT_EQ(State(b), "missing-mac");
+  Lease outside = MakeLease("c", "192.168.1.0/24", "192.0.2.3");
+  Lease same_ip = MakeLease("d", "192.168.2.0/24", "192.0.2.3");
+  table.Upsert(outside);
+  table.Upsert(same_ip);
+  EXPECT_EQ(State(outside), "duplicate-public-ip");
+}
+
+TEST_F(LeaseTableTest, APeerUnderOurOwnPublicIpIsNamed) {
+  const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.1");
+  table.ApplySnapshot({own, a}, {});
+  EXPECT_EQ(State(a), "duplicate-public-ip");
+  EXPECT_EQ(State(own), "self");
+}
+
+TEST_F(LeaseTableTest, ALeaseThatIsNotUsedNestsWithNothing) {
+  Lease wide = MakeLease("wide", "10.244.0.0/17", "192.0.2.3");
+  wide.v4->subnet = Prefix("10.244.128.0/17");
+  wide.v4->vtep_mac.reset();
+  a.v4->subnet = Prefix("10.244.129.0/24");
+  table.ApplySnapshot({a, wide}, {});
+  EXPECT_EQ(State(a), "usable");
+  wide.v4->vtep_mac = testing::Mac("02:00:00:00:00:03");
+  table.Upsert(wide);
+  EXPECT_EQ(State(a), "nested-subnet");
+  EXPECT_THAT(Detail(wide), HasSubstr("nested with 10.244.129.0/24 of node \"a\""));
+}
 
 TEST_F(LeaseTableTest, OurOwnLeaseIsSelfWhateverItHolds) {
   const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.9");
@@ -333,7 +441,84 @@ TEST_F(LeaseTableTest, AnotherIdentityJudgesEveryLeaseAnew) {
   EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 2u);
 }
 
+// Who asks "has anything changed since 7?" must be told of everything that Rows and Refused show.
+TEST_F(LeaseTableTest, TheGenerationMovesWithEveryVisibleChangeAndWithNoOther) {
+  struct Row {
+    const char* description;
+    std::function<void(LeaseTable&)> act;
+    bool moves;
+  };
+  const Row rows[] = {
+      {"a new lease", [&](LeaseTable& t) { t.Upsert(a); }, true},
+      {"the same lease", [&](LeaseTable& t) { t.Upsert(a); }, false},
+      {"a snapshot of the same", [&](LeaseTable& t) { t.ApplySnapshot({a}, {}); }, false},
+      {"a refusal",
+       [&](LeaseTable& t) {
+         t.Refuse({"a", "x"});
+       },
+       true},
+      {"the same refusal",
+       [&](LeaseTable& t) {
+         t.Refuse({"a", "x"});
+       },
+       false},
+      {"another reason",
+       [&](LeaseTable& t) {
+         t.Refuse({"a", "y"});
+       },
+       true},
+      {"the same in a snapshot",
+       [&](LeaseTable& t) {
+         t.ApplySnapshot({a}, {{"a", "y"}});
+       },
+       false},
+      {"the lease as before ends the refusal", [&](LeaseTable& t) { t.Upsert(a); }, true},
+      {"a node that nobody knew goes",
+       [&](LeaseTable& t) {
+         t.Remove({"z", ""});
+       },
+       false},
+      {"a node is refused before it had a lease",
+       [&](LeaseTable& t) {
+         t.Refuse({"z", "x"});
+       },
+       true},
+      {"and goes",
+       [&](LeaseTable& t) {
+         t.Remove({"z", ""});
+       },
+       true},
+      {"who we are, again", [&](LeaseTable& t) { t.SetOwn(Us()); }, false},
+      {"another are we", [&](LeaseTable& t) { t.SetOwn({}); }, true},
+      {"a snapshot without the lease", [&](LeaseTable& t) { t.ApplySnapshot({}, {}); }, true},
+      {"nothing twice", [&](LeaseTable& t) { t.ApplySnapshot({}, {}); }, false},
+      {"a snapshot that only refuses",
+       [&](LeaseTable& t) {
+         t.ApplySnapshot({}, {{"q", "x"}});
+       },
+       true},
+      {"a snapshot in which it is well", [&](LeaseTable& t) { t.ApplySnapshot({}, {}); }, true},
+  };
+  for (const Row& row : rows) {
+    const std::uint64_t before = table.generation();
+    row.act(table);
+    EXPECT_EQ(table.generation() != before, row.moves) << row.description;
+    EXPECT_GE(table.generation(), before) << row.description;
+  }
+}
+
 // ---- refused nodes
+
+TEST_F(LeaseTableTest, RemovingANodeThatWasOnlyRefusedIsNoRemovalOfALease) {
+  table.Refuse({"z", "broken"});
+  EXPECT_FALSE(table.Remove({"z", "uid-z"}));
+  EXPECT_THAT(table.Refused(), IsEmpty());
+}
+
+TEST_F(LeaseTableTest, RefusedNodesAreOrderedByName) {
+  table.ApplySnapshot({}, {{"c", "3"}, {"a", "1"}, {"b", "2"}});
+  EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "1"}, {"b", "2"}, {"c", "3"}}));
+}
 
 TEST_F(LeaseTableTest, ARefusedNodeKeepsTheLeaseItHad) {
   table.ApplySnapshot({a, b}, {});

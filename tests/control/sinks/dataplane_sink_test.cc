@@ -47,6 +47,24 @@ TEST_F(DataplaneSinkTest, AChangedPeerReplacesTheRemote) {
   EXPECT_EQ(Behind("10.244.1.1"), "192.0.2.2 02:00:00:00:00:02");
 }
 
+TEST_F(DataplaneSinkTest, ARetryTellsWhatIsTrueAndChangesNothing) {
+  DataplaneSink sink(table, IpFamily::kV4, "data plane of flannel.4096");
+  EXPECT_EQ(sink.name(), "data plane of flannel.4096");
+  sink.Resync(std::vector{a, MakePeer("far", "fd00:0:0:1::/64", "2001:db8::1")});
+  const auto version = table.version();
+  const lease::SinkReport report = sink.Retry();
+  EXPECT_EQ(report.desired, 2u);
+  EXPECT_EQ(report.applied, 1u);
+  EXPECT_THAT(report.pending, ElementsAre(HasSubstr("node \"far\"")));
+  EXPECT_EQ(table.version(), version);
+}
+
+TEST_F(DataplaneSinkTest, AResyncForgetsWhoWasOutOfReach) {
+  DataplaneSink sink(table, IpFamily::kV4);
+  sink.Resync(std::vector{MakePeer("far", "fd00:0:0:1::/64", "2001:db8::1")});
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending, IsEmpty());
+}
+
 TEST_F(DataplaneSinkTest, NestedSubnetsAreUsedByLongestPrefix) {
   DataplaneSink sink(table);
   sink.Resync(std::vector{a, MakePeer("wide", "10.244.0.0/16", "192.0.2.2", "02:00:00:00:00:02")});

@@ -83,6 +83,56 @@ TEST_F(DeviceRouteSinkTest, ResyncReadsBackAndSaysWhatIsNotThere) {
               ElementsAre("route 10.244.1.0/24 dev flannel.4096: not there when read back"));
 }
 
+TEST_F(DeviceRouteSinkTest, ResyncReadsBackAndSaysWhatIsStillThere) {
+  host.routes = {RouteOf("10.244.3.0/24", "10.244.3.0", kDevice, true)};
+  host.keeps_routes = true;
+  const lease::SinkReport report = sink.Resync(std::vector{a});
+  EXPECT_EQ(report.desired, 1u);
+  EXPECT_EQ(report.applied, 1u);
+  EXPECT_THAT(report.pending,
+              ElementsAre("route 10.244.3.0/24 dev flannel.4096: still there when read back"));
+  host.keeps_routes = false;
+  EXPECT_THAT(sink.Retry().pending, IsEmpty());
+  EXPECT_THAT(host.routes, ElementsAre(RouteOf("10.244.1.0/24", "10.244.1.0", kDevice, true)));
+}
+
+// Routes that are in place are not read back a second time: a resync of 100,000 is one dump.
+TEST_F(DeviceRouteSinkTest, AResyncThatChangesNothingReadsOnce) {
+  sink.Resync(std::vector{a});
+  EXPECT_EQ(host.reads, 2u) << "before and after";
+  sink.Resync(std::vector{a});
+  EXPECT_EQ(host.reads, 3u);
+}
+
+TEST_F(DeviceRouteSinkTest, PeersOfTheOtherFamilyAreNotItsMatter) {
+  lease::SinkReport report =
+      sink.Resync(std::vector{MakePeer("a", "fd00:0:0:1::/64", "192.0.2.1")});
+  EXPECT_EQ(report.desired, 0u);
+  report = sink.Update({{MakePeer("b", "fd00:0:0:2::/64", "192.0.2.2")}, {Prefix("fd00::/64")}});
+  EXPECT_EQ(report.desired, 0u);
+  EXPECT_THAT(host.done, IsEmpty());
+}
+
+TEST_F(DeviceRouteSinkTest, AFailedRemovalNamesTheRouteAndTheCause) {
+  sink.Resync(std::vector{a});
+  host.failing = {a.subnet};
+  const lease::SinkReport report = sink.Update({{}, {a.subnet}});
+  EXPECT_EQ(report.desired, 0u);
+  EXPECT_THAT(report.pending,
+              ElementsAre("route 10.244.1.0/24 dev flannel.4096: operation not permitted"));
+}
+
+TEST_F(DeviceRouteSinkTest, ATroubleThatPassedIsNotTold) {
+  host.failing = {a.subnet};
+  sink.Resync(std::vector{a});
+  host.failing.clear();
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending, IsEmpty());
+  host.unreadable = absl::UnavailableError("gone");
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending,
+              ElementsAre("routes of flannel.4096 cannot be read: gone"));
+  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("cannot be read"))) << "while it lasts";
+}
+
 TEST_F(DeviceRouteSinkTest, AnUpdateReadsNothing) {
   sink.Resync({});
   host.reads = 0;
