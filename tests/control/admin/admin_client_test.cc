@@ -123,5 +123,56 @@ TEST(AdminClientTest, AnInternalErrorOfTheDaemon) {
   EXPECT_THAT(Text(status), AllOf(HasSubstr("500: internal error;"), HasSubstr("its log")));
 }
 
+struct Answer {
+  const char* description;
+  std::string octets;
+  absl::StatusCode code;
+  const char* says;
+};
+
+// Something listens where flanneld should, or flanneld died while it answered.
+TEST(AdminClientTest, AnswersThatAreNone) {
+  const Answer rows[] = {
+      {"nothing", "", absl::StatusCode::kUnavailable, "the answer is cut short or is not HTTP"},
+      {"another protocol", "SSH-2.0-OpenSSH_9.2\r\n", absl::StatusCode::kUnavailable,
+       "is not HTTP"},
+      {"half a header", "HTTP/1.1 200 OK\r\nContent-Le", absl::StatusCode::kUnavailable,
+       "the answer is cut short"},
+      {"half a document", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"apiVersion\"",
+       absl::StatusCode::kUnavailable, "start it on this node"},
+      {"no JSON", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+       absl::StatusCode::kFailedPrecondition, "the document is not JSON; use the flannelctl of"},
+      {"not an object", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
+       absl::StatusCode::kFailedPrecondition, "the document is not an object"},
+      {"another document",
+       "HTTP/1.1 200 OK\r\n\r\n{\"apiVersion\": \"weft/v1\", \"kind\": \"LeaseList\"}",
+       absl::StatusCode::kFailedPrecondition, "kind is \"LeaseList\""},
+      {"full", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 10\r\n\r\ntry later\n",
+       absl::StatusCode::kUnavailable, "refuses /v1/status: 503: try later; look at its log"},
+      {"an error document", "HTTP/1.1 400 Bad Request\r\n\r\n{\"message\": \"no such number\"}",
+       absl::StatusCode::kUnavailable, "400: no such number; look at its log"},
+      {"an error document of another form", "HTTP/1.1 400 Bad Request\r\n\r\n{\"message\": 7}",
+       absl::StatusCode::kUnavailable, "400: {\"message\": 7}; look at its log"},
+  };
+  for (const Answer& row : rows) {
+    SCOPED_TRACE(row.description);
+    const RawServer server(row.octets);
+    const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
+    EXPECT_EQ(status.code(), row.code);
+    EXPECT_THAT(Text(status), AllOf(HasSubstr(row.says), HasSubstr(server.endpoint())));
+  }
+}
+
+TEST(AdminClientTest, EveryFormOfALengthIsTaken) {
+  for (const char* octets : {
+           "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody",
+           "HTTP/1.0 200 OK\r\n\r\nbody",
+           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n",
+       }) {
+    const RawServer server(octets);
+    EXPECT_EQ(AdminClient(server.endpoint()).Get("/x").value_or("?"), "body") << octets;
+  }
+}
+
 }  // namespace
 }  // namespace weft::admin

@@ -62,7 +62,9 @@ TEST_F(AdminHandlerTest, LongPoll) {
       {"no wait", {{"after", "7"}}, false, 0s},
       {"a wait of zero", {{"after", "7"}, {"wait", "0"}}, false, 0s},
       {"wait without after", {{"wait", "30"}}, false, 0s},
+      {"a wait of just the limit", {{"after", "7"}, {"wait", "60"}}, false, 60s},
       {"a long wait is cut", {{"after", "7"}, {"wait", "86400"}}, false, 60s},
+      {"one beyond all clocks too", {{"after", "7"}, {"wait", "18446744073709551615"}}, false, 60s},
   };
   for (const Row& row : rows) {
     Request request = Get("/v1/leases", row.query);
@@ -78,6 +80,14 @@ TEST_F(AdminHandlerTest, WhatIsNoNumberIsRefused) {
     EXPECT_EQ(handler_(Get("/v1/leases", {{"after", text}})).status, 400) << text;
     EXPECT_EQ(handler_(Get("/v1/leases", {{"after", "1"}, {"wait", text}})).status, 400) << text;
   }
+}
+
+TEST_F(AdminHandlerTest, RefusalsSayWhatThereIs) {
+  EXPECT_THAT(
+      handler_(Get("/nothing")).body,
+      testing::HasSubstr("no such document: /nothing; there are /v1/leases and /v1/status"));
+  EXPECT_THAT(handler_(Get("/v1/leases", {{"wait", "x"}})).body,
+              testing::HasSubstr("/v1/leases?after=GENERATION&wait=SECONDS"));
 }
 
 TEST_F(AdminHandlerTest, TextThatIsNotUtf8IsReplacedNotThrownOver) {

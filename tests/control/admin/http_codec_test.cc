@@ -94,6 +94,9 @@ TEST(RequestReaderTest, Refuses) {
       {"an endless body", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n", 413},
       {"two lengths", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
        400},
+      {"a nameless field", "GET / HTTP/1.1\r\n: x\r\n\r\n", 400},
+      {"a broken name in the query", "GET /?%zz=1 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"a NUL in the query", "GET /?a=%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"HTTP/2", "GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505},
       {"a long line", "GET /" + std::string(kLimit, 'a'), 431},
       {"long fields", "GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(kLimit, 'a'), 431},
@@ -176,6 +179,50 @@ TEST(ResponseReaderTest, AnEndBeforeTheEndIsRefused) {
 TEST(ResponseReaderTest, WhatIsNotHttpIsRefused) {
   ResponseReader reader;
   EXPECT_EQ(reader.Take("SSH-2.0-OpenSSH_9.2\r\n"), Reading::kRefused);
+}
+
+TEST(ResponseReaderTest, WhatFollowsTheEndIsNotThisResponse) {
+  ResponseReader reader;
+  EXPECT_EQ(reader.Take("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500"),
+            Reading::kDone);
+  EXPECT_EQ(reader.TakeResponse().body, "ok");
+}
+
+// 100,000 leases are some 60 MB; a length of terabytes is believed by nobody.
+TEST(ResponseReaderTest, ABodyHasALimit) {
+  const auto take = [](std::uint64_t length) {
+    ResponseReader reader;
+    return reader.Take("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n");
+  };
+  EXPECT_EQ(take(std::uint64_t{1} << 30), Reading::kMore);
+  EXPECT_EQ(take((std::uint64_t{1} << 30) + 1), Reading::kRefused);
+}
+
+TEST(DecodePercentTest, Rows) {
+  struct Row {
+    const char* text;
+    bool plus_is_space;
+    std::optional<std::string> out;
+  };
+  const Row rows[] = {
+      {"", false, ""},
+      {"a%20b", false, "a b"},
+      {"%41%7a%7A", false, "Azz"},
+      {"a+b", true, "a b"},
+      {"a+b", false, "a+b"},
+      {"%2B+", true, "+ "},
+      {"%C3%A9", true, "\xc3\xa9"},
+      {"%ff", false, "\xff"},
+      {"100%", false, {}},
+      {"%4", false, {}},
+      {"%g0", false, {}},
+      {"%0g", false, {}},
+      {"%00", false, {}},
+      {"%%41", false, {}},
+      {"%+1", true, {}},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(DecodePercent(row.text, row.plus_is_space), row.out) << row.text;
 }
 
 TEST(WriteRequestTest, IsReadBack) {

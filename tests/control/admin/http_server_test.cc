@@ -219,6 +219,17 @@ TEST(HttpServerTest, APortThatIsTakenIsNamed) {
   });
 }
 
+TEST(HttpServerTest, AnAddressThatIsNotOursIsNamed) {
+  RunningServer server(Echo);
+  server.Do([](HttpServer& s) {
+    const absl::Status status = s.ListenTcp("192.0.2.1", 0).status();  // RFC 5737: nobody's
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()),
+                testing::AllOf(HasSubstr("cannot bind on TCP 192.0.2.1 port 0: "),
+                               HasSubstr("choose another address or port")));
+  });
+}
+
 TEST(HttpServerTest, AnEndpointThatIsAnsweredOnIsNotTaken) {
   RunningServer server(Echo);
   const std::string endpoint = server.endpoint();

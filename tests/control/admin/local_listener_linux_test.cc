@@ -7,7 +7,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <fstream>
+#include <vector>
 
+#include "control/admin/admin_client.h"
 #include "control/admin/http_server.h"
 #include "control/admin/local_connection.h"
 #include "control/admin/unix_address_linux.h"
@@ -130,6 +132,87 @@ TEST_F(LocalListenerTest, ALongPathIsRefusedByName) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Text(status), AllOf(HasSubstr(longer), HasSubstr("108 octets"), HasSubstr("107")));
   EXPECT_EQ(ConnectLocal(longer, 1s).status().code(), absl::StatusCode::kInvalidArgument);
+  // And so the client says it: not as a daemon that does not run.
+  const absl::Status asked = AdminClient(longer).ReadStatus().status();
+  EXPECT_EQ(asked.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Text(asked), HasSubstr("107"));
+}
+
+TEST_F(LocalListenerTest, AFileWhereTheFolderShouldBeIsNamed) {
+  std::ofstream(Path("file")) << "x";
+  EXPECT_THAT(Text(Listen(Path("file/s"))), HasSubstr(Path("file") + " is not a folder"));
+  EXPECT_EQ(ConnectLocal(Path("file/s"), 1s).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(LocalListenerTest, WhatIsClosedToUsIsSaidSo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  fs::create_directory(Path("closed"));
+  ASSERT_TRUE(Listen(Path("closed/s")).ok());
+  fs::permissions(folder_.path(), fs::perms(0755));
+  fs::permissions(Path("closed"), fs::perms(0700));
+  const std::string path = Path("closed/s");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(2);
+    const absl::Status status = AdminClient(path).ReadStatus().status();
+    const bool said = absl::IsPermissionDenied(status) &&
+                      Text(status).find("closed to this user") != std::string::npos &&
+                      Text(status).find("run as root") != std::string::npos;
+    ::_exit(said ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  EXPECT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
+// Not as root: what a flanneld that may not write there says of each step.
+TEST_F(LocalListenerTest, WhatWeMayNotDoInTheFolderIsNamed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  fs::permissions(folder_.path(), fs::perms(0755));
+  MakeStaleSocket(Path("closed"));
+  fs::permissions(Path("closed"), fs::perms(0600));
+  MakeStaleSocket(Path("open"));
+  fs::permissions(Path("open"), fs::perms(0777));
+  const std::pair<const char*, const char*> rows[] = {
+      {"new", "cannot bind "},
+      {"closed", "cannot tell whether anybody answers on "},
+      {"open", "cannot remove the stale socket "},
+      {"folder/s", "cannot make folder "},
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(100);
+    for (int i = 0; i < 4; ++i) {
+      const absl::Status status = Listen(Path(rows[i].first));
+      const bool said = absl::IsPermissionDenied(status) &&
+                        Text(status).starts_with(rows[i].second) &&
+                        Text(status).find("Permission denied; ") != std::string::npos;
+      if (!said) ::_exit(i + 1);
+    }
+    ::_exit(0);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  ASSERT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0) << "the row, from 1 on";
+}
+
+// A listener whose queue is full is alive: its socket is not taken away from it.
+TEST_F(LocalListenerTest, ASocketWhoseQueueIsFullIsLeft) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  const sockaddr_un address = UnixAddress(Path("s")).value();
+  ASSERT_EQ(::bind(fd, Generic(address), sizeof address), 0);
+  ASSERT_EQ(::listen(fd, 0), 0);
+  std::vector<int> waiting;
+  for (;;) {
+    waiting.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    if (::connect(waiting.back(), Generic(address), sizeof address) != 0) break;
+  }
+  EXPECT_EQ(Listen(Path("s")).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(fs::exists(fs::symlink_status(Path("s"))));
+  for (const int one : waiting) ::close(one);
+  ::close(fd);
 }
 
 TEST_F(LocalListenerTest, TheFileGoesAwayWithTheServer) {

@@ -2,7 +2,9 @@
 #include "tests/control/admin/running_server.h"
 
 #include <array>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -14,7 +16,9 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 
+#include "control/admin/byte_stream.h"
 #include "control/admin/endpoint.h"
 #include "control/admin/local_connection.h"
 
@@ -76,6 +80,39 @@ void RunningServer::Do(const std::function<void(HttpServer&)>& action) {
     done.set_value();
   });
   done.get_future().wait();
+}
+
+struct RawServer::Impl {
+  asio::io_context io;
+  std::shared_ptr<Listener> listener;
+  std::thread thread;
+
+  static asio::awaitable<void> AnswerOne(std::shared_ptr<Listener> listener, std::string octets) {
+    const std::shared_ptr<ByteStream> stream = co_await listener->Accept();
+    if (!stream) co_return;
+    std::array<char, 4096> request;
+    co_await stream->Read(request);
+    co_await stream->Write(octets);
+    stream->FinishWriting();
+    stream->Close();
+  }
+};
+
+RawServer::RawServer(std::string octets)
+    : endpoint_(folder_.Endpoint("raw.sock")), impl_(std::make_unique<Impl>()) {
+  auto listener = OpenLocalListener(impl_->io, endpoint_);
+  if (!listener.ok()) {
+    std::fprintf(stderr, "%s\n", listener.status().ToString().c_str());
+    std::abort();
+  }
+  impl_->listener = *listener;
+  asio::co_spawn(impl_->io, Impl::AnswerOne(impl_->listener, std::move(octets)), asio::detached);
+  impl_->thread = std::thread([this] { impl_->io.run(); });
+}
+
+RawServer::~RawServer() {
+  asio::post(impl_->io, [this] { impl_->listener->Close(); });
+  impl_->thread.join();
 }
 
 std::string RawExchange(const std::string& endpoint, std::string_view octets) {

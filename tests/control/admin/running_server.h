@@ -48,6 +48,22 @@ class RunningServer {
   std::unique_ptr<Impl> impl_;
 };
 
+// Takes one connection on a local endpoint, reads a request and answers it with `octets`, whatever
+// they are.
+class RawServer {
+ public:
+  explicit RawServer(std::string octets);
+  ~RawServer();
+
+  const std::string& endpoint() const { return endpoint_; }
+
+ private:
+  struct Impl;
+  TemporaryFolder folder_;
+  std::string endpoint_;
+  std::unique_ptr<Impl> impl_;
+};
+
 // Connects, sends `octets` as they are and returns what comes until the server closes; or the
 // error's text.
 std::string RawExchange(const std::string& endpoint, std::string_view octets);
