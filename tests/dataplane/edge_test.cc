@@ -8,6 +8,7 @@
 #include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/packet_builder.h"
+#include "vxlan/ipv4.h"
 #include "vxlan/transport_checksum.h"
 
 namespace weft::dataplane {
@@ -331,6 +332,145 @@ TEST_F(EdgeTest, OffsetsOfPartialChecksumsMoveWithTheHeader) {
   EXPECT_EQ(received[0].checksum_start, 34);
 }
 
+// Duplicate detection, an address of ours as sender, and pods that lie: nothing is learnt of them.
+TEST_F(EdgeTest, LearnsNoAddressThatIsNobodys) {
+  Receive(Arp(ArpPacket::Operation::kReply, Mac("00:00:00:00:00:00"), "10.244.1.5", "10.244.1.1"));
+  EXPECT_EQ(Send(PacketBuilder("10.244.2.3", "10.244.1.5").Build()), Verdict::kNoNeighbour);
+  NeighbourMessage ours;
+  ours.kind = NeighbourMessage::Kind::kAdvertisement;
+  ours.source = ours.target = Ip("fd00:1::5");
+  ours.destination = Ip("ff02::1");
+  ours.link_address = kOurs;
+  Receive(Nd(ours, kPodA, Mac("33:33:00:00:00:01")));
+  EXPECT_EQ(Send(PacketBuilder("fd00:2::3", "fd00:1::5").Build()), Verdict::kNoNeighbour);
+}
+
+// RFC 4861 section 7.2.4: without a link-layer address there is nobody to answer.
+TEST_F(EdgeTest, AQuestionFromAPodThatIsNotKnownAndDoesNotSayIsNotAnswered) {
+  NeighbourMessage ask = Ask("fd00:1::77", "fd00:1::1");
+  ask.destination = Ip("fd00:1::1");
+  ask.link_address.reset();
+  EXPECT_EQ(Receive(Nd(ask, kPodB, kOurs)), Verdict::kConsumed);
+  EXPECT_TRUE(Frames().empty());
+}
+
+TEST_F(EdgeTest, DamagedNeighbourMessagesAreConsumedAndBelievedNothing) {
+  const NeighbourMessage ask = Ask("fd00:1::2", "fd00:1::1");
+  Octets frame = Nd(ask, kPodA, MulticastMac(ask.destination));
+  frame.back() ^= std::byte{1};  // the checksum is wrong now
+  EXPECT_EQ(Receive(frame), Verdict::kConsumed);
+  EXPECT_TRUE(Frames().empty());
+  EXPECT_EQ(Send(PacketBuilder("fd00:2::3", "fd00:1::2").Build()), Verdict::kNoNeighbour);
+}
+
+TEST_F(EdgeTest, OtherIcmpV6IsAPacketLikeAnother) {
+  EXPECT_EQ(Receive(PacketBuilder("fd00:1::2", "fd00:2::3").Ping(1, 1).BuildFrame(kPodA, kOurs)),
+            Verdict::kForward);
+  EXPECT_EQ(Receive(PacketBuilder("fd00:1::2", "fd00:2::3")
+                        .Raw(IpProtocol::kIcmpV6)
+                        .Payload(3)
+                        .BuildFrame(kPodA, kOurs)),
+            Verdict::kForward)
+      << "too short for a type, and not ours to judge";
+}
+
+TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
+  Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
+  const Octets octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
+  for (const std::uint32_t headroom : {14u, 13u}) {
+    Packet packet = slab_.Lend(0);
+    std::copy(octets.begin(), octets.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    packet.headroom = headroom;
+    out_.clear();
+    out_.Add(packet);
+    edge_->Send(out_);
+    EXPECT_EQ(out_[0].verdict, headroom == 14 ? Verdict::kForward : Verdict::kPodError);
+    EXPECT_EQ(Frames().size(), headroom == 14 ? 1u : 0u);
+    EXPECT_EQ(Ipv4ChecksumIsRight(out_[0].bytes()), true) << "one hop less, or untouched";
+  }
+}
+
+TEST_F(EdgeTest, WhatWasDroppedBeforeIsNotSent) {
+  Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
+  const Octets octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
+  Packet packet = slab_.Lend(0);
+  std::copy(octets.begin(), octets.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.verdict = Verdict::kUnknownPeer;
+  out_.Add(packet);
+  edge_->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kUnknownPeer);
+  EXPECT_EQ(out_[0].length, octets.size());
+  EXPECT_TRUE(Frames().empty());
+}
+
+TEST_F(EdgeTest, SuperframesKeepTheirKindAndLength) {
+  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
+                           .Tcp(1, 2)
+                           .Payload(5000)
+                           .PartialTransportChecksum()
+                           .BuildFrame(kPodA, kOurs);
+  Packet packet = slab_.Lend(0);
+  std::copy(frame.begin(), frame.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(frame.size());
+  packet.checksum = ChecksumState::kPartial;
+  packet.checksum_start = 34;
+  packet.checksum_offset = 16;
+  packet.segmentation = Segmentation::kTcp;
+  packet.segment_size = 1000;
+  out_.Add(packet);
+  pods_->Send(out_);
+  ASSERT_EQ(edge_->Receive(batch_), 1u);
+  EXPECT_EQ(batch_[0].verdict, Verdict::kForward);
+  EXPECT_EQ(batch_[0].segmentation, Segmentation::kTcp);
+  EXPECT_EQ(batch_[0].segment_size, 1000);
+  EXPECT_EQ(batch_[0].length, 5040u);
+}
+
+TEST_F(EdgeTest, AChecksumThatBeginsInsideTheFrameHeaderIsMalformed) {
+  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).BuildFrame(kPodA, kOurs);
+  for (const std::uint16_t start : {std::uint16_t{13}, std::uint16_t{14}}) {
+    Packet packet = slab_.Lend(0);
+    std::copy(frame.begin(), frame.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(frame.size());
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = start;
+    packet.checksum_offset = 16;
+    out_.clear();
+    out_.Add(packet);
+    pods_->Send(out_);
+    ASSERT_EQ(edge_->Receive(batch_), 1u);
+    EXPECT_EQ(batch_[0].verdict, start == 14 ? Verdict::kForward : Verdict::kInnerMalformed);
+  }
+}
+
+// A node of one family has no address of the other to ask from.
+TEST(EdgeOfOneFamily, AsksForNobodyOfTheOther) {
+  MemoryLink link = MemoryLink::Make(PortKind::kPodL2);
+  EdgeOptions options;
+  options.mac = kOurs;
+  options.gateways = {Ip("10.244.1.1")};
+  options.pod_subnets = {*IpPrefix::Parse("10.244.1.0/24"), *IpPrefix::Parse("fd00:1::/64")};
+  Edge edge(std::move(link.first), options);
+  PacketSlab slab;
+  Batch batch;
+  for (const char* destination : {"fd00:1::9", "10.244.1.9"}) {
+    const Octets octets =
+        PacketBuilder(Ip(destination).is_v4() ? "10.244.2.3" : "fd00:2::3", destination).Build();
+    Packet packet = slab.Lend(batch.size());
+    std::copy(octets.begin(), octets.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    batch.Add(packet);
+  }
+  edge.Send(batch);
+  EXPECT_EQ(batch[0].verdict, Verdict::kNoNeighbour);
+  EXPECT_EQ(batch[1].verdict, Verdict::kNoNeighbour);
+  const auto frames = ReceiveOctets(*link.second);
+  ASSERT_EQ(frames.size(), 1u) << "ARP for the one, nothing for the other";
+  EXPECT_EQ(EthernetHeader::Parse(frames[0])->ether_type, EtherType::kArp);
+}
+
 TEST_F(EdgeTest, CountsWhatItDoes) {
   Receive(Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.2", "10.244.1.1"));
   Send(PacketBuilder("10.244.2.3", "10.244.1.9").Build());
@@ -358,6 +498,25 @@ TEST_F(CompletingEdgeTest, ChecksumsLeftToTheAdapterAreFilledIn) {
               Verdict::kForward);
     EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kRight);
   }
+}
+
+// What a port says is still to be finished is finished later, by whoever sends it.
+TEST_F(CompletingEdgeTest, ChecksumsThatAreKnownToBePartialStaySo) {
+  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
+                           .Tcp(1, 2)
+                           .PartialTransportChecksum()
+                           .BuildFrame(kPodA, kOurs);
+  Packet packet = slab_.Lend(0);
+  std::copy(frame.begin(), frame.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(frame.size());
+  packet.checksum = ChecksumState::kPartial;
+  packet.checksum_start = 34;
+  packet.checksum_offset = 16;
+  out_.Add(packet);
+  pods_->Send(out_);
+  ASSERT_EQ(edge_->Receive(batch_), 1u);
+  EXPECT_EQ(batch_[0].checksum, ChecksumState::kPartial);
+  EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kWrong);
 }
 
 }  // namespace

@@ -105,6 +105,40 @@ TEST(NeighbourMessage, UnknownOptionsAreSteppedOver) {
   EXPECT_EQ(parsed->link_address, Mac("02:00:00:00:00:02"));
 }
 
+// Section 4.6: an option's length counts units of 8 octets; what does not fit is no option.
+TEST(NeighbourMessage, OptionsOfOtherSizesAreNoLinkAddress) {
+  Octets longer = Emit(Solicitation());
+  longer[65] = std::byte{2};  // says 16 octets where 8 are left
+  ASSERT_TRUE(CompleteTransportChecksum(longer));
+  const auto beyond = NeighbourMessage::Parse(longer);
+  ASSERT_TRUE(beyond);
+  EXPECT_FALSE(beyond->link_address);
+
+  Octets infiniband = Emit(Solicitation());
+  infiniband.insert(infiniband.end(), 8, std::byte{0});
+  infiniband[65] = std::byte{2};
+  infiniband[5] = std::byte{40};
+  ASSERT_TRUE(CompleteTransportChecksum(infiniband));
+  const auto wide = NeighbourMessage::Parse(infiniband);
+  ASSERT_TRUE(wide);
+  EXPECT_FALSE(wide->link_address);
+
+  Octets target_option = Emit(Solicitation());
+  target_option[64] = std::byte{2};  // an advertisement's option in a solicitation
+  ASSERT_TRUE(CompleteTransportChecksum(target_option));
+  EXPECT_FALSE(NeighbourMessage::Parse(target_option)->link_address);
+}
+
+TEST(NeighbourMessage, AMessageWithoutRoomForItsTargetIsNone) {
+  const Octets stump =
+      PacketBuilder("fd00::2", "ff02::1:ff00:1").Raw(IpProtocol::kIcmpV6).Payload(23).Build();
+  Octets solicitation = stump;
+  solicitation[7] = std::byte{255};
+  solicitation[40] = std::byte{135};
+  ASSERT_TRUE(CompleteTransportChecksum(solicitation));
+  EXPECT_FALSE(NeighbourMessage::Parse(solicitation));
+}
+
 TEST(NeighbourMessage, GroupAddresses) {
   EXPECT_EQ(SolicitedNodeAddress(Ip("fd00::1234:5678")), Ip("ff02::1:ff34:5678"));
   EXPECT_EQ(MulticastMac(Ip("ff02::1:ff34:5678")), Mac("33:33:ff:34:56:78"));

@@ -71,6 +71,20 @@ TEST(NeighbourTable, QuestionsDisplaceQuestionsFirst) {
     EXPECT_TRUE(table.Find(IpAddress::V4(i), seconds(200))) << i;
 }
 
+TEST(NeighbourTable, ACapacityOfNothingIsStillATable) {
+  NeighbourTable table(0, seconds(60));
+  table.Learn(Ip("10.0.0.1"), kMac, seconds(0));
+  EXPECT_EQ(table.Find(Ip("10.0.0.1"), seconds(0)), kMac);
+}
+
+TEST(NeighbourTable, WhatWasLearntEndsTheQuestion) {
+  NeighbourTable table(16, seconds(60));
+  const IpAddress pod = Ip("10.0.0.1");
+  EXPECT_TRUE(table.ShouldAsk(pod, seconds(0)));
+  table.Learn(pod, kMac, seconds(0));
+  EXPECT_TRUE(table.ShouldAsk(pod, seconds(31))) << "asked once, answered, and due again";
+}
+
 TEST(NeighbourTable, HoldsItsCapacity) {
   NeighbourTable table(4096, seconds(60));
   for (std::uint32_t i = 0; i < 256; ++i)

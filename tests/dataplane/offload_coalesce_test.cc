@@ -129,6 +129,10 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
        "100 100"},
       {"UDP, empty", {Udp(0), Udp(0)}, "0 0"},
       {"two flows by turns", {Tcp(1, 100), Udp(100), Tcp(101, 100), Udp(100)}, "100 100 100 100"},
+      {"TCP without ACK, RST, URG",
+       {Tcp(1, 100, 0), Tcp(101, 100, 0), Tcp(201, 100, kAck | TcpHeader::kRst),
+        Tcp(301, 100, kAck | TcpHeader::kUrg)},
+       "100 100 100 100"},
       {"ping between",
        {Tcp(1, 100), PacketBuilder("10.244.1.7", "10.244.2.9").Ping(1, 1), Tcp(101, 100)},
        "100 0 100"},
@@ -139,6 +143,59 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
     Coalesce(*batch, AllFeatures());
     EXPECT_EQ(Shape(*batch), row.shape) << row.description;
   }
+}
+
+// Packets that the parser would let through and that no sender's stack would have cut so: each
+// stands twice, in sequence, and stays two.
+TEST(Coalesce, PacketsOfOddShapeStayAlone) {
+  const auto twice = [](const char* description, const Octets& first, const Octets& second) {
+    Buffers buffers;
+    const auto batch = std::make_unique<Batch>();
+    batch->Add(buffers.Make(first));
+    batch->Add(buffers.Make(second));
+    Coalesce(*batch, AllFeatures());
+    EXPECT_EQ(batch->size(), 2u) << description;
+    EXPECT_EQ(Dump((*batch)[0].bytes()), Dump(first)) << description;
+  };
+  const Octets one = Tcp(1, 100).Build();
+  const Octets two = Tcp(101, 100).Build();
+  {
+    Buffers buffers;
+    const auto batch = std::make_unique<Batch>();
+    batch->Add(buffers.Make(one));
+    batch->Add(buffers.Make(two));
+    Coalesce(*batch, AllFeatures());
+    ASSERT_EQ(batch->size(), 1u) << "as they come";
+  }
+  const Octets padding(6);
+  twice("padding behind the packet", Concatenate(one, padding), Concatenate(two, padding));
+  const auto v6 = [](std::uint32_t sequence) {
+    return PacketBuilder("fd00:1::7", "fd00:2::9").Tcp(80, 4000, kAck, sequence, 9).Payload(100);
+  };
+  twice("padding behind an IPv6 packet", Concatenate(v6(1).Build(), padding),
+        Concatenate(v6(101).Build(), padding));
+  twice("IPv6 extension headers", v6(1).Ipv6DestinationOptions(8).Build(),
+        v6(101).Ipv6DestinationOptions(8).Build());
+  const auto spoil = [](Octets packet, std::size_t at, std::uint8_t value) {
+    packet[at] = static_cast<std::byte>(value);
+    CompleteTransportChecksum(packet);
+    return packet;
+  };
+  twice("another window", one, spoil(two, 35, 9));
+  twice("another urgent pointer", one, spoil(two, 39, 9));
+  twice("another acknowledgment", one, spoil(two, 31, 99));
+  twice("a data offset beyond the packet", spoil(Tcp(1, 8).Build(), 32, 0xf0),
+        spoil(Tcp(9, 8).Build(), 32, 0xf0));
+  twice("a TCP header cut short",
+        PacketBuilder("10.244.1.7", "10.244.2.9").Raw(IpProtocol::kTcp).Payload(19).Build(),
+        PacketBuilder("10.244.1.7", "10.244.2.9").Raw(IpProtocol::kTcp).Payload(19).Build());
+  twice("shorter than any", Octets(27, std::byte{0x45}), Octets(27, std::byte{0x45}));
+  twice("an IPv6 header cut short", Octets(47, std::byte{0x60}), Octets(47, std::byte{0x60}));
+  // A UDP length shorter than the IP payload: something follows the datagram.
+  Octets udp = Udp(100).Build();
+  StoreBe16(udp.data() + 24, 100);
+  CompleteTransportChecksum(udp);
+  twice("octets behind the UDP datagram", udp, udp);
 }
 
 TEST(Coalesce, Ipv6RunsNeedOneFlowLabel) {

@@ -44,6 +44,45 @@ TEST(WirePackets, CountsWhatADescriptorStandsFor) {
   }
 }
 
+TEST(WirePackets, ASuperframeWithoutASegmentSizeIsOnePacket) {
+  Buffers buffers;
+  const Octets tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(2500).Build();
+  const Packet packet = buffers.MakeSuperframe(tcp, Segmentation::kTcp, 0);
+  EXPECT_EQ(WirePackets(packet), 1u);
+  EXPECT_EQ(InnerOctets(packet), 2540u);
+}
+
+// Ports deliver what the kernel or a file says; zero is how a contradiction is noticed.
+TEST(SuperframeHeaderLength, IsZeroUnlessTheTransportHeaderLiesInsideThePacket) {
+  const Octets tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(4).Build();  // 44
+  const struct {
+    const char* description;
+    Segmentation segmentation;
+    std::uint16_t start;
+    std::uint8_t data_offset;  // TCP: in words of 4 octets
+    std::uint32_t length;
+  } rows[] = {
+      {"TCP", Segmentation::kTcp, 20, 5, 40},
+      {"TCP, options to the very end", Segmentation::kTcp, 20, 6, 44},
+      {"TCP, options beyond the end", Segmentation::kTcp, 20, 7, 0},
+      {"TCP, a header shorter than TCP's", Segmentation::kTcp, 20, 4, 0},
+      {"TCP, a start just inside", Segmentation::kTcp, 24, 5, 44},
+      {"TCP, a start beyond", Segmentation::kTcp, 25, 5, 0},
+      {"UDP", Segmentation::kUdp, 20, 5, 28},
+      {"UDP, a start just inside", Segmentation::kUdp, 36, 5, 44},
+      {"UDP, a start beyond", Segmentation::kUdp, 37, 5, 0},
+  };
+  for (const auto& row : rows) {
+    Buffers buffers;
+    Packet packet = buffers.Make(tcp);
+    packet.segmentation = row.segmentation;
+    packet.checksum_start = row.start;
+    packet.data[row.start + 12u < 44u ? row.start + 12u : 32u] =
+        static_cast<std::byte>(row.data_offset << 4);
+    EXPECT_EQ(SuperframeHeaderLength(packet), row.length) << row.description;
+  }
+}
+
 TEST(CompleteChecksum, MakesWhatASenderWithoutOffloadWouldHaveSent) {
   Buffers buffers;
   for (const std::size_t payload : {0u, 1u, 2u, 63u, 1400u}) {
@@ -95,6 +134,16 @@ TEST(SplitAggregate, GivesViewsOfEveryDatagram) {
     EXPECT_EQ(datagram.headroom, i == 0 ? aggregate.headroom : 0u);
     EXPECT_EQ(datagram.tailroom, i == 2 ? aggregate.tailroom : 0u);
   }
+}
+
+TEST(SplitAggregate, WithoutASizeItIsOneDatagram) {
+  Buffers buffers;
+  Packet aggregate = buffers.Make(Octets(250));
+  aggregate.segmentation = Segmentation::kDatagrams;
+  auto out = std::make_unique<Batch>();
+  EXPECT_EQ(SplitAggregate(aggregate, 0, *out), 250u);
+  ASSERT_EQ(out->size(), 1u);
+  EXPECT_EQ((*out)[0].length, 250u);
 }
 
 TEST(SplitAggregate, GoesOnWhereAFullBatchStoppedIt) {

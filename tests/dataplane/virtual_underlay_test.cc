@@ -65,6 +65,23 @@ TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
   }
 }
 
+// A device so small that not even the headers fit: the packet goes on as it is.
+TEST(VirtualUnderlay, AHeaderAsLongAsTheMtuMakesNoSuperframe) {
+  Buffers buffers;
+  const auto batch = std::make_unique<Batch>();
+  batch->Add(
+      buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
+  AcceptUnfinished(*batch, *InnerMtu::Of(72));  // 40 octets of IP, 32 of TCP
+  EXPECT_EQ((*batch)[0].segmentation, Segmentation::kNone);
+  EXPECT_EQ((*batch)[0].checksum, ChecksumState::kPartial);
+  const auto other = std::make_unique<Batch>();
+  other->Add(
+      buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
+  AcceptUnfinished(*other, *InnerMtu::Of(73));
+  EXPECT_EQ((*other)[0].segmentation, Segmentation::kTcp);
+  EXPECT_EQ((*other)[0].segment_size, 1);
+}
+
 TEST(VirtualUnderlay, DroppedPacketsAreLeftAlone) {
   Buffers buffers;
   const auto batch = std::make_unique<Batch>();

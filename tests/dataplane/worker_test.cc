@@ -146,6 +146,40 @@ TEST(Worker, CutsSuperframesForAWireThatCannot) {
   }
 }
 
+// A wire that segments itself is given the superframe whole.
+TEST(Worker, ASuperframeIsCutOnlyForAWireThatCannot) {
+  struct Row {
+    Segmentation segmentation;
+    bool tcp;  // what the wire can cut
+    bool udp;
+    std::size_t packets;
+  };
+  const Row rows[] = {
+      {Segmentation::kTcp, true, false, 1},
+      {Segmentation::kTcp, false, true, 3},
+      {Segmentation::kUdp, false, true, 1},
+      {Segmentation::kUdp, true, false, 3},
+  };
+  for (const Row& row : rows) {
+    PortFeatures pod;
+    pod.tcp_segmentation = pod.udp_segmentation = pod.partial_checksum = true;
+    PortFeatures wire;
+    wire.partial_checksum = true;
+    wire.tcp_segmentation = row.tcp;
+    wire.udp_segmentation = row.udp;
+    Rig rig(PortKind::kWirePacket, pod, wire);
+    PacketBuilder inner("10.244.2.9", "10.244.1.7");
+    row.segmentation == Segmentation::kTcp ? inner.Tcp(1, 2) : inner.Udp(1, 2);
+    Rig::Send(*rig.pods.second, {rig.node.buffers.MakeSuperframe(inner.Payload(3000).Build(),
+                                                                 row.segmentation, 1000)});
+    rig.worker.Step({});
+    const auto sent = rig.Receive(*rig.wire.second);
+    EXPECT_EQ(sent->size(), row.packets);
+    EXPECT_EQ((*sent)[0].segmentation, row.packets == 1 ? row.segmentation : Segmentation::kNone);
+    EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), 3u) << "three either way";
+  }
+}
+
 TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;

@@ -111,6 +111,37 @@ TEST_F(CapturePortTest, StampsWithTheBatchsTime) {
   EXPECT_EQ((*record)->time, std::chrono::milliseconds(1'600'000'001'500));
 }
 
+// Taken with a snap length: the octets that are there are no packet.
+TEST_F(CapturePortTest, ARecordThatTheSnapLengthCutIsSkipped) {
+  std::ofstream file(in_, std::ios::binary);
+  const Octets octets =
+      Concatenate(Hex("a1b2c3d4 0002 0004 00000000 00000000 00040000 00000065"
+                      "00000000 00000000 00000004 00000014 45000014"),
+                  Concatenate(Hex("00000000 00000000 00000030 00000030"), kPacket));
+  ASSERT_EQ(kPacket.size(), 0x30u);
+  file.write(reinterpret_cast<const char*>(octets.data()),
+             static_cast<std::streamsize>(octets.size()));
+  file.close();
+  const auto port = Open(PortKind::kPodL3);
+  EXPECT_EQ(ReceiveOctets(*port), std::vector<Octets>{kPacket});
+  EXPECT_EQ(port->Counts()[0].value, 1u);
+}
+
+TEST_F(CapturePortTest, WithoutFilesNothingComesAndWhatIsSentIsGone) {
+  auto port = CapturePort::Open({.kind = PortKind::kPodL3});
+  ASSERT_TRUE(port.ok()) << port.status();
+  EXPECT_TRUE(ReceiveOctets(**port).empty());
+  SendOctets(**port, kPacket);
+  EXPECT_TRUE((*port)->Flush().ok());
+}
+
+TEST_F(CapturePortTest, AFileThatCannotBeMadeIsNamed) {
+  const std::string path = testing::TempDir() + "weft_no_such_folder/out.pcap";
+  EXPECT_THAT(
+      CapturePort::Open({.write_path = path}).status().ToString(),
+      testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("check path and free space")));
+}
+
 TEST_F(CapturePortTest, RefusesDatagramsAndAbsentFiles) {
   EXPECT_EQ(CapturePort::Open({.kind = PortKind::kWireDatagram}).status().code(),
             absl::StatusCode::kInvalidArgument);

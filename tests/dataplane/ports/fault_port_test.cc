@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "dataplane/ports/memory_port.h"
@@ -66,6 +67,14 @@ FaultOptions Both(const FaultRates& rates) {
   FaultOptions options;
   options.receive = options.send = rates;
   return options;
+}
+
+TEST(FaultPort, PathMtusOfTheInnerPortPassThrough) {
+  FaultPort port(std::make_unique<NoticingPort>(), Both({.loss = 1}));
+  std::array<PathMtuNotice, 4> notices;
+  ASSERT_EQ(port.TakePathMtuNotices(notices), 1u) << "a notice is no packet: it is not lost";
+  EXPECT_EQ(notices[0].destination, NoticingPort::kDestination);
+  EXPECT_EQ(notices[0].outer_mtu, NoticingPort::kMtu);
 }
 
 TEST(FaultPort, LosesAll) {

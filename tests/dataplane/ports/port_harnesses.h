@@ -27,6 +27,28 @@ std::size_t HeaderSize(PortKind kind);
 void SendOctets(PacketPort& port, const Octets& octets, const IpAddress& destination = {});
 std::vector<Octets> ReceiveOctets(PacketPort& port);
 
+// A wire without packets that has learnt one path MTU.
+class NoticingPort final : public PacketPort {
+ public:
+  static constexpr IpAddress kDestination = IpAddress::V4(0xc000'0201);
+  static constexpr std::uint32_t kMtu = 1400;
+
+  PortKind kind() const override { return PortKind::kWireDatagram; }
+  const PortFeatures& features() const override { return features_; }
+  std::size_t Receive(Batch& batch) override {
+    batch.clear();
+    return 0;
+  }
+  void Send(Batch&) override {}
+  std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override {
+    out[0] = {kDestination, kMtu};
+    return 1;
+  }
+
+ private:
+  PortFeatures features_;
+};
+
 // The port is what `decorate` makes of one end of a memory link; the world is the other end.
 class LinkHarness : public PortHarness {
  public:

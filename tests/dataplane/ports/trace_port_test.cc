@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 
 #include "dataplane/ports/memory_port.h"
@@ -58,6 +59,33 @@ TEST(TracePort, DescribesBothDirections) {
               ElementsAre(StartsWith("received 50 octets:\n"), StartsWith("sent 50 octets:\n")));
   EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3"));
   EXPECT_THAT(rig.lines[0], HasSubstr("443"));
+}
+
+TEST(TracePort, PathMtusOfTheInnerPortPassThrough) {
+  TracePort port(std::make_unique<NoticingPort>(), {});
+  std::array<PathMtuNotice, 4> notices;
+  ASSERT_EQ(port.TakePathMtuNotices(notices), 1u);
+  EXPECT_EQ(notices[0].destination, NoticingPort::kDestination);
+  EXPECT_EQ(notices[0].outer_mtu, NoticingPort::kMtu);
+}
+
+TEST(TracePort, NamesSuperframesOfTcpAndUdp) {
+  for (const auto& [segmentation, word] :
+       {std::pair(Segmentation::kTcp, ", TCP superframe of 1000"),
+        std::pair(Segmentation::kUdp, ", UDP superframe of 1000")}) {
+    Rig rig(PortKind::kPodL3);
+    Octets octets = kInner;
+    Packet packet;
+    packet.data = octets.data();
+    packet.length = static_cast<std::uint32_t>(octets.size());
+    packet.segmentation = segmentation;
+    packet.segment_size = 1000;
+    Batch batch;
+    batch.Add(packet);
+    rig.port->Send(batch);
+    ASSERT_EQ(rig.lines.size(), 1u);
+    EXPECT_THAT(rig.lines[0], HasSubstr(word));
+  }
 }
 
 TEST(TracePort, DescribesEachKindFromItsFirstHeader) {

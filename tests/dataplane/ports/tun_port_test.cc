@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -269,6 +271,23 @@ TEST_F(TunPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
   EXPECT_THAT(lo.status().ToString(), HasSubstr("TAP device \"lo\": "));
   const auto long_name = TunPort::Open({.name = "sixteen-octets-x"});
   EXPECT_EQ(long_name.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TunPortTest, WithoutTheRightItSaysWhichIsNeeded) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(2);
+    const absl::Status status = TunPort::Open({.name = "t1"}).status();
+    const bool said =
+        absl::IsPermissionDenied(status) &&
+        status.message() ==
+            "TUN device \"t1\": not permitted; run with CAP_NET_ADMIN and access to /dev/net/tun";
+    ::_exit(said ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  ASSERT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0);
 }
 
 // A persistent device of that name would outlive us, with what others have configured on it.

@@ -10,6 +10,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -449,6 +452,29 @@ TEST_P(UdpPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
   options.port = 0;
   options.sending_sockets = 5000;
   EXPECT_THAT(UdpPort::Open(options).status().ToString(), HasSubstr("choose 1 to 4096"));
+}
+
+TEST_P(UdpPortTest, TooFewDescriptorsAreNamed) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit few{.rlim_cur = 10, .rlim_max = 10};
+    if (::setrlimit(RLIMIT_NOFILE, &few) != 0) ::_exit(2);
+    UdpOptions options;
+    options.family = GetParam().near.family();
+    options.bind_address = GetParam().near;
+    options.port = 0;
+    options.sending_sockets = 64;
+    const absl::Status status = UdpPort::Open(options).status();
+    const bool said =
+        absl::IsResourceExhausted(status) && status.message().find("UDP socket ") == 0 &&
+        status.message().find("too many open files; raise the limit (LimitNOFILE=, ulimit -n)") !=
+            std::string_view::npos;
+    ::_exit(said ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  ASSERT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, UdpPortTest,
