@@ -74,6 +74,8 @@ TEST(Describe, Lines) {
           "0001 0800 0604 0001 020000000001 0af40102 000000000000 0af40101");
   Octets reply = arp;
   StoreBe16(reply.data() + 20, 2);
+  Octets rarp = arp;
+  StoreBe16(rarp.data() + 20, 3);
   Octets odd_arp = arp;
   StoreBe16(odd_arp.data() + 14, 6);
   const LineRow kRows[] = {
@@ -103,6 +105,25 @@ TEST(Describe, Lines) {
        "Address Resolution Protocol, request: Who has 10.244.1.1? Tell 10.244.1.2 "
        "(02:00:00:00:00:01)\n"},
       {"ARP reply", reply, kEthernet, "reply: 10.244.1.2 is at 02:00:00:00:00:01\n"},
+      {"RARP's opcode", rarp, kEthernet,
+       "Address Resolution Protocol, opcode 3, 10.244.1.2 to 10.244.1.1\n"},
+      {"LLDP is data", Hex("0180c200000e 020000000099 88cc 0207"), kEthernet,
+       "Type: 0x88cc\nData (2 bytes)\n"},
+      {"a provider's tag", Hex("020000000001 020000000099 88a8 e065 0806"), kEthernet,
+       "Type: 802.1ad Provider Bridge (0x88a8)\n"
+       "802.1Q Virtual LAN, PRI: 7, DEI: 0, ID: 101, Type: ARP (0x0806)\n"},
+      {"SCTP is named", V4().Raw(IpProtocol::kSctp).Payload(4).Build(), kIp,
+       "Protocol: SCTP (132)\nData (4 bytes)\n"},
+      {"ICMPv6's number inside IPv4", V4().Raw(IpProtocol::kIcmpV6).Payload(8).Build(), kIp,
+       "Internet Control Message Protocol v6, Type: 0, Code: 1, Checksum: unverified\n"},
+      {"a UDP length that not even the first fragment has",
+       V4().Raw(IpProtocol::kUdp)
+           .Payload(Hex("0001000200070000 00000000 00000000"))
+           .Fragment(0, 8)
+           .Build(),
+       kIp, "[Malformed UDP at offset 20: bad_udp_length. "},
+      {"neither IPv4 nor IPv6", Hex("10"), kIp, "[Malformed IP at offset 0: bad_version. "},
+      {"nothing", {}, kIp, "[Malformed IP at offset 0: truncated. "},
       {"ARP for other hardware", odd_arp, kEthernet,
        "[Malformed ARP at offset 14: not_ethernet_ipv4_arp. "},
       {"reserved VXLAN bits", VxlanBuilder(V4().Build()).ReservedBitsSet().BuildPayload(),

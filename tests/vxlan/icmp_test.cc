@@ -55,6 +55,11 @@ TEST(MayAnswer, Rows) {
       {"time exceeded", V4().Icmp(11, 0).Build(), false},
       {"parameter problem", V4().Icmp(12, 0).Build(), false},
       {"ICMP without a type", V4().Raw(IpProtocol::kIcmp).Build(), false},
+      {"ICMP's number inside IPv6", V6().Raw(IpProtocol::kIcmp).Payload(Hex("03010000")).Build(),
+       true},
+      {"ICMPv6's number inside IPv4",
+       V4().Raw(IpProtocol::kIcmpV6).Payload(Hex("01000000")).Build(), true},
+      {"ICMPv6 without a type", V6().Raw(IpProtocol::kIcmpV6).Build(), false},
       {"later fragment", V4().Payload(100).Fragment(48, 999).Build(), false},
       {"from nowhere", PacketBuilder("0.0.0.0", "10.244.2.3").Build(), false},
       {"from multicast", PacketBuilder("224.0.0.1", "10.244.2.3").Build(), false},
@@ -209,12 +214,56 @@ TEST(IcmpErrors, AnErrorIsNeverAnsweredWithAnError) {
   }
 }
 
+TEST(IcmpErrors, AnMtuBeyond16BitsIsTheLargestThatFitsTheFieldOfIpv4) {
+  Octets out(kMaxIcmpV6Error);
+  ASSERT_NE(EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, V4().Build(), Ip("10.244.1.1"), out),
+            0u);
+  EXPECT_EQ(IcmpHeader::Parse(Bytes(out).subspan(20))->rest, 0xffffu);
+  ASSERT_NE(EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, V6().Build(), Ip("fe80::1"), out), 0u);
+  EXPECT_EQ(IcmpHeader::Parse(Bytes(out).subspan(40))->rest, 0x12345u);
+}
+
+// RFC 792: IP header and 8 octets are quoted; a packet that has fewer is quoted whole.
+TEST(IcmpErrors, AShortPacketIsQuotedWhole) {
+  const Octets bare = V4().Raw(IpProtocol{200}).Payload(3).Build();
+  ASSERT_EQ(bare.size(), 23u);
+  Octets out(28 + 23);
+  EXPECT_EQ(EmitIcmpError(IcmpError::kHostUnreachable, 0, bare, Ip("10.244.1.1"), out), 28u + 23);
+  EXPECT_EQ(Dump(Bytes(out).subspan(28)), Dump(bare));
+  out.resize(28 + 22);
+  EXPECT_EQ(EmitIcmpError(IcmpError::kHostUnreachable, 0, bare, Ip("10.244.1.1"), out), 0u);
+}
+
+struct NameRow {
+  std::uint8_t type;  // IANA's registries of ICMP and ICMPv6 parameters
+  const char* v4;
+  const char* v6;
+};
+
 TEST(IcmpTypeName, DependsOnTheFamily) {
-  EXPECT_EQ(IcmpTypeName(IpFamily::kV4, 8), "Echo (ping) request");
-  EXPECT_EQ(IcmpTypeName(IpFamily::kV6, 128), "Echo (ping) request");
-  EXPECT_EQ(IcmpTypeName(IpFamily::kV4, 3), "Destination unreachable");
-  EXPECT_EQ(IcmpTypeName(IpFamily::kV6, 2), "Packet Too Big");
-  EXPECT_EQ(IcmpTypeName(IpFamily::kV4, 128), "");
+  constexpr NameRow kRows[] = {
+      {0, "Echo (ping) reply", ""},
+      {1, "", "Destination unreachable"},
+      {2, "", "Packet Too Big"},
+      {3, "Destination unreachable", "Time Exceeded"},
+      {4, "Source quench", "Parameter Problem"},
+      {5, "Redirect", ""},
+      {8, "Echo (ping) request", ""},
+      {11, "Time-to-live exceeded", ""},
+      {12, "Parameter problem", ""},
+      {128, "", "Echo (ping) request"},
+      {129, "", "Echo (ping) reply"},
+      {133, "", "Router Solicitation"},
+      {134, "", "Router Advertisement"},
+      {135, "", "Neighbor Solicitation"},
+      {136, "", "Neighbor Advertisement"},
+      {137, "", "Redirect"},
+      {255, "", ""},
+  };
+  for (const NameRow& row : kRows) {
+    EXPECT_EQ(IcmpTypeName(IpFamily::kV4, row.type), row.v4) << +row.type;
+    EXPECT_EQ(IcmpTypeName(IpFamily::kV6, row.type), row.v6) << +row.type;
+  }
 }
 
 }  // namespace

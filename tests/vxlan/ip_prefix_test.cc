@@ -33,6 +33,8 @@ constexpr TextRow kTexts[] = {
     {"negative", "10.244.3.0/-1", nullptr},
     {"plus sign", "10.244.3.0/+1", nullptr},
     {"hexadecimal", "10.244.3.0/0x18", nullptr},
+    {"a letter", "10.244.3.0/a", nullptr},
+    {"a letter behind", "10.244.3.0/2a", nullptr},
     {"mask instead of length", "10.244.3.0/255.255.255.0", nullptr},
     {"two slashes", "10.244.3.0/24/24", nullptr},
     {"space", "10.244.3.0/24 ", nullptr},
