@@ -7,10 +7,13 @@
 //   t0                      TUN, down: what a tunnel's device is before it is set up
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "control/host/host.h"
@@ -145,6 +148,39 @@ TEST_F(LinuxHostTest, ErrorsNameTheObjectAndTheCause) {
               testing::StartsWith("cannot give 10.244.1.0/32 to adapter 4711: "));
 }
 
+TEST_F(LinuxHostTest, ADeviceWithoutMacHasNone) {
+  EXPECT_TRUE(Named("t0").mac.IsZero());
+  EXPECT_FALSE(Named("t0").loopback);
+  EXPECT_TRUE(Named("lo").loopback);
+}
+
+// Without the right to change anything: what the operator reads.
+TEST_F(LinuxHostTest, WithoutTheRightItSaysWhichIsNeeded) {
+  const std::uint32_t index = Named("t0").index;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(2);
+    const auto host = OpenHost();
+    if (!host.ok() || !(*host)->Adapters().ok()) ::_exit(3);  // reading is free
+    const std::vector<absl::Status> refused = {
+        (*host)->SetLinkUp(index, 1350),
+        (*host)->AddAddress(index, {A("10.244.1.0"), 32}),
+        (*host)->PutRoutes({Onlink("10.244.2.0/24", index)}).front(),
+        (*host)->RemoveRoutes({Onlink("10.244.2.0/24", index)}).front(),
+    };
+    for (const absl::Status& status : refused) {
+      const bool said = absl::IsPermissionDenied(status) &&
+                        status.message().ends_with("; run as root or with CAP_NET_ADMIN");
+      if (!said) ::_exit(4);
+    }
+    ::_exit(0);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  ASSERT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
 // ---- routes
 
 TEST_F(LinuxHostTest, ADeviceRouteIsReadBackAsItWasPut) {
@@ -228,6 +264,40 @@ TEST_F(LinuxHostTest, MetricAndSourceAreRead) {
   EXPECT_EQ(routes[0].source, A("10.9.0.1"));
 }
 
+TEST_F(LinuxHostTest, MetricSourceAndALinkScopeArePut) {
+  const std::uint32_t index = Named("u0").index;
+  Route route;
+  route.destination = P("10.60.0.0/16");
+  route.adapter_index = index;
+  route.metric = 77;
+  route.source = A("10.9.0.1");
+  Route second = route;
+  second.metric = 78;
+  ExpectAllOk(host_->PutRoutes({route, second}), 2);
+  EXPECT_THAT(RoutesOn(index), UnorderedElementsAre(route, second)) << "a metric each";
+  ExpectAllOk(host_->RemoveRoutes({second}), 1);
+  EXPECT_THAT(RoutesOn(index), ElementsAre(route));
+}
+
+// The kernel writes 1024 where none was named; another one is somebody's wish.
+TEST_F(LinuxHostTest, TheDefaultMetricOfIpv6IsNone) {
+  const std::uint32_t index = Named("u0").index;
+  ASSERT_EQ(RunIp("-6 route add fd60::/64 via fd09::2 dev u0"), "");
+  ASSERT_EQ(RunIp("-6 route add fd61::/64 via fd09::2 dev u0 metric 7"), "");
+  std::map<std::string, std::uint32_t> metrics;
+  for (const Route& route : RoutesOn(index, IpFamily::kV6))
+    metrics[route.destination.ToString()] = route.metric;
+  EXPECT_THAT(metrics, ElementsAre(testing::Pair("fd60::/64", 0u), testing::Pair("fd61::/64", 7u)));
+}
+
+TEST_F(LinuxHostTest, RoutesToNowhereAreNotListed) {
+  for (const char* kind : {"blackhole", "unreachable", "prohibit"}) {
+    ASSERT_EQ(RunIp(std::string("-6 route add ") + kind + " fd70::/64"), "");
+    EXPECT_THAT(RoutesOn(0, IpFamily::kV6), IsEmpty()) << kind;
+    ASSERT_EQ(RunIp(std::string("-6 route del ") + kind + " fd70::/64"), "");
+  }
+}
+
 // A cluster's worth, in batches. CPU time, the kernel's part included: the machine may be loaded.
 TEST_F(LinuxHostTest, AThousandRoutesTakeAMoment) {
   const std::uint32_t index = BringUpTunnel();
@@ -261,6 +331,25 @@ TEST_F(LinuxHostTest, RouteToTellsAdapterGatewayAndSource) {
   const auto near = host_->RouteTo(A("10.9.0.77"));
   ASSERT_TRUE(near.ok()) << near.status();
   EXPECT_EQ(near->gateway, std::nullopt);
+}
+
+// No way leads there: it is here already.
+TEST_F(LinuxHostTest, RouteToOurselvesIsNone) {
+  for (const char* own : {"10.9.0.1", "127.0.0.1"}) {
+    const auto route = host_->RouteTo(A(own));
+    ASSERT_FALSE(route.ok()) << own;
+    EXPECT_THAT(std::string(route.status().message()),
+                HasSubstr(absl::StrCat("cannot find a route to ", own)));
+  }
+}
+
+TEST_F(LinuxHostTest, RouteToIpv6TellsAdapterGatewayAndSource) {
+  ASSERT_EQ(RunIp("-6 route add fd60::/64 via fd09::2 dev u0"), "");
+  const auto far = host_->RouteTo(A("fd60::9"));
+  ASSERT_TRUE(far.ok()) << far.status();
+  EXPECT_EQ(far->adapter_index, Named("u0").index);
+  EXPECT_EQ(far->gateway, A("fd09::2"));
+  EXPECT_EQ(far->source, A("fd09::1"));
 }
 
 TEST_F(LinuxHostTest, RouteToNowhereIsAnErrorThatNamesIt) {
