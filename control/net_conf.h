@@ -37,6 +37,7 @@ struct NetConf {
   std::string name;                // of the HNS network; "flannel.<VNI>" unless given
   std::vector<std::string> notes;  // for the log: what was assumed or ignored, and why
 
+  friend bool operator==(const NetConf&, const NetConf&) = default;
   bool enabled(IpFamily family) const {
     return family == IpFamily::kV4 ? enable_ipv4 : enable_ipv6;
   }

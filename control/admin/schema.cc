@@ -69,6 +69,13 @@ void Fields(V& visit, Described<V, SourceStatus>& source) {
 }
 
 template <class V>
+void Fields(V& visit, Described<V, TroubleStatus>& trouble) {
+  visit.Required("subject", trouble.subject);
+  visit.Optional("trouble", trouble.trouble);
+  visit.Required("times", trouble.times);
+}
+
+template <class V>
 void Fields(V& visit, Described<V, LeaseCount>& count) {
   visit.Required("state", count.state);
   visit.Required("sentence", count.sentence);
@@ -141,6 +148,7 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Optional("ipv4", status.v4);
   visit.Optional("ipv6", status.v6);
   visit.Required("source", status.source);
+  visit.Required("troubles", status.troubles);
   visit.Required("leases", status.leases);
   visit.Required("refusedNodes", status.refused_nodes);
   visit.Required("sinks", status.sinks);

@@ -40,6 +40,10 @@
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
 //   source              |        | {description, inSync, trouble?}
 //     trouble           | string | a sentence, while it lasts
+//   troubles[]          |        | {subject, trouble?, times}: what was wrong and fails no check
+//     subject           | string | "net-conf", "public-ip"
+//     trouble           | string | a sentence that names its object, while it lasts
+//     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count}
 //   refusedNodes        | number |
 //   sinks[]             |        | {name, desired, applied, pending[]}
@@ -120,6 +124,13 @@ struct SourceStatus {
   friend bool operator==(const SourceStatus&, const SourceStatus&) = default;
 };
 
+struct TroubleStatus {
+  std::string subject;
+  std::string trouble;  // empty: it is over
+  std::uint64_t times = 0;
+  friend bool operator==(const TroubleStatus&, const TroubleStatus&) = default;
+};
+
 struct LeaseCount {
   std::string state;
   std::string sentence;
@@ -193,6 +204,7 @@ struct Status {
   std::optional<OwnFacts> v4;
   std::optional<OwnFacts> v6;
   SourceStatus source;
+  std::vector<TroubleStatus> troubles;
   std::vector<LeaseCount> leases;
   std::uint64_t refused_nodes = 0;
   std::vector<SinkStatus> sinks;

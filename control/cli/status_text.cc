@@ -100,7 +100,7 @@ bool HasDrops(const Status& status) {
   });
 }
 
-// The most urgent first: what keeps the daemon from being ready, then what it cannot reach, then
+// The most urgent first: what keeps the daemon from being ready, then what it cannot read, then
 // what it could not do, then what other nodes should mend. The sentences come with their next step.
 std::vector<std::string> NextSteps(const Status& status) {
   std::vector<std::string> steps;
@@ -109,6 +109,9 @@ std::vector<std::string> NextSteps(const Status& status) {
   }
   if (!status.source.trouble.empty())
     steps.push_back(absl::StrCat("source: ", status.source.trouble));
+  for (const admin::TroubleStatus& each : status.troubles) {
+    if (!each.trouble.empty()) steps.push_back(each.trouble);
+  }
   for (const admin::SinkStatus& sink : status.sinks) {
     const std::size_t shown = std::min(sink.pending.size(), kPendingShown);
     for (std::size_t i = 0; i < shown; ++i) {
@@ -148,7 +151,10 @@ std::string PeerTable(const Status& status) {
 bool IsWell(const Status& status) {
   const bool pending = std::any_of(status.sinks.begin(), status.sinks.end(),
                                    [](const auto& sink) { return !sink.pending.empty(); });
-  return status.ready && status.source.in_sync && status.source.trouble.empty() && !pending;
+  const bool troubled = std::any_of(status.troubles.begin(), status.troubles.end(),
+                                    [](const auto& each) { return !each.trouble.empty(); });
+  return status.ready && status.source.in_sync && status.source.trouble.empty() && !troubled &&
+         !pending;
 }
 
 std::string StatusText(const Status& status, bool peers) {
@@ -170,6 +176,11 @@ std::string StatusText(const Status& status, bool peers) {
       out, "source",
       absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",
                    status.source.trouble.empty() ? "" : ", in trouble"));
+  for (const admin::TroubleStatus& each : status.troubles) {
+    Line(out, "trouble",
+         absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",
+                      each.trouble.empty() ? ", over" : ", lasting"));
+  }
   Line(out, "leases", LeaseLine(status));
   for (const admin::SinkStatus& sink : status.sinks) {
     Line(out, "sink",

@@ -9,6 +9,7 @@
 #include "control/admin/endpoint.h"
 #include "control/daemon/health.h"
 #include "control/daemon/log.h"
+#include "control/daemon/net_conf_trouble.h"
 #include "control/daemon/service.h"
 
 namespace weft::daemon {
@@ -177,9 +178,18 @@ void Daemon::ArmTick() {
 void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
     if (++rounds_ % kHostRounds == 0) Schedule();
+    LookAtNetConf();
     Settle();
     ArmHousekeeping();
   });
+}
+
+void Daemon::LookAtNetConf() {
+  const std::string& path = config_.options.net_config_path;
+  const bool troubled = !net_conf_trouble_.text().empty();
+  net_conf_trouble_.Set(NetConfTrouble(path, config_.conf));
+  if (troubled && net_conf_trouble_.text().empty())
+    LogInfo(absl::StrCat("net-conf ", path, " says again what runs"));
 }
 
 void Daemon::Settle() {

@@ -25,6 +25,7 @@
 #include "control/daemon/event_loop.h"
 #include "control/daemon/node_network.h"
 #include "control/daemon/options.h"
+#include "control/daemon/trouble.h"
 #include "control/host/host.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
@@ -78,6 +79,7 @@ class Daemon final : public admin::StateProvider {
   void ArmTick();
   void ArmHousekeeping();
   absl::Status StartHealth();
+  void LookAtNetConf();
   // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
   // ready.
   void Settle();
@@ -96,6 +98,7 @@ class Daemon final : public admin::StateProvider {
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::NotFoundError("the source of leases has not been read yet");
   NodeNetwork network_;
+  Trouble net_conf_trouble_;
   bool scheduled_ = false;
   bool stopped_ = false;
   bool ready_ = false;  // as last logged

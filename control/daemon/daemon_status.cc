@@ -21,6 +21,10 @@ admin::LeaseHalf HalfOf(const lease::LeaseRow& row) {
   return half;
 }
 
+void Append(std::string subject, const Trouble& trouble, std::vector<admin::TroubleStatus>& out) {
+  if (trouble.times() > 0) out.push_back({std::move(subject), trouble.text(), trouble.times()});
+}
+
 }  // namespace
 
 std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report) const {
@@ -61,6 +65,8 @@ admin::Status Daemon::ReadStatus() {
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {source_.Describe(), report.source_synced, report.trouble.value_or("")};
+  Append("net-conf", net_conf_trouble_, status.troubles);
+  Append("public-ip", network_.public_ip_trouble(), status.troubles);
   for (std::size_t i = 0; i < lease::kPeerStates; ++i) {
     const auto state = static_cast<lease::PeerState>(i);
     if (const std::size_t count = report.v4[i] + report.v6[i]) {

@@ -3,6 +3,7 @@
 // it lasts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,12 +17,16 @@ class Trouble {
   void Set(std::string_view text) {
     if (text == text_) return;
     text_ = text;
-    if (!text_.empty()) LogWarning(text_);
+    if (text_.empty()) return;
+    ++times_;
+    LogWarning(text_);
   }
   const std::string& text() const { return text_; }
+  std::uint64_t times() const { return times_; }  // it began or changed
 
  private:
   std::string text_;
+  std::uint64_t times_ = 0;
 };
 
 }  // namespace weft::daemon

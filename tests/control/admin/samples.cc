@@ -81,6 +81,7 @@ Status SampleStatus() {
   status.v6 = {.subnet = IpPrefix::Parse("fd00:244:4::/64"), .public_ip = {}, .vtep_mac = {}};
   status.source = {
       .description = "kubernetes https://10.96.0.1:443", .in_sync = true, .trouble = ""};
+  status.troubles = {{.subject = "net-conf", .trouble = "", .times = 1}};
   status.leases = {Count(PeerState::kUsable, 2), Count(PeerState::kSelf, 1),
                    Count(PeerState::kDuplicatePublicIp, 1), Count(PeerState::kMissingMac, 1),
                    Count(PeerState::kForeignBackend, 1)};
@@ -125,6 +126,9 @@ Status DegradedStatus() {
   status.checks[2] = {"dataplane", false,
                       "1 of 3 peers is pending; see `pending` and flanneld's log"};
   status.source.trouble = "cannot reach 10.96.0.1:443: connection refused; check kube-proxy";
+  status.troubles = {{.subject = "net-conf",
+                      .trouble = "net-conf /etc/net-conf.json: Network: 7 is not a string",
+                      .times = 2}};
   status.sinks = {{.name = "dataplane",
                    .desired = 3,
                    .applied = 2,

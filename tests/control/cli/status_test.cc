@@ -80,6 +80,11 @@ TEST(StatusTextTest, WhatMakesItUnwell) {
   status.source.trouble = "gone";
   EXPECT_FALSE(IsWell(status));
   status = SampleStatus();
+  status.troubles[0].trouble = "net-conf.json is gone";
+  EXPECT_FALSE(IsWell(status));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("net-conf, 1 time, lasting"));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("To look at:\n  net-conf.json is gone\n"));
+  status = SampleStatus();
   status.sinks[0].pending = {"x"};
   EXPECT_FALSE(IsWell(status));
 }

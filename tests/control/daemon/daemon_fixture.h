@@ -25,6 +25,8 @@ namespace weft::daemon {
 class DaemonFixture : public ::testing::Test {
  protected:
   using Node = weft::testing::NodeJson;
+  static constexpr char kNetConf[] =
+      R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
 
   void SetUp() override {
     std::filesystem::remove_all(folder_);
@@ -34,7 +36,9 @@ class DaemonFixture : public ::testing::Test {
     config_.options.subnet_file = Path("subnet.env");
     config_.options.admin = "none";
     config_.options.dataplane = "none";
-    config_.conf.network = *IpPrefix::Parse("10.244.0.0/16");
+    config_.options.net_config_path = Path("net-conf.json");
+    Write("net-conf.json", kNetConf);
+    config_.conf = control::ParseNetConf(kNetConf, "net-conf.json").value();
   }
   void TearDown() override {
     daemon_.reset();

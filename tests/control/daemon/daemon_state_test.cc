@@ -130,6 +130,36 @@ TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
 }
 
+// What it says is proven in net_conf_trouble_test.cc.
+TEST_F(DaemonStateTest, AnAlteredNetConfIsCountedAndToldUntilItSaysAgainWhatRuns) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(daemon_->ReadStatus().troubles, ::testing::IsEmpty());
+  const auto trouble = [this] {
+    const std::vector<admin::TroubleStatus> troubles = daemon_->ReadStatus().troubles;
+    return troubles.empty() ? admin::TroubleStatus() : troubles[0];
+  };
+  Write("net-conf.json", "garbage");
+  ASSERT_TRUE(RunUntil([&] { return trouble().times == 1; }));
+  EXPECT_EQ(trouble().subject, "net-conf");
+  EXPECT_THAT(trouble().trouble, HasSubstr(Path("net-conf.json")));
+  EXPECT_TRUE(Ready());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+  Write("net-conf.json", kNetConf);
+  EXPECT_TRUE(RunUntil([&] { return trouble().trouble.empty(); }));
+  EXPECT_EQ(trouble().times, 1u);
+}
+
+TEST_F(DaemonStateTest, APublicIpThatIsNotOursIsToldAndFailsNoCheck) {
+  WriteNodes({Node("a").Leased("10.244.1.0/24", "203.0.113.9")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(Ready());
+  const std::vector<admin::TroubleStatus> troubles = daemon_->ReadStatus().troubles;
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].subject, "public-ip");
+  EXPECT_THAT(troubles[0].trouble, HasSubstr("peers send to 203.0.113.9"));
+}
+
 // ---- subnet.env
 
 TEST_F(DaemonStateTest, AnotherLeasesFileIsReplacedBeforeReady) {
