@@ -2,7 +2,6 @@
 
 import ipaddress
 import itertools
-import threading
 
 from lab import command, lease, node, topology, traffic
 
@@ -32,17 +31,9 @@ def test_thousand_leases():
         b.use([a.lease])
         command.wait_until(lambda: tunnel_routes(a.host) == 1000, lambda: f"{tunnel_routes(a.host)} of 1000 routes", timeout=10)
 
-        outcome = []
-
-        def transfer():
-            try:
-                outcome.append(traffic.tcp(a.pod, b.pod, b.pod_ip, 2048 * MIB))
-            except Exception as error:
-                outcome.append(error)
-        moving = threading.Thread(target=transfer)
-        moving.start()
+        stream = command.Background(lambda: traffic.tcp(a.pod, b.pod, b.pod_ip, 2048 * MIB))
         changes = 0
-        while moving.is_alive() or changes < 2:
+        while stream.running() or changes < 2:
             changes += 1
             wanted = generations[changes % 2]
             a.write_nodes(own + wanted)
@@ -50,9 +41,7 @@ def test_thousand_leases():
             command.wait_until(
                 lambda: next(row["ipv4"]["publicIP"] for row in a.leases()["leases"] if row["node"] == "far-0500") == address,
                 f"change {changes} of 999 leases is taken", timeout=10)
-        moving.join()
-        if isinstance(outcome[0], Exception):
-            raise outcome[0]
+        stream.result()
         command.expect_equal(tunnel_routes(a.host), 1000, "routes at the end")
         states = {each["state"]: each["count"] for each in a.status()["leases"]}
         command.expect_equal(states.get("usable"), 1000, f"usable leases of {states}")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import stat
 
 from lab import command, lease, node, topology, traffic
@@ -46,18 +45,6 @@ def test_device_ipv6():
         command.expect(b.lease.subnet6 in destinations(a.host, node.DEVICE6, "-6"), "no route to the peer's IPv6 subnet")
         a.down()
         command.expect(not {node.DEVICE, node.DEVICE6} & set(a.host.devices()), "a device outlived the daemon")
-
-
-def test_killed_and_restarted():
-    """kill -9 leaves no device behind, and the next start finds everything as it needs it."""
-    with weft_pair() as lab:
-        lab.up()
-        a, b = lab.nodes
-        a.down(signal.SIGKILL)
-        command.expect(node.DEVICE not in a.host.devices(), "the device outlived kill -9")
-        a.up()
-        traffic.ping(a.pod, b.pod_ip)
-        traffic.ping(b.pod, a.pod_ip)
 
 
 def test_subnet_env():

@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import threading
 import time
 
 
@@ -47,6 +48,35 @@ def stop(process, how=signal.SIGTERM, timeout=5):
             process.wait()
             raise Failure(f"{process.args[-1]} ignored {signal.Signals(how).name} for {timeout} s") from None
     return process.returncode
+
+
+class Background:
+    """`work()` on a thread of its own, while the test does something else."""
+
+    def __init__(self, work):
+        self._outcome = None
+        self._thread = threading.Thread(target=self._run, args=(work,))
+        self._thread.start()
+
+    def _run(self, work):
+        try:
+            self._outcome = work()
+        except Exception as error:  # raised again where the result is wanted
+            self._outcome = error
+
+    def running(self):
+        return self._thread.is_alive()
+
+    def outcome(self):
+        """What it returned or raised so far, for messages."""
+        return "still running" if self.running() else self._outcome
+
+    def result(self):
+        """Waits for the end; what it returned, or raises what it raised."""
+        self._thread.join()
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
 
 
 def wait_until(condition, what, timeout=5, interval=0.02):

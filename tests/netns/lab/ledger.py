@@ -2,6 +2,8 @@
 
 import json
 
+from . import command, traffic
+
 # Counters of /proc/net/snmp and snmp6 that end a packet's way.
 SNMP = {"Udp": ["NoPorts", "RcvbufErrors", "InCsumErrors", "MemErrors"], "Ip": ["InHdrErrors", "InAddrErrors", "InDiscards",
         "OutDiscards", "OutNoRoutes", "ReasmFails", "FragFails"]}
@@ -53,6 +55,17 @@ def read(nodes):
                         if verdict["name"] != "forward":
                             counts[f"{each.name} {tunnel['device']} {direction}: {verdict['name']}"] = verdict["packets"]
     return counts
+
+
+def balance_udp(one, other, timeout=20, **options):
+    """Datagrams between two pods, none of which may vanish unnamed. Returns the books as text, and the sink's report."""
+    before = read((one, other))
+    sent, received = traffic.udp(one.pod, other.pod, other.pod_ip, seed=21, timeout=timeout, **options)
+    command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
+    losses = difference(before, read((one, other)))
+    books = f"sent {sent['datagrams']} = received {received['datagrams']} + {losses or 'nothing'}"
+    command.expect(sent["datagrams"] == received["datagrams"] + sum(losses.values()), f"the books do not balance: {books}")
+    return books, received
 
 
 def difference(before, after):
