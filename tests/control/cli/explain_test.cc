@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // flannelctl explain as a whole: where the frame comes from, where the leases come from, what is
 // printed, how it exits.
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "control/admin/admin_server.h"
+#include "control/admin/endpoint.h"
+#include "control/admin/local_connection.h"
 #include "dataplane/ports/capture_file.h"
 #include "gmock/gmock.h"
 #include "tests/control/admin/golden.h"
@@ -239,6 +242,19 @@ TEST_F(ExplainTest, ADaemonThatWasNamedAndDoesNotAnswerIsAnError) {
   EXPECT_THAT(outcome.out, HasSubstr("VNI: 4096"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("Verdict")));
   EXPECT_THAT(outcome.err, HasSubstr("no verdict: flanneld does not answer"));
+}
+
+// Nobody asked for a verdict: a machine without flanneld still shows the layers.
+TEST_F(ExplainTest, WithoutADaemonTheLayersAreEnoughUnlessOneWasNamed) {
+  if (admin::ConnectLocal(std::string(admin::DefaultEndpoint()), std::chrono::seconds(1)).ok())
+    GTEST_SKIP() << "a flanneld answers on this machine";
+  const Outcome outcome = Call({"explain", HexOf(Good())});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("VNI: 4096"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("Verdict")));
+  EXPECT_THAT(outcome.err, HasSubstr("no verdict: "));
+  EXPECT_THAT(outcome.err, HasSubstr("; a verdict needs leases: from flanneld on this node, or "
+                                     "--from FILE --node-name NAME\n"));
 }
 
 TEST_F(ExplainTest, TheLinksMtuIsThatOfTheDaemonUnlessGiven) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures on a disk that fills up: a limit on the size of files plays it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "dataplane/ports/capture_port.h"
+#include "dataplane/ports/memory_port.h"
+#include "dataplane/ports/trace_port.h"
+#include "tests/dataplane/ports/port_harnesses.h"
+
+namespace weft::dataplane {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr rlim_t kRoom = 64 * 1024;  // octets
+constexpr std::size_t kSize = 1000;
+
+class FullDiskTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::signal(SIGXFSZ, SIG_IGN);  // or the first octet too many ends the process
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit small{.rlim_cur = kRoom, .rlim_max = before_.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  void TearDown() override {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::filesystem::remove(path_);
+  }
+
+  // One batch of 100 packets, which is more than there is room for; how many went.
+  static std::size_t SendMany(PacketPort& port) {
+    Octets octets = MakePacket(PortKind::kPodL3, 1, kSize);
+    Packet packet;
+    packet.data = octets.data();
+    packet.length = kSize;
+    Batch batch;
+    for (int i = 0; i < 100; ++i) batch.Add(packet);
+    port.Send(batch);
+    std::size_t went = 0;
+    for (const Packet& sent : batch) went += sent.verdict == Verdict::kForward ? 1u : 0u;
+    return went;
+  }
+
+  rlimit before_{};
+  const std::string path_ = testing::TempDir() + "weft_full_disk_" +
+                            testing::UnitTest::GetInstance()->current_test_info()->name() + ".pcap";
+};
+
+// The capture is where the packets go: what is not written was not sent.
+TEST_F(FullDiskTest, APortOfACaptureDropsAndCountsWhatItCannotWrite) {
+  auto port = CapturePort::Open({.kind = PortKind::kPodL3, .write_path = path_});
+  ASSERT_TRUE(port.ok()) << port.status();
+  const std::size_t went = SendMany(**port);
+  EXPECT_LT(went, 100u);
+  EXPECT_EQ((*port)->Counts()[2].name, "capture-write-error");
+  EXPECT_EQ((*port)->Counts()[2].value, 100 - went);
+  EXPECT_THAT((*port)->Flush().ToString(),
+              AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
+}
+
+// The capture only looks on: the packets go on without it, and Flush says why it ended.
+TEST_F(FullDiskTest, ATraceEndsAndThePacketsGoOn) {
+  auto writer = CaptureWriter::Open(path_, LinkType::kRaw);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  MemoryOptions memory;
+  memory.kind = PortKind::kPodL3;
+  memory.capacity = 1000;
+  MemoryLink link = MemoryLink::Make(memory);
+  TraceOptions options;
+  options.capture = *std::move(writer);
+  TracePort port(std::move(link.first), std::move(options));
+  EXPECT_EQ(SendMany(port), 100u);
+  EXPECT_EQ(SendMany(port), 100u);
+  EXPECT_EQ(ReceiveOctets(*link.second).size(), 200u);
+  EXPECT_THAT(port.Flush().ToString(),
+              AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
+  EXPECT_FALSE(port.Flush().ok()) << "and says it again";
+}
+
+TEST_F(FullDiskTest, ACaptureThatCannotEvenBeginIsRefused) {
+  const rlimit nothing{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &nothing), 0);
+  EXPECT_THAT(CaptureWriter::Open(path_, LinkType::kRaw).status().ToString(),
+              AllOf(HasSubstr(path_), HasSubstr("File too large")));
+}
+
+}  // namespace
+}  // namespace weft::dataplane
