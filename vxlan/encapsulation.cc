@@ -11,7 +11,7 @@
 
 namespace weft {
 
-static_assert(sizeof(EncapsulationTemplate) == 80);
+static_assert(sizeof(EncapsulationTemplate) == 76);
 static_assert(std::is_trivially_copyable_v<EncapsulationTemplate>);
 
 EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
@@ -47,6 +47,7 @@ EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
   EthernetHeader{spec.inner_destination, spec.inner_source, EtherType{}}.Emit(
       out.subspan(at).first<EthernetHeader::kSize>());
   size_ = static_cast<std::uint8_t>(at + EthernetHeader::kSize);
+  is_plain_v4_ = is_v4() && !wants_udp_checksum_;
 }
 
 EncapsulationSpec EncapsulationTemplate::spec() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,13 +32,15 @@ struct EncapsulationSpec {
   friend bool operator==(const EncapsulationSpec&, const EncapsulationSpec&) = default;
 };
 
-// Trivially copyable, 80 octets; over IPv4 a stamp reads the first 58 only: one cache line when the
-// template starts one.
+// Trivially copyable. What is read over IPv4 are the first kV4Octets: with a pointer before them
+// they fit into one cache line.
 class EncapsulationTemplate {
  public:
   // VXLAN header and inner Ethernet header: what a datagram carries before the inner packet.
   static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;       // 22
+  static constexpr std::size_t kV4Size = kIpv4HeaderSize + kUdpHeaderSize + kPayloadSize;   // 50
   static constexpr std::size_t kMaxSize = kIpv6HeaderSize + kUdpHeaderSize + kPayloadSize;  // 70
+  static constexpr std::size_t kV4Octets = 5 + kV4Size;
 
   // Stamps nothing: size() is 0.
   constexpr EncapsulationTemplate() = default;
@@ -47,7 +50,12 @@ class EncapsulationTemplate {
   // Octets that Stamp writes: 50 over IPv4, 70 over IPv6.
   std::size_t size() const { return size_; }
   IpFamily outer_family() const { return size_ == kMaxSize ? IpFamily::kV6 : IpFamily::kV4; }
+  bool is_v4() const { return size_ == kV4Size; }  // false for an empty one
   bool wants_udp_checksum() const { return wants_udp_checksum_; }
+  // StampV4 is all there is to do.
+  bool is_plain_v4() const { return is_plain_v4_; }
+  // Host order; is_v4().
+  std::uint32_t outer_destination_v4() const { return LoadBe32(header_.data() + 16); }
   // What it was made from.
   EncapsulationSpec spec() const;
 
@@ -56,19 +64,23 @@ class EncapsulationTemplate {
   // are taken modulo 2^16: a superframe's are rewritten when it is cut. The UDP checksum is left 0.
   void Stamp(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
              std::uint16_t source_port, Ecn ecn) const;
+  // The same where is_v4().
+  void StampV4(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
+               std::uint16_t source_port, Ecn ecn) const;
 
   // Writes kPayloadSize octets at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
   // and UDP. Not for an empty template.
   void StampPayload(std::byte* at, EtherType ether_type) const;
+  void StampPayloadV4(std::byte* at, EtherType ether_type) const;
 
  private:
-  static constexpr std::size_t kV4Size = kIpv4HeaderSize + kUdpHeaderSize + kPayloadSize;
+  static void StampPayloadFrom(const std::byte* payload, std::byte* at, EtherType ether_type);
 
-  std::uint32_t checksum_base_ = 0;  // sum of the IPv4 header without total length, ECN, checksum
+  std::uint16_t checksum_base_ = 0;  // sum of the IPv4 header without total length, ECN, checksum
   std::uint8_t size_ = 0;
   bool wants_udp_checksum_ = false;
-  std::array<std::byte, 2> unused_{};
-  std::array<std::byte, 72> header_{};  // size_ octets used
+  bool is_plain_v4_ = false;
+  std::array<std::byte, kMaxSize> header_{};  // size_ octets used
 };
 
 // Fills the UDP checksum of a stamped packet. `outer_packet` is exactly the packet, from its outer
@@ -78,21 +90,13 @@ void CompleteUdpChecksum(MutableBytes outer_packet);
 inline void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_length,
                                          EtherType ether_type, std::uint16_t source_port,
                                          Ecn ecn) const {
-  // The inner EtherType is the last field: it is written, not copied.
-  const auto type = static_cast<std::uint16_t>(ether_type);
-  const auto ecn_bits = static_cast<std::uint32_t>(ecn);
-  if (size_ == kV4Size) {
-    const std::uint32_t total = (inner_length + kV4Size) & 0xffff;
-    std::memcpy(at, header_.data(), kV4Size - sizeof type);
-    StoreBe32(at, 0x4500'0000 | ecn_bits << 16 | total);
-    StoreBe16(at + 10, PartialSum(checksum_base_ + total + ecn_bits).Checksum());
-    StoreBe16(at + 20, source_port);
-    StoreBe16(at + 24, static_cast<std::uint16_t>(total - kIpv4HeaderSize));
-    StoreBe16(at + kV4Size - sizeof type, type);
+  if (is_v4()) {
+    StampV4(at, inner_length, ether_type, source_port, ecn);
   } else if (size_ == kMaxSize) {
+    const auto type = static_cast<std::uint16_t>(ether_type);
     const auto payload = static_cast<std::uint16_t>(inner_length + kMaxSize - kIpv6HeaderSize);
     std::memcpy(at, header_.data(), kMaxSize - sizeof type);
-    StoreBe32(at, 0x6000'0000 | ecn_bits << 20);
+    StoreBe32(at, 0x6000'0000 | static_cast<std::uint32_t>(ecn) << 20);
     StoreBe16(at + 4, payload);
     StoreBe16(at + 40, source_port);
     StoreBe16(at + 44, payload);
@@ -100,9 +104,37 @@ inline void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_leng
   }
 }
 
-inline void EncapsulationTemplate::StampPayload(std::byte* at, EtherType ether_type) const {
+inline void EncapsulationTemplate::StampV4(std::byte* at, std::uint32_t inner_length,
+                                           EtherType ether_type, std::uint16_t source_port,
+                                           Ecn ecn) const {
   const auto type = static_cast<std::uint16_t>(ether_type);
-  std::memcpy(at, header_.data() + (size_ - kPayloadSize), kPayloadSize - sizeof type);
+  const auto total = static_cast<std::uint16_t>(inner_length + kV4Size);
+  const auto ecn_bits = static_cast<std::uint8_t>(ecn);
+  // PartialSum::Fold for a sum of three words.
+  const std::uint32_t sum = std::uint32_t{checksum_base_} + total + ecn_bits;
+  const std::uint32_t folded = (sum + std::rotl(sum, 16)) >> 16;
+  // The inner EtherType is the last field: it is written, not copied.
+  std::memcpy(at, header_.data(), kV4Size - sizeof type);
+  Store8(at + 1, ecn_bits);
+  StoreBe16(at + 2, total);
+  StoreBe16(at + 10, static_cast<std::uint16_t>(~folded));
+  StoreBe16(at + 20, source_port);
+  StoreBe16(at + 24, static_cast<std::uint16_t>(total - kIpv4HeaderSize));
+  StoreBe16(at + kV4Size - sizeof type, type);
+}
+
+inline void EncapsulationTemplate::StampPayload(std::byte* at, EtherType ether_type) const {
+  StampPayloadFrom(header_.data() + (size_ - kPayloadSize), at, ether_type);
+}
+
+inline void EncapsulationTemplate::StampPayloadV4(std::byte* at, EtherType ether_type) const {
+  StampPayloadFrom(header_.data() + (kV4Size - kPayloadSize), at, ether_type);
+}
+
+inline void EncapsulationTemplate::StampPayloadFrom(const std::byte* payload, std::byte* at,
+                                                    EtherType ether_type) {
+  const auto type = static_cast<std::uint16_t>(ether_type);
+  std::memcpy(at, payload, kPayloadSize - sizeof type);
   StoreBe16(at + kPayloadSize - sizeof type, type);
 }
 

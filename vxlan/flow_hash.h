@@ -2,6 +2,8 @@
 // The flow identity that spreads tunnel traffic: outer UDP source port, sending socket, queue.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "vxlan/bytes.h"
@@ -23,6 +25,10 @@ struct FlowHash {
 [[nodiscard]] inline FlowHash HashInnerFlow(const InnerPacket& packet);
 // The same from octets at the IP header; a malformed packet has hash 0.
 [[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);
+// The same for a valid IPv4 packet without options that is no fragment, for who has loaded its
+// addresses (octets 12 to 19), protocol and, there are at least 24 octets, octets 20 to 23 already.
+[[nodiscard]] inline FlowHash HashUsualFlow(std::uint64_t addresses, IpProtocol protocol,
+                                            std::uint32_t ports);
 
 // RFC 7348 section 5 recommends the dynamic range of RFC 6335: 49152..65535. Uses the hash's top 14
 // bits, so the low ones remain independent for choosing a queue.
@@ -36,16 +42,27 @@ namespace detail {
 inline constexpr std::uint64_t kMultiplierA = 0x9e37'79b9'7f4a'7c15;
 inline constexpr std::uint64_t kMultiplierB = 0xbb67'ae85'84ca'a73b;
 
-// `addresses`: both, already mixed if they are wide.
-inline FlowHash FinishFlowHash(std::uint64_t addresses, const InnerPacket& packet) {
-  std::uint64_t rest = static_cast<std::uint64_t>(packet.protocol);
-  if (packet.fragment == FragmentKind::kWhole && HasPorts(packet.protocol) &&
-      packet.total_length - packet.header_length >= 4) {
-    rest |= std::uint64_t{LoadBe32(packet.data + packet.header_length)} << 8;
-  }
+// By protocol: what to keep of the first four octets of its header. No branch to predict.
+inline constexpr std::array<std::uint32_t, 256> kPortsMask = [] {
+  std::array<std::uint32_t, 256> mask{};
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    mask[i] = HasPorts(static_cast<IpProtocol>(i)) ? 0xffff'ffff : 0;
+  return mask;
+}();
+
+// `addresses`: both, already mixed if they are wide. `ports`: 0 where there are none.
+inline FlowHash MixFlow(std::uint64_t addresses, IpProtocol protocol, std::uint32_t ports) {
+  const std::uint64_t rest = std::uint64_t{ports} << 8 | static_cast<std::uint64_t>(protocol);
   std::uint64_t mixed = (addresses ^ rest * kMultiplierA) * kMultiplierB;
   mixed = (mixed ^ mixed >> 32) * kMultiplierA;
   return FlowHash{static_cast<std::uint32_t>(mixed >> 32)};
+}
+
+inline FlowHash FinishFlowHash(std::uint64_t addresses, const InnerPacket& packet) {
+  const bool has_ports = packet.fragment == FragmentKind::kWhole && HasPorts(packet.protocol) &&
+                         packet.total_length - packet.header_length >= 4;
+  return MixFlow(addresses, packet.protocol,
+                 has_ports ? LoadBe32(packet.data + packet.header_length) : 0);
 }
 
 FlowHash HashInnerIpv6Flow(const InnerPacket& packet);
@@ -55,6 +72,11 @@ FlowHash HashInnerIpv6Flow(const InnerPacket& packet);
 inline FlowHash HashInnerFlow(const InnerPacket& packet) {
   if (!packet.is_v4()) return detail::HashInnerIpv6Flow(packet);
   return detail::FinishFlowHash(LoadBe64(packet.data + 12), packet);
+}
+
+inline FlowHash HashUsualFlow(std::uint64_t addresses, IpProtocol protocol, std::uint32_t ports) {
+  return detail::MixFlow(addresses, protocol,
+                         ports & detail::kPortsMask[static_cast<std::size_t>(protocol)]);
 }
 
 }  // namespace weft
