@@ -9,12 +9,27 @@ namespace weft::dataplane {
 
 OwnSubnets::OwnSubnets(const std::vector<IpPrefix>& subnets) {
   for (const IpPrefix& subnet : subnets) {
-    if (subnet.family() == IpFamily::kV4) {
-      v4_.push_back({subnet.base().v4(), Netmask(IpFamily::kV4, subnet.length()).v4()});
-    } else {
+    if (subnet.family() == IpFamily::kV6) {
       v6_.push_back({AddressKey::Of(subnet.base()), subnet.length()});
+      continue;
+    }
+    const V4Subnet v4{subnet.base().v4(), Netmask(IpFamily::kV4, subnet.length()).v4()};
+    if (first_v4_.Contains(first_v4_.base)) {
+      more_v4_.push_back(v4);
+    } else {
+      first_v4_ = v4;
     }
   }
+}
+
+bool OwnSubnets::MoreContainV4(std::uint32_t address) const {
+  return std::any_of(more_v4_.begin(), more_v4_.end(),
+                     [&](const V4Subnet& subnet) { return subnet.Contains(address); });
+}
+
+bool OwnSubnets::ContainV6(const AddressKey& address) const {
+  return std::any_of(v6_.begin(), v6_.end(),
+                     [&](const V6& subnet) { return address.First(subnet.length) == subnet.base; });
 }
 
 Forwarder::Impl::Impl(const ForwarderConfig& wanted, const RemoteTable& table,
@@ -27,6 +42,7 @@ Forwarder::Impl::Impl(const ForwarderConfig& wanted, const RemoteTable& table,
       peers(peer_table),
       counters(counts),
       snapshot(table.snapshot()) {
+  nobody.peer = &peers.slot(kNoPeer);
   for (const IpFamily outer : {IpFamily::kV4, IpFamily::kV6}) {
     inner_limit[static_cast<std::size_t>(outer)] = std::min(
         config.device_mtu.octets(), config.link_mtu.octets() - EncapsulationOverhead(outer));
@@ -55,7 +71,7 @@ void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   std::uint32_t index = impl.snapshot->FirstAtVtep(notice.destination);
   while (index != 0) {
     const Remote& remote = *impl.snapshot->At(index);
-    PeerTable::Slot& slot = impl.peers.slot(remote.peer);
+    PeerTable::Slot& slot = *remote.peer;
     const std::uint32_t known = slot.path_mtu.load(std::memory_order_relaxed);
     const bool expired = now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed);
     if (known == 0 || expired || path_mtu <= known) {

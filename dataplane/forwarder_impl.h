@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "dataplane/forwarder.h"
@@ -19,20 +20,32 @@
 
 namespace weft::dataplane {
 
-// A batch is worked off in strides of so many packets: enough that what one pass asks for is there
-// when the next one needs it, few enough that descriptors, headers and remotes stay in the first
-// cache (64 have 28 KiB of them).
+// A packet is finished so many packets after it was looked up: enough that what the look asked for
+// is there, few enough that descriptors, headers and remotes stay in the first cache.
 inline constexpr std::size_t kStride = 32;
 
 inline constexpr auto kPayloadSize =
     static_cast<std::uint32_t>(EncapsulationTemplate::kPayloadSize);
 
-inline void Prefetch(const void* at) { __builtin_prefetch(at); }
+// Always inline: GCC takes a call of a function that only prefetches for one without effect.
+[[gnu::always_inline]] inline void Prefetch(const void* at) { __builtin_prefetch(at); }
+
+// Built where it stands: assigned, it would be loaded whole from where it was just stored in parts,
+// and wait for that.
+[[gnu::always_inline]] inline void SetV4(IpAddress& address, std::uint32_t host_order) {
+  ::new (static_cast<void*>(&address)) IpAddress(IpAddress::V4(host_order));
+}
 
 // 48 bits of a MAC address.
 inline std::uint64_t LoadBe48(const std::byte* at) {
   return std::uint64_t{LoadBe16(at)} << 32 | LoadBe32(at + 2);
 }
+
+struct V4Subnet {
+  std::uint32_t base = 1;  // holds nothing: base and mask disagree
+  std::uint32_t mask = 0;
+  bool Contains(std::uint32_t address) const { return (address & mask) == base; }
+};
 
 // The subnets of this node, ready for comparison.
 class OwnSubnets {
@@ -40,78 +53,51 @@ class OwnSubnets {
   explicit OwnSubnets(const std::vector<IpPrefix>& subnets);
 
   bool ContainV4(std::uint32_t address) const {
-    for (const V4& subnet : v4_) {
-      if ((address & subnet.mask) == subnet.base) return true;
-    }
-    return false;
+    return first_v4_.Contains(address) || MoreContainV4(address);
   }
-  bool ContainV6(const AddressKey& address) const {
-    for (const V6& subnet : v6_) {
-      if (address.First(subnet.length) == subnet.base) return true;
-    }
-    return false;
-  }
+  bool ContainV6(const AddressKey& address) const;
+
+  // A node has one of IPv4, as good as always.
+  V4Subnet first_v4() const { return first_v4_; }
+  bool has_more_v4() const { return !more_v4_.empty(); }
+  bool MoreContainV4(std::uint32_t address) const;  // that is, the others
 
  private:
-  struct V4 {
-    std::uint32_t base;
-    std::uint32_t mask;
-  };
   struct V6 {
     AddressKey base;
     int length;
   };
-  std::vector<V4> v4_;
+  V4Subnet first_v4_;
+  std::vector<V4Subnet> more_v4_;
   std::vector<V6> v6_;
 };
 
 struct Forwarder::Impl {
-  // What the first pass over a batch found out about a packet. The second pass comes when the cache
-  // lines asked for are there.
-  struct Found {
-    const Remote* remote = nullptr;  // of the destination (to the wire; null unless the packet goes
-                                     // on) or the inner source
-    std::uint32_t total_length = 0;  // of the inner IP packet
-    IpFamily family = IpFamily::kV4;  // of the inner packet
-    Ecn ecn = Ecn::kNotEct;           // of the inner packet
-  };
-
   Impl(const ForwarderConfig& wanted, const RemoteTable& table, PeerTable& peer_table,
        Counters& counts);
 
-  // Calls look(i) for every packet, and asks for packets ahead; then for the peers' slots of what
-  // was found; then calls finish(i). All in strides.
+  // Calls look(i) and, a stride later, finish(i) for every packet. look leaves in found[i] a
+  // remote, never null: it is asked for, and half a stride later its peer's slot.
   template <typename Look, typename Finish>
-  void Walk(const Batch& batch, Look look, Finish finish) const {
-    const std::size_t size = batch.size();
-    for (std::size_t i = 0; i < std::min(size, kStride); ++i) Prefetch(batch[i].data);
-    for (std::size_t begin = 0; begin < size; begin += kStride) {
-      const std::size_t end = std::min(size, begin + kStride);
-      for (std::size_t i = begin; i < end; ++i) {
-        if (i + kStride < size) Prefetch(batch[i + kStride].data);
-        look(i);
-      }
-      for (std::size_t i = begin; i < end; ++i) PrefetchSlot(i);
-      for (std::size_t i = begin; i < end; ++i) finish(i);
-    }
-  }
-  void PrefetchSlot(std::size_t i) const {
-    if (results[i].remote != nullptr) Prefetch(&peers.slot(results[i].remote->peer));
-  }
+  void Walk(Batch& batch, Look look, Finish finish);
 
-  // Pod to wire.
-  Verdict Resolve(Packet& packet, Found& found) const;
-  Verdict ResolveAny(Packet& packet, Found& found) const;
-  void Stamp(Packet& packet, const Found& found, Timestamp now, Batch& replies);
-  std::uint32_t InnerLimit(PeerTable::Slot& slot, IpFamily outer, Timestamp now) const;
+  // Each pair: what all packets are judged by, and what is left to it by the loop that takes the
+  // usual ones.
+  //
+  // Pod to wire. `remote` is of the destination.
+  template <PortKind kWire>
+  void EncapsulateBatch(Batch& batch, Batch& replies);
+  Verdict ResolveAny(Packet& packet, const Remote*& remote) const;
+  void StampAny(Packet& packet, const Remote& remote, Timestamp now, Batch& replies);
   Verdict AnswerTooBig(const Packet& packet, std::uint32_t limit, Timestamp now, Batch& replies);
 
-  // Wire to pod.
-  bool InspectUsual(Packet& packet, Found& found) const;
-  Verdict InspectAny(Packet& packet, Found& found) const;
+  // Wire to pod. `remote` is of the inner source, or null. Inspecting leaves the inner packet.
+  template <PortKind kWire>
+  void DecapsulateBatch(Batch& batch);
+  Verdict InspectAny(Packet& packet, const Remote*& remote) const;
   Verdict StripOuter(Packet& packet) const;
-  void Strip(Packet& packet, const Found& found);
-  bool PeerIsRight(const Packet& packet, const Remote* remote) const;
+  bool MayComeFrom(const Packet& packet, const Remote* remote) const;
+  bool MergeEcn(Packet& packet) const;
 
   const ForwarderConfig config;
   const OwnSubnets own;
@@ -125,7 +111,33 @@ struct Forwarder::Impl {
 
   std::shared_ptr<const RemoteSnapshot> snapshot;
   IcmpBudget icmp_budget;
-  std::array<Found, kMaxBatch> results;
+  Remote nobody;  // stands for "none": its template is empty, its slot is kNoPeer's
+  // Of each packet of the batch.
+  std::array<const Remote*, kMaxBatch> found;
+  std::array<const Remote*, kMaxBatch> found_any;  // encapsulation, where found says nobody
 };
+
+// Always inline, like look and finish: calls would cost as much as the work.
+template <typename Look, typename Finish>
+[[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, Look look, Finish finish) {
+  constexpr std::size_t kHalf = kStride / 2;
+  const std::size_t size = batch.size();
+  const std::size_t lead = std::min(size, kStride);
+  const Packet* const packets = batch.begin();
+  const Remote* const* const remotes_found = found.data();
+
+  for (std::size_t i = 0; i < lead; ++i) Prefetch(packets[i].data);
+  for (std::size_t i = 0; i < lead; ++i) look(i);
+  for (std::size_t i = 0; i < std::min(size, kHalf); ++i) Prefetch(remotes_found[i]->peer);
+  for (std::size_t i = lead; i < size; ++i) {
+    if (i + kHalf < size) Prefetch(packets[i + kHalf].data);
+    look(i);
+    Prefetch(remotes_found[i - kHalf]->peer);
+    finish(i - kStride);
+  }
+  for (std::size_t i = size - std::min(size, kHalf); i < size; ++i)
+    Prefetch(remotes_found[i]->peer);
+  for (std::size_t i = size - lead; i < size; ++i) finish(i);
+}
 
 }  // namespace weft::dataplane

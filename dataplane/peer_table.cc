@@ -69,6 +69,7 @@ PeerId PeerTable::Acquire(std::string_view name) {
       names_->chunks.push_back(std::make_unique<Slot[]>(kChunk));
       chunks_[id / kChunk].store(names_->chunks.back().get(), std::memory_order_release);
     }
+    slot(id).id = id;
   } else {
     return kNoPeer;
   }

@@ -28,8 +28,8 @@ struct PeerCounts {
   std::uint32_t path_mtu = 0;  // outer octets; zero: not learnt, the link's MTU counts
 };
 
-// Slots are added by the control thread and written by the worker (relaxed atomics, one writer);
-// any thread may read counts.
+// Slots are added by the control thread and written by the worker (relaxed atomics, one writer),
+// which finds them in the records of a snapshot that it holds; any thread may read counts.
 class PeerTable {
  public:
   static constexpr std::size_t kMaxPeers = std::size_t{1} << 20;  // kNoPeer included
@@ -51,8 +51,9 @@ class PeerTable {
         received_octets{0};
     std::atomic<std::uint32_t> path_mtu{0};        // outer octets; zero: none learnt
     std::atomic<std::int64_t> path_mtu_expiry{0};  // Timestamp count
+    PeerId id = kNoPeer;                           // of this slot: set once, before it is used
   };
-  // Worker; `id` came from a snapshot that is still held.
+  // Where it is for good. Control thread, and tests.
   Slot& slot(PeerId id) {
     return chunks_[id / kChunk].load(std::memory_order_acquire)[id % kChunk];
   }

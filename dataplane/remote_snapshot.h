@@ -17,17 +17,18 @@
 
 namespace weft::dataplane {
 
-// What the packet path reads of one remote; two cache lines. Encapsulation over IPv4 reads the
-// first only.
+// What the packet path reads of one remote; two cache lines. Of a remote reached over IPv4 the
+// usual packet reads the first only.
 struct alignas(128) Remote {
-  PeerId peer = kNoPeer;
+  PeerTable::Slot* peer = nullptr;  // never null in a record that an address leads to
   EncapsulationTemplate encapsulation;
-  // From here on: what decapsulation and path MTU read.
+  // From here on: what IPv6, unusual senders and path MTU read.
   std::uint32_t next_at_vtep = 0;  // index of another remote with this VTEP; 0: none
   MacAddress mac;
   IpAddress vtep;
 };
 static_assert(sizeof(Remote) == 128);
+static_assert(sizeof(PeerTable::Slot*) + EncapsulationTemplate::kV4Octets <= 64);
 
 // Remotes by index, from 1 on; index 0 says "none".
 class RemoteRecords : public SharedPage {
@@ -40,6 +41,7 @@ class RemoteRecords : public SharedPage {
 
  private:
   friend class RemoteTable;
+  friend class RemoteSnapshot;
   struct Page : SharedPage {
     std::array<Remote, kPerPage> remotes;
   };
@@ -69,6 +71,27 @@ class RemoteSnapshot {
     const std::uint32_t index = FindIndex(address.family(), address.octets().data());
     return index == 0 ? nullptr : At(index);
   }
+
+  // The way from an IPv4 address to its remote, by value: a loop that keeps it in a local variable
+  // need not load the way to the tables again after every store. Valid as long as the snapshot.
+  class V4View {
+   public:
+    // Null: no subnet covers `address` (host order).
+    const Remote* Find(std::uint32_t address) const {
+      const std::uint32_t index = trie_->Find(address);
+      if (index == 0) [[unlikely]]
+        return nullptr;
+      return &pages_[index / RemoteRecords::kPerPage]->remotes[index % RemoteRecords::kPerPage];
+    }
+
+   private:
+    friend class RemoteSnapshot;
+    V4View(const Ipv4Trie* trie, const RemoteRecords& records)
+        : trie_(trie), pages_(records.pages_.data()) {}
+    const Ipv4Trie* trie_;
+    const RemoteRecords::Page* const* pages_;
+  };
+  V4View v4() const { return {v4_, *records_}; }
 
   // Index of one of the remotes at this VTEP, the others chained by next_at_vtep; 0: no lease has
   // this public IP.

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wire to pod, whatever the packet is: every rule is here, and what the quick loop in
+// forwarder_decapsulate.cc does not take comes here.
+#include <optional>
+
+#include "dataplane/forwarder_impl.h"
+#include "vxlan/ecn.h"
+#include "vxlan/inner_frame.h"
+#include "vxlan/outer_packet.h"
+#include "vxlan/vxlan_header.h"
+
+namespace weft::dataplane {
+namespace {
+
+Verdict OuterVerdict(Malformed reason) {
+  switch (reason) {
+    case Malformed::kBadUdpChecksum:
+      return Verdict::kOuterChecksum;
+    case Malformed::kFragment:
+      return Verdict::kOuterFragment;
+    case Malformed::kNotUdp:
+      return Verdict::kNotVxlan;
+    default:
+      return Verdict::kOuterMalformed;
+  }
+}
+
+Verdict InnerVerdict(Malformed reason) {
+  switch (reason) {
+    case Malformed::kVlanTagged:
+      return Verdict::kVlanTagged;
+    case Malformed::kNotIp:
+      return Verdict::kNotIp;
+    default:
+      return Verdict::kInnerMalformed;
+  }
+}
+
+}  // namespace
+
+// Leaves the UDP payload, its descriptor filled in as a datagram port would have.
+Verdict Forwarder::Impl::StripOuter(Packet& packet) const {
+  const auto checksums =
+      packet.checksum == ChecksumState::kPartial ? OuterChecksums::kTrust : OuterChecksums::kVerify;
+  const Parsed<OuterPacket> outer = ParseOuterPacket(packet.bytes(), checksums);
+  if (!outer) return OuterVerdict(outer.error());
+  if (outer->destination_port != config.local.port) return Verdict::kNotVxlan;
+  packet.outer_address = outer->source();
+  packet.outer_port = outer->source_port;
+  packet.outer_ecn = static_cast<std::uint8_t>(outer->ecn);
+  packet.tailroom += packet.length - outer->payload_offset - outer->payload_length;
+  packet.Pull(outer->payload_offset);
+  packet.length = outer->payload_length;
+  return Verdict::kForward;
+}
+
+Verdict Forwarder::Impl::InspectAny(Packet& packet, const Remote*& remote) const {
+  if (config.wire == PortKind::kWirePacket) {
+    const Verdict verdict = StripOuter(packet);
+    if (verdict != Verdict::kForward) return verdict;
+  }
+  const Bytes payload = packet.bytes();
+  const Parsed<VxlanHeader> vxlan = VxlanHeader::Parse(payload);
+  if (!vxlan) return Verdict::kNotVxlan;
+  if (vxlan->vni != config.local.vni) return Verdict::kForeignVni;
+  if (payload.size() < kPayloadSize) return Verdict::kInnerMalformed;
+  if (LoadBe48(payload.data() + VxlanHeader::kSize) != local_mac) return Verdict::kForeignMac;
+  const Parsed<InnerPacket> inner = ParseInnerFrame(payload.subspan(VxlanHeader::kSize));
+  if (!inner) return InnerVerdict(inner.error());
+
+  std::uint32_t index = 0;
+  if (inner->is_v4()) {
+    if (!own.ContainV4(inner->destination_v4())) return Verdict::kForeignSubnet;
+    index = snapshot->FindV4(inner->source_v4());
+  } else {
+    if (!own.ContainV6(AddressKey::V6(inner->destination_octets()))) return Verdict::kForeignSubnet;
+    index = snapshot->FindV6(AddressKey::V6(inner->source_octets()));
+  }
+  if (index != 0) remote = snapshot->At(index);
+  packet.Pull(kPayloadSize);
+  packet.tailroom += packet.length - inner->total_length;
+  packet.length = inner->total_length;
+  packet.inner_offset = 0;
+  packet.checksum = ChecksumState::kOnWire;
+  return Verdict::kForward;
+}
+
+// The inner Ethernet header stands before the packet still.
+bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote* remote) const {
+  if (remote != nullptr && remote->vtep == packet.outer_address) return true;
+  if (config.peer_check == PeerCheck::kOff) return true;
+  if (config.peer_check == PeerCheck::kStrict) return false;
+  if (remote != nullptr) {
+    const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
+    if (remote->mac == MacAddress::FromOctets(source_mac)) return true;
+  }
+  return snapshot->IsVtep(packet.outer_address);
+}
+
+// False: RFC 6040 has the packet dropped.
+bool Forwarder::Impl::MergeEcn(Packet& packet) const {
+  const bool v4 = Load8(packet.data) >> 4 == 4;
+  const Ecn inner = EcnOf(static_cast<std::uint8_t>(LoadBe16(packet.data) >> (v4 ? 0 : 4)));
+  const std::optional<Ecn> merged = DecapsulationEcn(inner, EcnOf(packet.outer_ecn));
+  if (!merged) return false;
+  if (*merged != inner) SetEcn(packet.data, v4 ? IpFamily::kV4 : IpFamily::kV6, *merged);
+  return true;
+}
+
+}  // namespace weft::dataplane

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pod to wire, whatever the packet is: every rule is here, and what the quick loop in
+// forwarder_encapsulate.cc does not take comes here.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "dataplane/forwarder_impl.h"
+#include "dataplane/offload.h"
+#include "vxlan/flow_hash.h"
+#include "vxlan/icmp.h"
+
+namespace weft::dataplane {
+namespace {
+
+bool IsGroupV4(std::uint32_t address) { return address >> 28 == 0xe || address == 0xffff'ffff; }
+
+// Whether the descriptor agrees with the octets. A superframe that fits into one segment becomes an
+// ordinary packet.
+bool CheckSuperframe(Packet& packet, const InnerPacket& inner) {
+  const bool is_tcp = packet.segmentation == Segmentation::kTcp;
+  if (!is_tcp && packet.segmentation != Segmentation::kUdp) return false;
+  if (inner.protocol != (is_tcp ? IpProtocol::kTcp : IpProtocol::kUdp) ||
+      inner.fragment != FragmentKind::kWhole || inner.header_length != packet.checksum_start ||
+      packet.segment_size == 0) {
+    return false;
+  }
+  const std::uint32_t header = SuperframeHeaderLength(packet);
+  if (header == 0) return false;
+  if (packet.length - header <= packet.segment_size) {
+    packet.segmentation = Segmentation::kNone;
+    packet.segment_size = 0;
+  }
+  return true;
+}
+
+void Describe(Packet& packet, const InnerPacket& inner) {
+  const FlowHash hash = HashInnerFlow(inner);
+  packet.flow_hash = hash.value;
+  packet.outer_port = OuterSourcePort(hash);
+  packet.outer_ecn = static_cast<std::uint8_t>(EncapsulationEcn(inner.ecn));
+}
+
+// Octets that an inner packet to the slot's peer may have; `limit` if no path MTU is learnt.
+std::uint32_t InnerLimit(PeerTable::Slot& slot, IpFamily outer, std::uint32_t limit,
+                         Timestamp now) {
+  const std::uint32_t path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
+  if (path_mtu == 0) return limit;
+  if (now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed)) {
+    slot.path_mtu.store(0, std::memory_order_relaxed);
+    return limit;
+  }
+  return std::min(limit, path_mtu - EncapsulationOverhead(outer));
+}
+
+}  // namespace
+
+Verdict Forwarder::Impl::ResolveAny(Packet& packet, const Remote*& remote) const {
+  const Parsed<InnerPacket> inner = ParseInnerIp(packet.bytes());
+  if (!inner) {
+    return inner.error() == Malformed::kBadVersion ? Verdict::kNotIp : Verdict::kInnerMalformed;
+  }
+  packet.tailroom += packet.length - inner->total_length;
+  packet.length = inner->total_length;
+  if (inner->ttl == 0) return Verdict::kTtlExpired;  // RFC 1812 section 5.3.1
+
+  std::uint32_t index = 0;
+  if (inner->is_v4()) {
+    const std::uint32_t destination = inner->destination_v4();
+    if (IsGroupV4(destination)) return Verdict::kGroupDestination;
+    if (own.ContainV4(destination)) return Verdict::kOwnSubnet;
+    index = snapshot->FindV4(destination);
+  } else {
+    if (Load8(inner->destination_octets()) == 0xff) return Verdict::kGroupDestination;
+    const AddressKey destination = AddressKey::V6(inner->destination_octets());
+    if (own.ContainV6(destination)) return Verdict::kOwnSubnet;
+    index = snapshot->FindV6(destination);
+  }
+  if (index == 0) return Verdict::kNoRoute;
+
+  if (packet.segmentation != Segmentation::kNone && !CheckSuperframe(packet, *inner)) {
+    return Verdict::kInnerMalformed;
+  }
+  if (packet.checksum == ChecksumState::kPartial && packet.segmentation == Segmentation::kNone &&
+      !CompleteChecksum(packet)) {
+    return Verdict::kInnerMalformed;
+  }
+  Describe(packet, *inner);
+  remote = snapshot->At(index);
+  return Verdict::kForward;
+}
+
+void Forwarder::Impl::StampAny(Packet& packet, const Remote& remote, Timestamp now,
+                               Batch& replies) {
+  const EncapsulationTemplate& encapsulation = remote.encapsulation;
+  PeerTable::Slot& slot = *remote.peer;
+  const std::uint32_t inner_length = packet.length;
+  const bool is_superframe = packet.segmentation != Segmentation::kNone;
+  std::uint32_t largest = inner_length;
+  std::uint64_t wire_packets = 1;
+  std::uint64_t wire_octets = inner_length;
+  if (is_superframe) {
+    packet.inner_offset = 0;
+    largest = SuperframeHeaderLength(packet) + packet.segment_size;
+    wire_packets = WirePackets(packet);
+    wire_octets = InnerOctets(packet);
+  }
+  const IpFamily outer = encapsulation.outer_family();
+  const std::uint32_t limit =
+      InnerLimit(slot, outer, inner_limit[static_cast<std::size_t>(outer)], now);
+  if (largest > limit) {
+    packet.verdict = AnswerTooBig(packet, limit, now, replies);
+    return;
+  }
+  Add(slot.sent_packets, wire_packets);
+  Add(slot.sent_octets, wire_octets);
+  packet.peer = slot.id;
+
+  const EtherType ether_type = Load8(packet.data) >> 4 == 4 ? EtherType::kIpv4 : EtherType::kIpv6;
+  if (config.wire == PortKind::kWireDatagram) {
+    encapsulation.StampPayload(packet.Push(kPayloadSize), ether_type);
+    packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
+    packet.outer_address = remote.vtep;
+  } else {
+    const auto octets = static_cast<std::uint32_t>(encapsulation.size());
+    std::byte* const at = packet.Push(octets);
+    encapsulation.Stamp(at, inner_length, ether_type, packet.outer_port, EcnOf(packet.outer_ecn));
+    packet.inner_offset = static_cast<std::uint16_t>(octets);
+    if (encapsulation.wants_udp_checksum()) {
+      if (is_superframe) {
+        StoreBe16(at + octets - kPayloadSize - 2, 0xffff);  // asks SuperframeCutter for one
+      } else {
+        CompleteUdpChecksum(packet.bytes());
+      }
+    }
+  }
+  packet.checksum_start = static_cast<std::uint16_t>(packet.checksum_start + packet.inner_offset);
+}
+
+Verdict Forwarder::Impl::AnswerTooBig(const Packet& packet, std::uint32_t limit, Timestamp now,
+                                      Batch& replies) {
+  // RFC 791 would have us fragment a packet without DF, RFC 1812 section 5.2.7.1 send code 4 only
+  // for one with. Our answer to both makes Linux and Windows senders fragment by themselves, and no
+  // fragment crosses the tunnel that need not.
+  const Bytes offending = packet.bytes();
+  const std::optional<InnerMtu> mtu = InnerMtu::Of(limit);
+  const IpFamily family = Load8(packet.data) >> 4 == 4 ? IpFamily::kV4 : IpFamily::kV6;
+  const auto source =
+      std::find_if(config.own_addresses.begin(), config.own_addresses.end(),
+                   [&](const IpAddress& own_address) { return own_address.family() == family; });
+  if (!mtu || source == config.own_addresses.end() || replies.full() ||
+      !MayAnswerWithIcmpError(offending) || !icmp_budget.Take(now)) {
+    return Verdict::kTooBigSilent;
+  }
+  std::array<std::byte, kMaxIcmpV6Error> answer;
+  // Linux takes an IPv4 packet that comes from a device and carries one of the host's own addresses
+  // for a martian and drops it, so there the answer speaks for the destination.
+  const IpAddress from =
+      family == IpFamily::kV4 ? IpAddress::V4(LoadBe32(packet.data + 16)) : *source;
+  const std::size_t length = EmitPacketTooBig(*mtu, offending, from, answer);
+  if (length == 0) return Verdict::kTooBigSilent;
+
+  // What is quoted is no longer than the packet, and the headers before it fit into the headroom.
+  constexpr auto kAnswerHeaders = static_cast<std::uint32_t>(kIpv6HeaderSize + IcmpHeader::kSize);
+  Packet reply;
+  reply.data = packet.data - kAnswerHeaders;
+  reply.length = static_cast<std::uint32_t>(length);
+  reply.headroom = packet.headroom - kAnswerHeaders;
+  reply.tailroom = packet.tailroom + packet.length + kAnswerHeaders - reply.length;
+  std::memcpy(reply.data, answer.data(), length);
+  replies.Add(reply);
+  Add(counters.icmp_errors_sent, 1);
+  return Verdict::kTooBig;
+}
+
+}  // namespace weft::dataplane
