@@ -5,8 +5,12 @@
 // them.
 //
 //   C1  encapsulate 64-octet inner packets in place: parse, look up, check the MTU, stamp 50
-//   octets, count for the peer C2  the same with 1450 octets C3  decapsulate 64-octet inner
-//   packets: the outer and inner headers checked, sender looked up and compared, counted
+//       octets, count for the peer
+//   C2  the same with 1450 octets
+//   C3  decapsulate 64-octet inner packets: the outer and inner headers checked, sender looked up
+//       and compared, counted
+//
+// Putting the descriptors back for the next round is in the figures: about 0.8 ns a packet.
 #include <benchmark/benchmark.h>
 
 #include <cstring>

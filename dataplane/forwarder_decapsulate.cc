@@ -46,20 +46,13 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
       std::uint64_t{VxlanHeader::kFlagVni} << 56 | std::uint64_t{local_vni} << 8;
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
-  const Remote* const none = &nobody;
-
-  const auto inspect_any = [=, this](std::size_t i) {
-    Packet& packet = packets[i];
-    remotes_found[i] = none;
-    if (packet.verdict == Verdict::kForward) packet.verdict = InspectAny(packet, remotes_found[i]);
-  };
 
   // Takes IPv4 without options around IPv4 without options, nothing wrong, no outer UDP checksum.
-  const auto inspect = [=](std::size_t i) {
+  const auto inspect = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
     if (packet.verdict != Verdict::kForward || length < kHeaders + kIpv4HeaderSize) [[unlikely]]
-      return inspect_any(i);
+      return InspectAny(packet, i);
     const std::byte* const outer = packet.data;
     std::uint64_t first = 0;   // version, IHL, TOS, total length, identification, fragment
     std::uint64_t second = 0;  // TTL, protocol, checksum, source
@@ -72,7 +65,7 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
           static_cast<IpProtocol>(second >> 48 & 0xff) != IpProtocol::kUdp ||
           (udp & 0xffff'ffff'ffff) != (our_port | (length - kIpv4HeaderSize) << 16) ||
           !HeaderAddsUp(first, second, LoadBe32(outer + 16))) [[unlikely]]
-        return inspect_any(i);
+        return InspectAny(packet, i);
     }
     const std::byte* const payload = outer + kOuter;
     const std::byte* const ip = payload + kPayloadSize;
@@ -85,7 +78,7 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
         (mac & ~std::uint64_t{0xffff}) != our_mac || inner >> 40 != 0x0800'45 ||
         inner_length < kIpv4HeaderSize || inner_length > length - kHeaders ||
         !own_v4.Contains(destination)) [[unlikely]]
-      return inspect_any(i);
+      return InspectAny(packet, i);
     if constexpr (kHasOuter) {
       packet.outer_port = static_cast<std::uint16_t>(udp >> 48);
       packet.outer_ecn = static_cast<std::uint8_t>(first >> 48 & 3);
@@ -97,25 +90,17 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
     packet.inner_offset = 0;
     packet.checksum = ChecksumState::kOnWire;
     const Remote* const remote = remotes_v4.Find(LoadBe32(ip + 12));
-    remotes_found[i] = remote == nullptr ? none : remote;
+    remotes_found[i] = remote == nullptr ? &nobody : remote;
     Prefetch(remote);
   };
 
-  // False: the packet is dropped.
-  const auto is_right_any = [=, this](Packet& packet, const Remote* remote) {
-    if (packet.verdict != Verdict::kForward) return false;
-    if (MayComeFrom(packet, remote == none ? nullptr : remote)) return true;
-    packet.verdict = Verdict::kUnknownPeer;
-    return false;
-  };
-
-  const auto strip = [=, this](std::size_t i) {
+  const auto strip = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const Remote& remote = *remotes_found[i];
     const bool usual_sender =
         remote.encapsulation.is_v4() && packet.outer_address.is_v4() &&
         remote.encapsulation.outer_destination_v4() == packet.outer_address.v4();
-    if (!usual_sender && !is_right_any(packet, &remote)) [[unlikely]]
+    if (!usual_sender && !AdmitAny(packet, remote)) [[unlikely]]
       return;
     if (packet.outer_ecn != 0 && !MergeEcn(packet)) [[unlikely]] {
       packet.verdict = Verdict::kEcnIllegal;

@@ -54,7 +54,12 @@ Verdict Forwarder::Impl::StripOuter(Packet& packet) const {
   return Verdict::kForward;
 }
 
-Verdict Forwarder::Impl::InspectAny(Packet& packet, const Remote*& remote) const {
+void Forwarder::Impl::InspectAny(Packet& packet, std::size_t i) {
+  found[i] = &nobody;
+  if (packet.verdict == Verdict::kForward) packet.verdict = Inspect(packet, found[i]);
+}
+
+Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
   if (config.wire == PortKind::kWirePacket) {
     const Verdict verdict = StripOuter(packet);
     if (verdict != Verdict::kForward) return verdict;
@@ -85,19 +90,24 @@ Verdict Forwarder::Impl::InspectAny(Packet& packet, const Remote*& remote) const
   return Verdict::kForward;
 }
 
-// The inner Ethernet header stands before the packet still.
-bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote* remote) const {
-  if (remote != nullptr && remote->vtep == packet.outer_address) return true;
+bool Forwarder::Impl::AdmitAny(Packet& packet, const Remote& remote) const {
+  if (packet.verdict != Verdict::kForward) return false;
+  if (MayComeFrom(packet, remote)) return true;
+  packet.verdict = Verdict::kUnknownPeer;
+  return false;
+}
+
+bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) const {
+  const bool has_lease = &remote != &nobody;
+  if (has_lease && remote.vtep == packet.outer_address) return true;
   if (config.peer_check == PeerCheck::kOff) return true;
   if (config.peer_check == PeerCheck::kStrict) return false;
-  if (remote != nullptr) {
-    const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
-    if (remote->mac == MacAddress::FromOctets(source_mac)) return true;
-  }
+  // The inner Ethernet header stands before the packet still.
+  const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
+  if (has_lease && remote.mac == MacAddress::FromOctets(source_mac)) return true;
   return snapshot->IsVtep(packet.outer_address);
 }
 
-// False: RFC 6040 has the packet dropped.
 bool Forwarder::Impl::MergeEcn(Packet& packet) const {
   const bool v4 = Load8(packet.data) >> 4 == 4;
   const Ecn inner = EcnOf(static_cast<std::uint8_t>(LoadBe16(packet.data) >> (v4 ? 0 : 4)));

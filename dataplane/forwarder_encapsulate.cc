@@ -9,14 +9,6 @@
 #include "vxlan/ipv4.h"
 
 namespace weft::dataplane {
-namespace {
-
-// Of an IPv4 packet.
-std::uint8_t OuterEcn(const Packet& packet) {
-  return static_cast<std::uint8_t>(EncapsulationEcn(EcnOf(Load8(packet.data + 1))));
-}
-
-}  // namespace
 
 void Forwarder::Encapsulate(Batch& batch, Batch& replies) {
   if (impl_->config.wire == PortKind::kWireDatagram) {
@@ -37,22 +29,14 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
-  const auto look_any = [=, this](std::size_t i) {
-    Packet& packet = packets[i];
-    found_any[i] = nullptr;
-    if (packet.verdict == Verdict::kForward) packet.verdict = ResolveAny(packet, found_any[i]);
-    Prefetch(found_any[i]);
-    remotes_found[i] = &nobody;
-  };
-
   // Takes whole IPv4 packets without options that need nothing finished, to a remote.
-  const auto look = [=](std::size_t i) {
+  const auto look = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     constexpr std::uint32_t kLeast = kIpv4HeaderSize + 4;  // ports
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
     if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
         packet.checksum != ChecksumState::kOnWire || length < kLeast) [[unlikely]]
-      return look_any(i);
+      return ResolveAny(packet, i);
     const std::byte* const ip = packet.data;
     // Version, IHL, TOS, total length, identification, fragment.
     const std::uint64_t first = LoadBe64(ip);
@@ -61,10 +45,10 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     if ((first & 0xff00'ffff'0000'3fff) != std::uint64_t{0x4500'0000 + length} << 32 ||
         Load8(ip + 8) == 0 /* TTL */ || destination >= 0xe000'0000 || own_v4.Contains(destination))
         [[unlikely]]
-      return look_any(i);
+      return ResolveAny(packet, i);
     const Remote* const remote = remotes_v4.Find(destination);
     if (remote == nullptr) [[unlikely]]
-      return look_any(i);
+      return ResolveAny(packet, i);
     const FlowHash hash = HashUsualFlow(addresses, static_cast<IpProtocol>(Load8(ip + 9)),
                                         LoadBe32(ip + kIpv4HeaderSize));
     packet.flow_hash = hash.value;
@@ -73,17 +57,7 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     Prefetch(remote);
   };
 
-  const auto stamp_any = [=, this, &batch, &replies](std::size_t i) {
-    Packet& packet = packets[i];
-    const Remote* remote = found_any[i];
-    if (remotes_found[i] != &nobody) {
-      remote = remotes_found[i];
-      packet.outer_ecn = OuterEcn(packet);
-    }
-    if (remote != nullptr) StampAny(packet, *remote, batch.now, replies);
-  };
-
-  const auto stamp = [=](std::size_t i) {
+  const auto stamp = [ =, this, &batch, &replies ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const Remote& remote = *remotes_found[i];
     const EncapsulationTemplate& encapsulation = remote.encapsulation;
@@ -93,8 +67,8 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
         kWire == PortKind::kWireDatagram ? encapsulation.is_v4() : encapsulation.is_plain_v4();
     if (!right_template || length > limit || slot.path_mtu.load(std::memory_order_relaxed) != 0)
         [[unlikely]]
-      return stamp_any(i);
-    packet.outer_ecn = OuterEcn(packet);
+      return StampAny(packet, i, batch.now, replies);
+    packet.outer_ecn = OuterEcnV4(packet);
     Add(slot.sent_packets, 1);
     Add(slot.sent_octets, length);
     packet.peer = slot.id;

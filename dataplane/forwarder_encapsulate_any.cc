@@ -56,7 +56,14 @@ std::uint32_t InnerLimit(PeerTable::Slot& slot, IpFamily outer, std::uint32_t li
 
 }  // namespace
 
-Verdict Forwarder::Impl::ResolveAny(Packet& packet, const Remote*& remote) const {
+void Forwarder::Impl::ResolveAny(Packet& packet, std::size_t i) {
+  found[i] = &nobody;
+  found_any[i] = nullptr;
+  if (packet.verdict == Verdict::kForward) packet.verdict = Resolve(packet, found_any[i]);
+  Prefetch(found_any[i]);
+}
+
+Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
   const Parsed<InnerPacket> inner = ParseInnerIp(packet.bytes());
   if (!inner) {
     return inner.error() == Malformed::kBadVersion ? Verdict::kNotIp : Verdict::kInnerMalformed;
@@ -91,8 +98,16 @@ Verdict Forwarder::Impl::ResolveAny(Packet& packet, const Remote*& remote) const
   return Verdict::kForward;
 }
 
-void Forwarder::Impl::StampAny(Packet& packet, const Remote& remote, Timestamp now,
-                               Batch& replies) {
+void Forwarder::Impl::StampAny(Packet& packet, std::size_t i, Timestamp now, Batch& replies) {
+  if (found[i] != &nobody) {  // a usual packet, an unusual remote
+    packet.outer_ecn = OuterEcnV4(packet);
+    Stamp(packet, *found[i], now, replies);
+  } else if (found_any[i] != nullptr) {
+    Stamp(packet, *found_any[i], now, replies);
+  }
+}
+
+void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now, Batch& replies) {
   const EncapsulationTemplate& encapsulation = remote.encapsulation;
   PeerTable::Slot& slot = *remote.peer;
   const std::uint32_t inner_length = packet.length;

@@ -22,7 +22,7 @@ namespace weft::dataplane {
 
 // A packet is finished so many packets after it was looked up: enough that what the look asked for
 // is there, few enough that descriptors, headers and remotes stay in the first cache.
-inline constexpr std::size_t kStride = 32;
+inline constexpr std::size_t kStride = 16;
 
 inline constexpr auto kPayloadSize =
     static_cast<std::uint32_t>(EncapsulationTemplate::kPayloadSize);
@@ -34,6 +34,11 @@ inline constexpr auto kPayloadSize =
 // and wait for that.
 [[gnu::always_inline]] inline void SetV4(IpAddress& address, std::uint32_t host_order) {
   ::new (static_cast<void*>(&address)) IpAddress(IpAddress::V4(host_order));
+}
+
+// What the outer header of an IPv4 packet says about congestion.
+inline std::uint8_t OuterEcnV4(const Packet& packet) {
+  return static_cast<std::uint8_t>(EncapsulationEcn(EcnOf(Load8(packet.data + 1))));
 }
 
 // 48 bits of a MAC address.
@@ -81,23 +86,27 @@ struct Forwarder::Impl {
   template <typename Look, typename Finish>
   void Walk(Batch& batch, Look look, Finish finish);
 
-  // Each pair: what all packets are judged by, and what is left to it by the loop that takes the
-  // usual ones.
+  // The loops take the usual packets and leave each of the others, by its place in the batch, to
+  // the functions ...Any. Those know every rule.
   //
   // Pod to wire. `remote` is of the destination.
   template <PortKind kWire>
   void EncapsulateBatch(Batch& batch, Batch& replies);
-  Verdict ResolveAny(Packet& packet, const Remote*& remote) const;
-  void StampAny(Packet& packet, const Remote& remote, Timestamp now, Batch& replies);
+  void ResolveAny(Packet& packet, std::size_t i);
+  Verdict Resolve(Packet& packet, const Remote*& remote) const;
+  void StampAny(Packet& packet, std::size_t i, Timestamp now, Batch& replies);
+  void Stamp(Packet& packet, const Remote& remote, Timestamp now, Batch& replies);
   Verdict AnswerTooBig(const Packet& packet, std::uint32_t limit, Timestamp now, Batch& replies);
 
-  // Wire to pod. `remote` is of the inner source, or null. Inspecting leaves the inner packet.
+  // Wire to pod. `remote` is of the inner source, or `nobody`. Inspecting leaves the inner packet.
   template <PortKind kWire>
   void DecapsulateBatch(Batch& batch);
-  Verdict InspectAny(Packet& packet, const Remote*& remote) const;
+  void InspectAny(Packet& packet, std::size_t i);
+  Verdict Inspect(Packet& packet, const Remote*& remote) const;
   Verdict StripOuter(Packet& packet) const;
-  bool MayComeFrom(const Packet& packet, const Remote* remote) const;
-  bool MergeEcn(Packet& packet) const;
+  bool AdmitAny(Packet& packet, const Remote& remote) const;  // false: it is dropped
+  bool MayComeFrom(const Packet& packet, const Remote& remote) const;
+  bool MergeEcn(Packet& packet) const;  // false: it is dropped
 
   const ForwarderConfig config;
   const OwnSubnets own;
@@ -117,7 +126,7 @@ struct Forwarder::Impl {
   std::array<const Remote*, kMaxBatch> found_any;  // encapsulation, where found says nobody
 };
 
-// Always inline, like look and finish: calls would cost as much as the work.
+// Always inline, like look and finish: beside the calls, what these hold would be in memory again.
 template <typename Look, typename Finish>
 [[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, Look look, Finish finish) {
   constexpr std::size_t kHalf = kStride / 2;
