@@ -106,7 +106,7 @@ fuzz() {
 
 tidy() {
   bootstrap build test tidy && must build-dev compile dev || return
-  if must tidy nice run-clang-tidy-14 -quiet -p build/dev -j "$(nproc)" '/(vxlan|dataplane|hns|control)/.*\.cc$'; then
+  if must tidy nice run-clang-tidy-14 -quiet -p build/dev -j "$(nproc)" "^$PWD/(vxlan|dataplane|hns|control)/.*\\.cc\$"; then
     count 1 0 tidy
   fi
 }

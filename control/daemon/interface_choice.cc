@@ -174,7 +174,7 @@ class Chooser {
   }
 
   // The choice that `candidate` makes, or a note why it makes none.
-  std::optional<absl::StatusOr<InterfaceChoice>> Try(std::string what,
+  std::optional<absl::StatusOr<InterfaceChoice>> Try(std::string_view what,
                                                      const absl::StatusOr<Candidate>& candidate) {
     absl::StatusOr<InterfaceChoice> choice =
         candidate.ok() ? ChoiceOf(*candidate) : absl::StatusOr<InterfaceChoice>(candidate.status());
