@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "dataplane/huge_pages.h"
+
 namespace weft::dataplane {
 
 // Base of everything that readers may see. Written only while `edition` is the edition under
 // construction.
-struct SharedPage {
+struct SharedPage : OnHugePages {
   std::uint64_t edition = 0;
 };
 

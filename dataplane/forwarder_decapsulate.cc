@@ -107,7 +107,6 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
       return;
     }
     PeerTable::Slot& slot = *remote.peer;
-    packet.peer = slot.id;
     Add(slot.received_packets, 1);
     Add(slot.received_octets, packet.length);
   };

@@ -49,10 +49,8 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     const Remote* const remote = remotes_v4.Find(destination);
     if (remote == nullptr) [[unlikely]]
       return ResolveAny(packet, i);
-    const FlowHash hash = HashUsualFlow(addresses, static_cast<IpProtocol>(Load8(ip + 9)),
-                                        LoadBe32(ip + kIpv4HeaderSize));
-    packet.flow_hash = hash.value;
-    packet.outer_port = OuterSourcePort(hash);
+    packet.outer_port = OuterSourcePort(HashUsualFlow(
+        addresses, static_cast<IpProtocol>(Load8(ip + 9)), LoadBe32(ip + kIpv4HeaderSize)));
     remotes_found[i] = remote;
     Prefetch(remote);
   };
@@ -68,10 +66,10 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     if (!right_template || length > limit || slot.path_mtu.load(std::memory_order_relaxed) != 0)
         [[unlikely]]
       return StampAny(packet, i, batch.now, replies);
-    packet.outer_ecn = OuterEcnV4(packet);
+    const std::uint8_t ecn = OuterEcnV4(packet);
+    packet.outer_ecn = ecn;
     Add(slot.sent_packets, 1);
     Add(slot.sent_octets, length);
-    packet.peer = slot.id;
     if constexpr (kWire == PortKind::kWireDatagram) {
       encapsulation.StampPayloadV4(packet.Push(kPayloadSize), EtherType::kIpv4);
       packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
@@ -79,7 +77,7 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     } else {
       constexpr auto kOctets = static_cast<std::uint32_t>(EncapsulationTemplate::kV4Size);
       encapsulation.StampV4(packet.Push(kOctets), length, EtherType::kIpv4, packet.outer_port,
-                            static_cast<Ecn>(packet.outer_ecn));
+                            static_cast<Ecn>(ecn));
       packet.inner_offset = static_cast<std::uint16_t>(kOctets);
     }
   };

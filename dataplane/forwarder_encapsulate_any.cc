@@ -36,9 +36,7 @@ bool CheckSuperframe(Packet& packet, const InnerPacket& inner) {
 }
 
 void Describe(Packet& packet, const InnerPacket& inner) {
-  const FlowHash hash = HashInnerFlow(inner);
-  packet.flow_hash = hash.value;
-  packet.outer_port = OuterSourcePort(hash);
+  packet.outer_port = OuterSourcePort(HashInnerFlow(inner));
   packet.outer_ecn = static_cast<std::uint8_t>(EncapsulationEcn(inner.ecn));
 }
 
@@ -130,7 +128,6 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
   }
   Add(slot.sent_packets, wire_packets);
   Add(slot.sent_octets, wire_octets);
-  packet.peer = slot.id;
 
   const EtherType ether_type = Load8(packet.data) >> 4 == 4 ? EtherType::kIpv4 : EtherType::kIpv6;
   if (config.wire == PortKind::kWireDatagram) {

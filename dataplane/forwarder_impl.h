@@ -130,6 +130,7 @@ struct Forwarder::Impl {
 template <typename Look, typename Finish>
 [[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, Look look, Finish finish) {
   constexpr std::size_t kHalf = kStride / 2;
+  static_assert(kHalf <= Batch::kReadAhead);
   const std::size_t size = batch.size();
   const std::size_t lead = std::min(size, kStride);
   const Packet* const packets = batch.begin();
@@ -139,7 +140,7 @@ template <typename Look, typename Finish>
   for (std::size_t i = 0; i < lead; ++i) look(i);
   for (std::size_t i = 0; i < std::min(size, kHalf); ++i) Prefetch(remotes_found[i]->peer);
   for (std::size_t i = lead; i < size; ++i) {
-    if (i + kHalf < size) Prefetch(packets[i + kHalf].data);
+    Prefetch(packets[i + kHalf].data);
     look(i);
     Prefetch(remotes_found[i - kHalf]->peer);
     finish(i - kStride);

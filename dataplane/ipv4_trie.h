@@ -21,8 +21,11 @@ class Ipv4Trie : public SharedPage {
     const Page* const page = pages_[address >> 20];
     if (page == nullptr) return leaves_[address >> 20];
     const std::uint32_t entry = page->entries[address >> 8 & 0xfff];
-    if ((entry & kLonger) == 0) [[likely]]
+    // One comparison for the usual case, that says that it is none of the others: callers ask next
+    // whether there is a value at all.
+    if (entry - 1 < kLonger - 1) [[likely]]
       return entry;
+    if (entry == 0) return 0;
     return page->longer[entry & ~kLonger]->entries[address & 0xff];
   }
 

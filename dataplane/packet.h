@@ -48,7 +48,7 @@ using Timestamp = std::chrono::nanoseconds;
 // Does not own its octets: they belong to the buffer that lent them (PacketSlab, or a test's array)
 // and are valid until that buffer is lent again. `headroom` octets before `data` and `tailroom`
 // after `data + length` may be written.
-struct Packet {
+struct alignas(64) Packet {  // a cache line of its own
   std::byte* data = nullptr;
   std::uint32_t length = 0;
   std::uint32_t headroom = 0;
@@ -63,11 +63,10 @@ struct Packet {
   std::uint16_t checksum_start = 0;   // from `data` to the transport header (kPartial, kTcp, kUdp)
   std::uint16_t checksum_offset = 0;  // from there to the checksum field
   std::uint16_t inner_offset = 0;     // from `data` to the inner IP header
-  std::uint16_t outer_port =
-      0;  // to the wire: outer source port wanted; from the wire: the sender's
-  std::uint32_t flow_hash = 0;  // of the inner flow; set by Encapsulate
-  std::uint32_t peer = 0;       // PeerId, once known
-  IpAddress outer_address;      // to the wire: outer destination; from the wire: outer source
+  // To the wire: the outer source port wanted, which stands for the inner flow; from the wire: the
+  // sender's.
+  std::uint16_t outer_port = 0;
+  IpAddress outer_address;  // to the wire: outer destination; from the wire: outer source
 
   MutableBytes bytes() { return {data, length}; }
   Bytes bytes() const { return {data, length}; }
@@ -85,12 +84,16 @@ struct Packet {
   }
 };
 
-static_assert(sizeof(void*) != 8 || sizeof(Packet) == 64);  // one cache line
+static_assert(sizeof(Packet) == 64);
 
 // Up to kMaxBatch packets and the time at which they are handled. Not thread-safe; large (16 KiB):
 // keep it, do not copy it.
 class Batch {
  public:
+  // So many descriptors after the last may be read, for what to ask for ahead: they hold nothing,
+  // or what an earlier packet left.
+  static constexpr std::size_t kReadAhead = 8;
+
   Timestamp now{};
 
   std::size_t size() const { return size_; }
@@ -108,7 +111,7 @@ class Batch {
   const Packet* end() const { return packets_.data() + size_; }
 
  private:
-  std::array<Packet, kMaxBatch> packets_;
+  std::array<Packet, kMaxBatch + kReadAhead> packets_;
   std::size_t size_ = 0;
 };
 

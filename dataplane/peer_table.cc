@@ -44,11 +44,11 @@ struct PeerTable::Names {
   std::unordered_map<std::string, PeerId, TextHash, std::equal_to<>> ids;
   std::vector<PeerId> free;
   PeerId next = kNoPeer;
-  std::vector<std::unique_ptr<Slot[]>> chunks;
+  std::vector<std::unique_ptr<Chunk>> chunks;
 };
 
 PeerTable::PeerTable() : names_(std::make_unique<Names>()) {
-  names_->chunks.push_back(std::make_unique<Slot[]>(kChunk));
+  names_->chunks.push_back(std::make_unique<Chunk>());
   chunks_[0].store(names_->chunks[0].get(), std::memory_order_release);
   names_->next = kNoPeer + 1;
 }
@@ -66,10 +66,9 @@ PeerId PeerTable::Acquire(std::string_view name) {
   } else if (names_->next < kMaxPeers) {
     id = names_->next++;
     if (id % kChunk == 0) {
-      names_->chunks.push_back(std::make_unique<Slot[]>(kChunk));
+      names_->chunks.push_back(std::make_unique<Chunk>());
       chunks_[id / kChunk].store(names_->chunks.back().get(), std::memory_order_release);
     }
-    slot(id).id = id;
   } else {
     return kNoPeer;
   }
@@ -90,7 +89,7 @@ std::vector<PeerTable::Row> PeerTable::Read() const {
   std::vector<Row> rows;
   rows.reserve(names_->ids.size() + 1);
   const auto read = [this](PeerId id) {
-    return ReadSlot(chunks_[id / kChunk].load(std::memory_order_relaxed)[id % kChunk]);
+    return ReadSlot(chunks_[id / kChunk].load(std::memory_order_relaxed)->slots[id % kChunk]);
   };
   rows.push_back({"", read(kNoPeer)});
   for (const auto& [name, id] : names_->ids) rows.push_back({name, read(id)});

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dataplane/huge_pages.h"
 #include "dataplane/packet.h"
 
 namespace weft::dataplane {
@@ -51,11 +52,10 @@ class PeerTable {
         received_octets{0};
     std::atomic<std::uint32_t> path_mtu{0};        // outer octets; zero: none learnt
     std::atomic<std::int64_t> path_mtu_expiry{0};  // Timestamp count
-    PeerId id = kNoPeer;                           // of this slot: set once, before it is used
   };
   // Where it is for good. Control thread, and tests.
   Slot& slot(PeerId id) {
-    return chunks_[id / kChunk].load(std::memory_order_acquire)[id % kChunk];
+    return chunks_[id / kChunk].load(std::memory_order_acquire)->slots[id % kChunk];
   }
 
   struct Row {
@@ -67,10 +67,13 @@ class PeerTable {
 
  private:
   struct Names;
-  static constexpr std::size_t kChunk =
-      1024;  // slots; chunks are never moved or freed while the table lives
+  static constexpr std::size_t kChunk = 1024;  // slots
+  // Never moved or freed while the table lives.
+  struct Chunk : OnHugePages {
+    std::array<Slot, kChunk> slots;
+  };
 
-  std::array<std::atomic<Slot*>, kMaxPeers / kChunk> chunks_{};
+  std::array<std::atomic<Chunk*>, kMaxPeers / kChunk> chunks_{};
   std::unique_ptr<Names> names_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -53,9 +54,8 @@ inline constexpr std::array<std::uint32_t, 256> kPortsMask = [] {
 // `addresses`: both, already mixed if they are wide. `ports`: 0 where there are none.
 inline FlowHash MixFlow(std::uint64_t addresses, IpProtocol protocol, std::uint32_t ports) {
   const std::uint64_t rest = std::uint64_t{ports} << 8 | static_cast<std::uint64_t>(protocol);
-  std::uint64_t mixed = (addresses ^ rest * kMultiplierA) * kMultiplierB;
-  mixed = (mixed ^ mixed >> 32) * kMultiplierA;
-  return FlowHash{static_cast<std::uint32_t>(mixed >> 32)};
+  const std::uint64_t mixed = addresses ^ rest * kMultiplierA;
+  return FlowHash{static_cast<std::uint32_t>((mixed ^ std::rotl(mixed, 25)) * kMultiplierB >> 32)};
 }
 
 inline FlowHash FinishFlowHash(std::uint64_t addresses, const InnerPacket& packet) {

@@ -31,10 +31,10 @@ struct UdpOptions {
   int send_buffer = 8 << 20;     // octets, each sending socket
 };
 
-// Outer packets leave with DF set and TTL 64. A packet's outer_port chooses the sending socket when
-// it lies in 49152..65535, else flow_hash does. Runs of packets of one flow and size, and
-// kDatagrams aggregates, leave with one system call (UDP_SEGMENT); aggregates are received likewise
-// (UDP_GRO).
+// Outer packets leave with DF set and TTL 64. A packet's outer_port chooses the sending socket:
+// the one whose part of 49152..65535 it lies in, the first for a lower one. Runs of packets of one
+// flow and size, and kDatagrams aggregates, leave with one system call (UDP_SEGMENT); aggregates
+// are received likewise (UDP_GRO).
 //
 // With udp_checksum off, features().datagram_aggregation is false, since software should not build
 // what the kernel will not take; Send takes aggregates even so and splits them, and Receive may

@@ -184,10 +184,8 @@ struct UdpPort::Impl {
   }
 
   SOCKET Choose(const Packet& packet) const {
-    if (packet.outer_port >= kFirstSourcePort) {
-      return senders[(packet.outer_port - kFirstSourcePort) * senders.size() / kSourcePorts].get();
-    }
-    return senders[std::uint64_t{packet.flow_hash} * senders.size() >> 32].get();
+    const std::uint32_t port = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
+    return senders[(port - kFirstSourcePort) * senders.size() / kSourcePorts].get();
   }
 
   // One datagram, or each of an aggregate.

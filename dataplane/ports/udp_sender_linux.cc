@@ -54,12 +54,9 @@ absl::StatusOr<std::unique_ptr<UdpSender>> UdpSender::Open(const UdpOptions& opt
 }
 
 std::size_t UdpSender::ChooseSocket(const Packet& packet) const {
-  // Both ways the range is cut into equal parts, so that a socket's own port lies in the part it
-  // serves.
-  if (packet.outer_port >= kFirstSourcePort) {
-    return (packet.outer_port - kFirstSourcePort) * sockets_.size() / kSourcePorts;
-  }
-  return std::uint64_t{packet.flow_hash} * sockets_.size() >> 32;
+  // A socket's own port lies in the part of the range that it serves.
+  const std::uint32_t port = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
+  return (port - kFirstSourcePort) * sockets_.size() / kSourcePorts;
 }
 
 bool UdpSender::Join(Message& message, const Packet& packet, std::size_t socket) const {

@@ -91,7 +91,6 @@ TEST(ForwarderBatch, EncapsulatesEveryPacketAsIfItCameAlone) {
         if (row.verdict != Verdict::kForward) continue;
         ++forwarded;
         ASSERT_EQ(OctetsOf(packet), WantedPayload(row, whole));
-        EXPECT_EQ(packet.flow_hash, HashInnerFlow(row.inner).value);
         EXPECT_EQ(packet.outer_port, OuterSourcePort(HashInnerFlow(row.inner)));
         EXPECT_EQ(packet.outer_ecn, static_cast<int>(row.ecn));
         EXPECT_EQ(packet.inner_offset, whole ? 50 : 22);

@@ -30,8 +30,8 @@ TEST(Encapsulate, StampsTheWholeOuterPacket) {
   ASSERT_EQ(packet.verdict, Verdict::kForward);
   EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
   EXPECT_EQ(packet.inner_offset, 50);
-  EXPECT_EQ(packet.peer, node.peers.Acquire("linux-1"));
-  EXPECT_EQ(packet.flow_hash, HashInnerFlow(inner).value);
+  EXPECT_EQ(node.CountsOf("linux-1").sent_packets, 1u);
+  EXPECT_EQ(packet.outer_port, OuterSourcePort(HashInnerFlow(inner)));
 }
 
 TEST(Encapsulate, StampsIpv6InnerPackets) {

@@ -27,10 +27,7 @@ TEST(PeerTable, SlotsStayWhereTheyAreAsTheTableGrows) {
     EXPECT_TRUE(ids.insert(peers.Acquire("peer-" + std::to_string(i))).second);
   EXPECT_EQ(&peers.slot(first), slot);
   for (const PeerId id : ids) Add(peers.slot(id).sent_packets, id);
-  for (const PeerId id : ids) {
-    EXPECT_EQ(peers.slot(id).sent_packets.load(), id);
-    EXPECT_EQ(peers.slot(id).id, id);
-  }
+  for (const PeerId id : ids) EXPECT_EQ(peers.slot(id).sent_packets.load(), id);
 }
 
 TEST(PeerTable, ASlotTakenAgainStartsFromZero) {

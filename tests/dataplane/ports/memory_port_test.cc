@@ -62,7 +62,7 @@ TEST(MemoryPort, DescriptorsTravel) {
   packet.checksum = ChecksumState::kPartial;
   packet.checksum_start = 20;
   packet.checksum_offset = 16;
-  packet.flow_hash = 7;
+  packet.outer_port = 7;
   link.second->Send(batch);
   Batch received;
   ASSERT_EQ(link.first->Receive(received), 1u);
@@ -70,7 +70,7 @@ TEST(MemoryPort, DescriptorsTravel) {
   EXPECT_EQ(received[0].segment_size, 1400);
   EXPECT_EQ(received[0].checksum, ChecksumState::kPartial);
   EXPECT_EQ(received[0].checksum_offset, 16);
-  EXPECT_EQ(received[0].flow_hash, 7u);
+  EXPECT_EQ(received[0].outer_port, 7);
   EXPECT_EQ(received[0].headroom, kHeadroom);
 }
 

@@ -30,6 +30,7 @@
 #include "tests/support/netns.h"
 #include "tests/support/packet_builder.h"
 #include "vxlan/ethernet.h"
+#include "vxlan/flow_hash.h"
 #include "vxlan/ipv4.h"
 #include "vxlan/ipv6.h"
 #include "vxlan/udp.h"
@@ -182,7 +183,8 @@ TEST_P(UdpPortTest, RunsOfOneFlowLeaveTogetherAndKeepTheirOrder) {
   // flow between two of one.
   const std::vector<std::size_t> sizes = {500, 500, 500, 200, 500, 600, 600, 600};
   for (std::uint32_t i = 0; i < sizes.size(); ++i) {
-    Add(out_, i, sizes[i], GetParam().far).flow_hash = i == 6 ? 0xffff'ffff : 0;
+    Add(out_, i, sizes[i], GetParam().far).outer_port =
+        static_cast<std::uint16_t>(i == 6 ? 65'535 : 49'152);
   }
   near_->Send(out_);
   std::map<std::uint16_t, std::vector<std::uint32_t>> numbers;
@@ -206,8 +208,7 @@ TEST_P(UdpPortTest, SixtyFourFlowsHaveManySourcePortsAndEachKeepsItsOwn) {
     out_.clear();
     for (std::uint32_t flow = 0; flow < 64; ++flow) {
       Packet& packet = Add(out_, flow, 100, GetParam().far);
-      packet.flow_hash = flow * 0x9e37'79b1;
-      packet.outer_port = static_cast<std::uint16_t>(0xc000 | packet.flow_hash >> 18);
+      packet.outer_port = OuterSourcePort(FlowHash{flow * 0x9e37'79b1});
     }
     near_->Send(out_);
     Receive(*far_, 64, [&](const Packet& packet) {
@@ -221,15 +222,13 @@ TEST_P(UdpPortTest, SixtyFourFlowsHaveManySourcePortsAndEachKeepsItsOwn) {
   EXPECT_GE(*ports.begin(), 49152);
 }
 
-TEST_P(UdpPortTest, FlowHashAndWantedPortChooseTheSameSocket) {
+TEST_P(UdpPortTest, APortBelowTheRangeTakesTheFirstSocket) {
   OpenPair();
-  Packet& by_hash = Add(out_, 1, 100, GetParam().far);
-  by_hash.flow_hash = 0x8765'4321;
-  Packet& by_port = Add(out_, 2, 100, GetParam().far);
-  by_port.outer_port = static_cast<std::uint16_t>(0xc000 | 0x8765'4321 >> 18);
+  for (const std::uint16_t port : std::to_array<std::uint16_t>({0, 4789, 49'151, 49'152}))
+    Add(out_, port, 100, GetParam().far).outer_port = port;
   near_->Send(out_);
   std::set<std::uint16_t> ports;
-  Receive(*far_, 2, [&](const Packet& packet) { ports.insert(packet.outer_port); });
+  Receive(*far_, 4, [&](const Packet& packet) { ports.insert(packet.outer_port); });
   EXPECT_EQ(ports.size(), 1u);
 }
 

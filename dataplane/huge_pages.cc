@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/huge_pages.h"
+
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+namespace weft::dataplane {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+class HugePages : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t octets, std::size_t) override {
+    const std::size_t whole = RoundUp(octets);
+    void* const at = ::operator new(whole, std::align_val_t(kHugePage));
+    detail::AdviseHugePages(at, whole);
+    return at;
+  }
+  void do_deallocate(void* at, std::size_t octets, std::size_t) override {
+    ::operator delete(at, RoundUp(octets), std::align_val_t(kHugePage));
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  static std::size_t RoundUp(std::size_t octets) {
+    return (octets + kHugePage - 1) / kHugePage * kHugePage;
+  }
+};
+
+// Objects are of a handful of sizes and come and go one for one, so what is freed waits for the
+// next of its size. A pool of the standard library would round 8 KiB and a header up to 16.
+class Arena {
+ public:
+  void* Allocate(std::size_t octets) {
+    const std::size_t whole = RoundUp(octets);
+    const std::lock_guard lock(mutex_);
+    std::vector<void*>& free = free_[whole];
+    if (free.empty()) return fresh_.allocate(whole, kAlignment);
+    void* const at = free.back();
+    free.pop_back();
+    return at;
+  }
+  void Free(void* at, std::size_t octets) {
+    const std::lock_guard lock(mutex_);
+    free_[RoundUp(octets)].push_back(at);
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 128;  // two cache lines: what the widest object wants
+  static std::size_t RoundUp(std::size_t octets) {
+    return (octets + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  std::mutex mutex_;
+  HugePages pages_;
+  std::pmr::monotonic_buffer_resource fresh_{kHugePage, &pages_};
+  std::unordered_map<std::size_t, std::vector<void*>> free_;  // by size
+};
+
+// The sanitizers' own allocators see what is used after it was freed; this one would hide it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// Never destroyed: statics may hold objects in it to the end.
+Arena& TheArena() {
+  static auto* const arena = new Arena;
+  return *arena;
+}
+
+}  // namespace
+
+void* OnHugePages::operator new(std::size_t octets, std::align_val_t alignment) {
+  if (kSanitized) return ::operator new(octets, alignment);
+  return TheArena().Allocate(octets);
+}
+void OnHugePages::operator delete(void* at, std::size_t octets, std::align_val_t alignment) {
+  if (kSanitized) return ::operator delete(at, octets, alignment);
+  TheArena().Free(at, octets);
+}
+
+constexpr std::align_val_t kLeastAlignment{alignof(std::max_align_t)};
+void* OnHugePages::operator new(std::size_t octets) {
+  return operator new(octets, kLeastAlignment);
+}
+void OnHugePages::operator delete(void* at, std::size_t octets) {
+  operator delete(at, octets, kLeastAlignment);
+}
+
+}  // namespace weft::dataplane
