@@ -184,8 +184,8 @@ struct UdpPort::Impl {
   }
 
   SOCKET Choose(const Packet& packet) const {
-    const std::uint32_t port = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
-    return senders[(port - kFirstSourcePort) * senders.size() / kSourcePorts].get();
+    const std::uint32_t wanted = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
+    return senders[(wanted - kFirstSourcePort) * senders.size() / kSourcePorts].get();
   }
 
   // One datagram, or each of an aggregate.
