@@ -19,8 +19,8 @@ class HugePages : public std::pmr::memory_resource {
     detail::AdviseHugePages(at, whole);
     return at;
   }
-  void do_deallocate(void* at, std::size_t octets, std::size_t) override {
-    ::operator delete(at, RoundUp(octets), std::align_val_t(kHugePage));
+  void do_deallocate(void* at, std::size_t, std::size_t) override {
+    ::operator delete(at, std::align_val_t(kHugePage));
   }
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
@@ -79,7 +79,7 @@ void* OnHugePages::operator new(std::size_t octets, std::align_val_t alignment) 
   return TheArena().Allocate(octets);
 }
 void OnHugePages::operator delete(void* at, std::size_t octets, std::align_val_t alignment) {
-  if (kSanitized) return ::operator delete(at, octets, alignment);
+  if (kSanitized) return ::operator delete(at, alignment);
   TheArena().Free(at, octets);
 }
 
