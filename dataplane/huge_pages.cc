@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/huge_pages.h"
 
-#include <memory_resource>
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace weft::dataplane {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-class HugePages : public std::pmr::memory_resource {
-  void* do_allocate(std::size_t octets, std::size_t) override {
-    const std::size_t whole = RoundUp(octets);
-    void* const at = ::operator new(whole, std::align_val_t(kHugePage));
-    detail::AdviseHugePages(at, whole);
-    return at;
-  }
-  void do_deallocate(void* at, std::size_t, std::size_t) override {
-    ::operator delete(at, std::align_val_t(kHugePage));
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
-  static std::size_t RoundUp(std::size_t octets) {
-    return (octets + kHugePage - 1) / kHugePage * kHugePage;
-  }
-};
 
 // Objects are of a handful of sizes and come and go one for one, so what is freed waits for the
 // next of its size. A pool of the standard library would round 8 KiB and a header up to 16.
@@ -37,7 +21,7 @@ class Arena {
     const std::size_t whole = RoundUp(octets);
     const std::lock_guard lock(mutex_);
     std::vector<void*>& free = free_[whole];
-    if (free.empty()) return fresh_.allocate(whole, kAlignment);
+    if (free.empty()) return Carve(whole);
     void* const at = free.back();
     free.pop_back();
     return at;
@@ -53,9 +37,19 @@ class Arena {
     return (octets + kAlignment - 1) / kAlignment * kAlignment;
   }
 
+  void* Carve(std::size_t octets) {
+    if (left_ < octets) {
+      left_ = std::max(octets, kHugePage);
+      next_ = static_cast<std::byte*>(::operator new(left_, std::align_val_t(kHugePage)));
+      detail::AdviseHugePages(next_, left_);
+    }
+    left_ -= octets;
+    return std::exchange(next_, next_ + octets);
+  }
+
   std::mutex mutex_;
-  HugePages pages_;
-  std::pmr::monotonic_buffer_resource fresh_{kHugePage, &pages_};
+  std::byte* next_ = nullptr;  // of the newest huge page, and what is left of it
+  std::size_t left_ = 0;
   std::unordered_map<std::size_t, std::vector<void*>> free_;  // by size
 };
 

@@ -18,8 +18,8 @@ struct OnHugePages {
 };
 
 namespace detail {
-// Asks the system for huge pages under a range of whole ones. It may not have any: then nothing
-// changes.
+// Asks the system for huge pages under a range that starts at one's start. It may not have any:
+// then nothing changes.
 void AdviseHugePages(void* at, std::size_t octets);
 }  // namespace detail
 
