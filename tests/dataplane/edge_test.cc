@@ -46,6 +46,21 @@ class EdgeTest : public testing::Test {
     EXPECT_EQ(edge_->Receive(batch_), 1u);
     return batch_[0].verdict;
   }
+  // A TCP packet of pod A whose checksum is left to the edge's device.
+  void SendPartialTcp() {
+    const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
+                             .Tcp(1, 2)
+                             .PartialTransportChecksum()
+                             .BuildFrame(kPodA, kOurs);
+    Packet packet = slab_.Lend(0);
+    std::copy(frame.begin(), frame.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(frame.size());
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = 34;
+    packet.checksum_offset = 16;
+    out_.Add(packet);
+    pods_->Send(out_);
+  }
   Octets Received() const { return {batch_[0].data, batch_[0].data + batch_[0].length}; }
 
   Verdict Send(const Octets& octets, Timestamp now = {}) {
@@ -305,18 +320,7 @@ TEST_F(EdgeTest, TtlRunsOutTowardsPodsToo) {
 }
 
 TEST_F(EdgeTest, OffsetsOfPartialChecksumsMoveWithTheHeader) {
-  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
-                           .Tcp(1, 2)
-                           .PartialTransportChecksum()
-                           .BuildFrame(kPodA, kOurs);
-  Packet packet = slab_.Lend(0);
-  std::copy(frame.begin(), frame.end(), packet.data);
-  packet.length = static_cast<std::uint32_t>(frame.size());
-  packet.checksum = ChecksumState::kPartial;
-  packet.checksum_start = 34;
-  packet.checksum_offset = 16;
-  out_.Add(packet);
-  pods_->Send(out_);
+  SendPartialTcp();
   ASSERT_EQ(edge_->Receive(batch_), 1u);
   EXPECT_EQ(batch_[0].verdict, Verdict::kForward);
   EXPECT_EQ(batch_[0].checksum, ChecksumState::kPartial);
@@ -502,18 +506,7 @@ TEST_F(CompletingEdgeTest, ChecksumsLeftToTheAdapterAreFilledIn) {
 
 // What a port says is still to be finished is finished later, by whoever sends it.
 TEST_F(CompletingEdgeTest, ChecksumsThatAreKnownToBePartialStaySo) {
-  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
-                           .Tcp(1, 2)
-                           .PartialTransportChecksum()
-                           .BuildFrame(kPodA, kOurs);
-  Packet packet = slab_.Lend(0);
-  std::copy(frame.begin(), frame.end(), packet.data);
-  packet.length = static_cast<std::uint32_t>(frame.size());
-  packet.checksum = ChecksumState::kPartial;
-  packet.checksum_start = 34;
-  packet.checksum_offset = 16;
-  out_.Add(packet);
-  pods_->Send(out_);
+  SendPartialTcp();
   ASSERT_EQ(edge_->Receive(batch_), 1u);
   EXPECT_EQ(batch_[0].checksum, ChecksumState::kPartial);
   EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kWrong);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -117,5 +119,24 @@ class FakeHost : public host::Host {
     });
   }
 };
+
+// One adapter, eth0 with index 2 and MTU 1500, with `address`/24 and the default route by
+// `gateway`.
+inline std::unique_ptr<FakeHost> HostWithDefaultRoute(std::string_view address,
+                                                      std::string_view gateway) {
+  auto host = std::make_unique<FakeHost>();
+  host::Adapter eth0;
+  eth0.index = 2;
+  eth0.name = "eth0";
+  eth0.mtu = 1500;
+  eth0.up = true;
+  eth0.addresses = {{*IpAddress::Parse(address), 24}};
+  host->adapters = {eth0};
+  host::Route way;
+  way.gateway = *IpAddress::Parse(gateway);
+  way.adapter_index = 2;
+  host->routes = {way};
+  return host;
+}
 
 }  // namespace weft::testing

@@ -13,19 +13,7 @@ class DaemonStateTest : public DaemonFixture {
  protected:
   // eth0 with 192.168.1.1 and the default route.
   static std::unique_ptr<weft::testing::FakeHost> MakeHost() {
-    auto host = std::make_unique<weft::testing::FakeHost>();
-    host::Adapter eth0;
-    eth0.index = 2;
-    eth0.name = "eth0";
-    eth0.mtu = 1500;
-    eth0.up = true;
-    eth0.addresses = {{*IpAddress::Parse("192.168.1.1"), 24}};
-    host->adapters = {eth0};
-    host::Route way;
-    way.gateway = *IpAddress::Parse("192.168.1.254");
-    way.adapter_index = 2;
-    host->routes = {way};
-    return host;
+    return weft::testing::HostWithDefaultRoute("192.168.1.1", "192.168.1.254");
   }
   absl::Status StartOn(std::unique_ptr<weft::testing::FakeHost> host) {
     host_ = host.get();

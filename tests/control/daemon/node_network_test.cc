@@ -15,18 +15,7 @@ class NodeNetworkTest : public NodeNetworkFixture {
  protected:
   // eth0 with 10.9.0.1 and the default route.
   void MakeHere() {
-    auto host = std::make_unique<weft::testing::FakeHost>();
-    host::Adapter eth0;
-    eth0.index = 2;
-    eth0.name = "eth0";
-    eth0.mtu = 1500;
-    eth0.up = true;
-    eth0.addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
-    host->adapters = {eth0};
-    host::Route way;
-    way.gateway = *IpAddress::Parse("10.9.0.254");
-    way.adapter_index = 2;
-    host->routes = {way};
+    auto host = weft::testing::HostWithDefaultRoute("10.9.0.1", "10.9.0.254");
     host_ = host.get();
     Make(std::move(host));
   }
