@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where leases come from. A source tells its sink snapshots and changes; the caller owns both and
-// runs them on one thread.
+// Where leases come from. A source tells its listener snapshots and changes; the caller owns both
+// and runs them on one thread.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "control/lease/lease.h"
@@ -24,18 +23,22 @@ struct RefusedNode {
 class SourceListener {
  public:
   virtual ~SourceListener() = default;
-  // The whole truth at one moment. The first one means "in sync": only from then on may anything be
-  // deleted.
-  virtual void OnSnapshot(std::vector<Lease> leases, std::vector<RefusedNode> refused) = 0;
-  // One node appeared or changed, or is gone. Only after a snapshot.
-  virtual void OnUpsert(Lease lease) = 0;
+  // A snapshot begins: the nodes told until its end are all there are. Begun again before the end,
+  // the earlier one was cut short: what it told is true, what it left out is not known.
+  virtual void OnSnapshotBegin() = 0;
+  // What was known and has not been told since the begin is gone. The first one means "in sync":
+  // only from then on may anything be deleted.
+  virtual void OnSnapshotEnd() = 0;
+  // One node appeared or changed, or is gone (or no flannel node any more). Within a snapshot or
+  // after one.
+  virtual void OnUpsert(const Lease& lease) = 0;
   virtual void OnDelete(const NodeKey& node) = 0;
-  virtual void OnRefused(RefusedNode node) = 0;
+  virtual void OnRefused(const RefusedNode& node) = 0;
   // The source cannot be read at the moment (the file vanished, does not parse; the API server is
   // away). What was known stays. OkStatus ends the trouble.
   virtual void OnTrouble(const absl::Status& status) = 0;
-  // Our own Node changed, or is not there (empty). Before the snapshot or event it came with, so
-  // that peers are judged by it.
+  // Our own Node changed, or is not there (empty). Before the event it came with, so that peers are
+  // judged by it; its absence is told before OnSnapshotEnd.
   virtual void OnOwnNode(const std::optional<OwnNode>& /*node*/) {}
 };
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the API server is and how to be let in, as a kubeconfig or a pod's service account says it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace weft::kube {
+
+// Text given inline, or the file that holds it; a file is read anew for every connection, so that
+// rotated credentials are taken up. Never printed.
+struct Secret {
+  std::string text;
+  std::string file;  // absolute, UTF-8; counts only when `text` is empty
+  bool empty() const { return text.empty() && file.empty(); }
+};
+
+struct ClusterAccess {
+  bool tls = true;  // false: "http://"
+  std::string host;
+  std::uint16_t port = 443;
+  std::string path;             // before "/api", without a slash at its end
+  std::string tls_server_name;  // empty: `host`
+  bool insecure_skip_tls_verify = false;
+  Secret certificate_authority;           // PEM; empty: what the system trusts
+  Secret client_certificate, client_key;  // PEM; both or none
+  Secret token;
+  std::string username, password;     // basic authentication
+  std::string proxy;                  // "http://host:port", for CONNECT; empty: none
+  std::string origin;                 // for people: "kubeconfig /etc/x (context y)", "in-cluster"
+  std::vector<std::string> warnings;  // each one sentence
+};
+
+// The process's variables.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+
+// Upstream v0.28.9's rule: with neither flag the pod's service account (KUBERNETES_SERVICE_HOST and
+// _PORT, also under CONTAINER_SANDBOX_MOUNT_POINT), else the current context of `kubeconfig_file`,
+// its server replaced by `api_url` when that is given; `api_url` alone: without credentials.
+// Errors name file, field and next step, and never a secret.
+absl::StatusOr<ClusterAccess> ReadClusterAccess(const std::string& kubeconfig_file,
+                                                const std::string& api_url,
+                                                const Environment& environment);
+
+}  // namespace weft::kube
