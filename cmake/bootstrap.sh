@@ -166,6 +166,18 @@ recipe_simdjson() {
   cmake_install "$1" "$2" simdjson -DSIMDJSON_DEVELOPER_MODE=OFF
 }
 
+# Without what nobody may bring in at run time: engines, modules, a configuration file. What is left of OPENSSLDIR
+# is a place that only administrators can write to.
+recipe_openssl() {
+  unpack_source openssl
+  cd openssl
+  ./Configure mingw64 --cross-compile-prefix=x86_64-w64-mingw32- --prefix="$2" --libdir=lib \
+    --openssldir='C:/Program Files/Common Files/SSL' no-shared no-tests no-engine no-module no-legacy no-zlib no-comp \
+    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00
+  nice make -j "$jobs" build_libs
+  make install_dev
+}
+
 # Only what is header-only, by name: with /usr/include itself, mingw would read glibc's headers.
 recipe_headers() {
   mkdir -p "$2/include"
@@ -245,12 +257,14 @@ step_netns() { packages iproute2 iputils-ping nftables ethtool tcpdump tshark ip
 
 step_windows() {
   step_build
-  packages g++-mingw-w64-x86-64-posix wine64 googletest perl python3 python3-six unicode-data
+  packages g++-mingw-w64-x86-64-posix wine64 googletest perl make python3 python3-six unicode-data
   local name parts=()
   for name in abseil googletest benchmark yaml_cpp re2 simdjson; do
     build "$name" windows g++-mingw-w64-x86-64-posix
     parts+=("$stored")
   done
+  build openssl windows g++-mingw-w64-x86-64-posix libssl-dev
+  parts+=("$stored")
   build headers windows libboost1.81-dev
   assemble windows "${parts[@]}" "$stored"
   build wine x86_64 wine64

@@ -3,6 +3,7 @@
 // own: none is ever found dead, and every one sees today's addresses and credentials.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -24,12 +25,18 @@ class Exchange {
 // One thread: the io_context's.
 class ApiClient {
  public:
-  ApiClient(boost::asio::io_context& io, ClusterAccess access, std::string user_agent);
+  // From Start until the request can be sent: name, connection, TLS.
+  static constexpr std::chrono::milliseconds kDialLimit = std::chrono::seconds(30);
+  static constexpr std::chrono::milliseconds kNoLimit = std::chrono::milliseconds::max();
+
+  ApiClient(boost::asio::io_context& io, ClusterAccess access, std::string user_agent,
+            std::chrono::milliseconds dial_limit = kDialLimit);
   ~ApiClient();
 
-  // Dials, within 30 s; how long the server may take to answer is the caller's business. The
-  // handler is called later, never from within; it outlives the exchange.
-  std::unique_ptr<Exchange> Start(HttpRequest request, ExchangeHandler& handler);
+  // `limit`: for all of it, until OnEnd. The handler is called later, never from within; it
+  // outlives the exchange, which may outlive the client.
+  std::unique_ptr<Exchange> Start(HttpRequest request, ExchangeHandler& handler,
+                                  std::chrono::milliseconds limit = kNoLimit);
   // For people: "https://10.0.0.1:6443 (in-cluster)".
   std::string Describe() const;
 

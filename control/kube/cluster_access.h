@@ -21,6 +21,14 @@ struct Secret {
   bool empty() const { return text.empty() && file.empty(); }
 };
 
+// An HTTP proxy, asked for a tunnel by CONNECT, or, for an "http://" server, for the resource
+// itself.
+struct Proxy {
+  std::string host;
+  std::uint16_t port = 80;
+  std::string username, password;  // never printed
+};
+
 struct ClusterAccess {
   bool tls = true;  // false: "http://"
   std::string host;
@@ -31,8 +39,8 @@ struct ClusterAccess {
   Secret certificate_authority;           // PEM; empty: what the system trusts
   Secret client_certificate, client_key;  // PEM; both or none
   Secret token;
-  std::string username, password;     // basic authentication
-  std::string proxy;                  // "http://host:port", for CONNECT; empty: none
+  std::string username, password;  // basic authentication
+  std::optional<Proxy> proxy;
   std::string origin;                 // for people: "kubeconfig /etc/x (context y)", "in-cluster"
   std::vector<std::string> warnings;  // each one sentence
 };
