@@ -15,6 +15,7 @@ usage: cmake/bootstrap.sh [STEP...]        default: build test
   fuzz      clang 14 with libFuzzer
   bench     Google Benchmark, valgrind
   tidy      clang-tidy
+  peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld
   all       all of these
 
 The cache is WEFT_DEPS, by default ${XDG_CACHE_HOME:-~/.cache}/weft. A step that is done costs nothing.
@@ -283,9 +284,17 @@ step_bench() { packages libbenchmark-dev valgrind; }
 
 step_tidy() { packages clang-tidy-14; }
 
+# The recipes stand in tests/e2e/peers.sh; Debian's Go only fetches the newer one that they need.
+step_peers() {
+  local peers=$here/../tests/e2e/peers.sh name
+  packages iptables openssl ca-certificates gcc libc6-dev dpkg-dev
+  "$peers" --go >/dev/null || packages golang-go
+  for name in $("$peers" --missing); do run "build $name" "$peers" "$name"; done
+}
+
 step_all() {
   local step
-  for step in build test netns windows tsan fuzz bench tidy; do "step_$step"; done
+  for step in build test netns windows tsan fuzz bench tidy peers; do "step_$step"; done
 }
 
 main() {

@@ -1,0 +1,3 @@
+module weft/nodeload
+
+go 1.26

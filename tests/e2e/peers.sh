@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl; and nodeload, which is ours.
+#   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing, into $WEFT_DEPS/peers
+# Five minutes with cold caches on two cores; Go's own caches then hold some 5 GB, which may be deleted.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
+
+go_version=1.26.8
+flannel_version=v0.28.9
+etcd_version=v3.6.16
+kubernetes_version=v1.36.3
+peers=(flanneld etcd kube-apiserver kubectl nodeload)
+
+# ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
+
+# One cloud backend's SDK is not served by every proxy, so its import goes. cgo: the udp backend is C.
+recipe_flanneld() {
+  cp -r "$(module_folder "github.com/flannel-io/flannel@$flannel_version")" flannel
+  chmod -R u+w flannel
+  sed -i '/pkg\/backend\/tencentvpc/d' flannel/main.go
+  CGO_ENABLED=1 go build -C flannel -ldflags "-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$flannel_version" -o "$1" .
+}
+
+# etcd's server module has no main package; its go.sum names all that it needs.
+recipe_etcd() {
+  cp "$(module_folder "go.etcd.io/etcd/server/v3@$etcd_version")/go.sum" .
+  printf 'module peers/etcd\ngo 1.26\nrequire go.etcd.io/etcd/server/v3 %s\n' "$etcd_version" >go.mod
+  cat >main.go <<'GO'
+package main
+
+import (
+	"os"
+
+	"go.etcd.io/etcd/server/v3/etcdmain"
+)
+
+func main() { etcdmain.Main(os.Args) }
+GO
+  CGO_ENABLED=0 go build -ldflags "-s -w" -o "$1" .
+}
+
+recipe_kube-apiserver() { kubernetes_program kube-apiserver "$1"; }
+recipe_kubectl() { kubernetes_program kubectl "$1"; }
+
+# Kubernetes points its staging modules at folders that its released archive lacks: here at their releases.
+kubernetes_program() {
+  local source
+  source=$(module_folder "k8s.io/kubernetes@$kubernetes_version")
+  cp "$source/go.sum" .
+  {
+    printf 'module peers/kubernetes\ngo 1.26\nrequire k8s.io/kubernetes %s\nreplace (\n' "$kubernetes_version"
+    grep -oE '^\s+k8s.io/[a-z-]+ => ./staging' "$source/go.mod" | awk -v v="v0.${kubernetes_version#v1.}" '{ print $1 " => " $1 " " v }'
+    echo ')'
+  } >go.mod
+  printf '//go:build tools\n\npackage peers\n\nimport _ "k8s.io/kubernetes/cmd/%s"\n' "$1" >tools.go
+  CGO_ENABLED=0 go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" -o "$2" \
+    "k8s.io/kubernetes/cmd/$1"
+}
+
+recipe_nodeload() { CGO_ENABLED=0 go build -C "$here/nodeload" -ldflags "-s -w" -o "$1" .; }
+
+module_folder() { go mod download -json "$1" | sed -nE 's/^\s*"Dir": "(.*)",?$/\1/p'; }
+
+# ---- Go, at least as new as Kubernetes wants it
+
+new_enough() {
+  local version
+  version=$("$1" env GOVERSION 2>/dev/null) || return 1
+  [ "$(printf '%s\n' "go${go_version%.*}" "$version" | sort -V | head -n 1)" = "go${go_version%.*}" ]
+}
+
+# Prints the go to use, nothing if there is none yet.
+find_go() {
+  local each
+  for each in "$(command -v go || true)" /usr/local/go/bin/go "$cache/store/go-$go_version/bin/go"; do
+    if [ -n "$each" ] && new_enough "$each"; then
+      echo "$each"
+      return
+    fi
+  done
+}
+
+# Released toolchains are modules too, so that an old go can fetch a new one.
+fetch_go() {
+  local folder work=$cache/work/go
+  command -v go >/dev/null || { echo "peers: no go at all; run: cmake/bootstrap.sh peers" >&2; exit 1; }
+  rm -rf "$work" && mkdir -p "$work" "$cache/store" && cd "$work"
+  printf 'module peers/go\n' >go.mod
+  folder=$(module_folder "golang.org/toolchain@v0.0.1-go$go_version.linux-$(dpkg --print-architecture)")
+  cp -r "$folder" "$work/go"
+  chmod -R u+w "$work/go"
+  chmod +x "$work"/go/bin/* "$work"/go/pkg/tool/*/*
+  mv "$work/go" "$cache/store/go-$go_version"
+}
+
+# ---- The store: folders NAME-KEY, complete or absent
+
+stored() {
+  local key
+  key=$({
+    declare -f "recipe_$1" kubernetes_program
+    echo "$flannel_version $etcd_version $kubernetes_version"
+    [ "$1" != nodeload ] || cat "$here"/nodeload/*
+  } | sha256sum | cut -c1-12)
+  echo "$cache/store/peer-$1-$key"
+}
+
+missing() { [ ! -x "$(stored "$1")/$1" ] || [ "$(readlink "$cache/peers/$1")" != "$(stored "$1")/$1" ]; }
+
+build() {
+  local name=$1 target work=$cache/work/peer-$1
+  target=$(stored "$name")
+  if [ ! -x "$target/$name" ]; then
+    rm -rf "$work" && mkdir -p "$work/source" "$work/prefix" "$cache/store"
+    cd "$work/source"
+    "recipe_$name" "$work/prefix/$name"
+    mv -T "$work/prefix" "$target"
+    rm -rf "$work"
+  fi
+  mkdir -p "$cache/peers"
+  ln -sfn "$target/$name" "$cache/peers/$name"
+}
+
+case ${1:-} in
+  --go)
+    find_go | grep .
+    exit ;;
+  --missing)
+    for name in "${peers[@]}"; do ! missing "$name" || echo "$name"; done
+    exit ;;
+esac
+
+[ $# -gt 0 ] || set -- "${peers[@]}"
+for name; do
+  declare -f "recipe_$name" >/dev/null || { echo "peers: no recipe for $name; there are: ${peers[*]}" >&2; exit 2; }
+done
+[ -n "$(find_go)" ] || (fetch_go)
+PATH=$(dirname "$(find_go)"):$PATH
+export PATH GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false" GOWORK=off
+for name; do
+  ! missing "$name" || (build "$name")
+done
