@@ -40,9 +40,12 @@ class Node:
             for each in (self.host, self.pod):
                 each.sysctl(net__ipv6__conf__all__disable_ipv6=1, net__ipv6__conf__default__disable_ipv6=1)
 
+    def overhead(self):
+        """Octets that the tunnel takes from the pods' MTU."""
+        return 70 if self.lease.subnet6 else 50
+
     def join_pod(self):
-        overhead = 70 if self.lease.subnet6 else 50
-        namespace.connect(self.pod, "e0", self.host, "pod", self.mtu - overhead)
+        namespace.connect(self.pod, "e0", self.host, "pod", self.mtu - self.overhead())
         for subnet in filter(None, (self.lease.subnet, self.lease.subnet6)):
             length = ipaddress.ip_network(subnet).prefixlen
             self.host.ip(f"addr add {gateway(subnet)}/{length} dev pod")

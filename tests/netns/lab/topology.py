@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 
-from . import command, lease, namespace, node
+from . import command, lease, namespace, node, upstream_udp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
@@ -142,4 +142,4 @@ def pair(kind_a, kind_b, network="10.244.0.0/16", length=24, ipv4=True, ipv6=Fal
     return lab
 
 
-KINDS = {"kernel": node.KernelNode, "weft": node.WeftNode}
+KINDS = {"kernel": node.KernelNode, "weft": node.WeftNode, "udp": upstream_udp.UpstreamUdpNode}

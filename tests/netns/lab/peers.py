@@ -1,0 +1,21 @@
+"""Where the real programs of others are, which tests/e2e/peers.sh builds."""
+
+import os
+
+from . import command
+
+CACHE = os.environ.get("WEFT_DEPS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
+
+
+def path(name):
+    return os.path.join(CACHE, "peers", name)
+
+
+def missing(*names):
+    """Those of them that are not built."""
+    return [name for name in names if not os.access(path(name), os.X_OK)]
+
+
+def find(name):
+    command.expect(not missing(name), f"{path(name)} is missing; run: tests/e2e/peers.sh {name}")
+    return path(name)
