@@ -17,6 +17,9 @@ using lease::Quoted;
 // Lines of one kind in the log for one event; a cluster of thousands may be wrong at once. The rest
 // is in status.
 constexpr std::size_t kMaxLines = 20;
+// Changes within a later snapshot are gathered for at least this long, or until its end: the nodes
+// come by the thousand then, and a subnet that one has lost the next may hold.
+constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
 // Pending items that one line names.
 constexpr std::size_t kMaxItems = 3;
 
@@ -62,6 +65,9 @@ struct Reconciler::Impl {
   }
   void Changed() const {
     if (hooks.on_change) hooks.on_change();
+  }
+  void ChangedSince(std::uint64_t generation) const {
+    if (table.generation() != generation) Changed();
   }
 
   void Settle(Attached& at, lease::SinkReport report) {
@@ -118,10 +124,13 @@ struct Reconciler::Impl {
   }
 
   void FlushSoon() {
-    if (options.batch_window == Duration::zero()) {
+    if (!source_synced) return;
+    const Duration window =
+        in_snapshot ? std::max(options.batch_window, kSnapshotWindow) : options.batch_window;
+    if (window == Duration::zero()) {
       Flush();
     } else if (!flush_at) {
-      flush_at = clock.Now() + options.batch_window;
+      flush_at = clock.Now() + window;
     }
   }
 
@@ -146,6 +155,7 @@ struct Reconciler::Impl {
   }
   void TellAllStates() {
     if (!own_known) return;
+    told_generation = table.generation();
     for (auto at = told_states.begin(); at != told_states.end();) {
       at = table.StateOf(at->first.first, at->first.second) ? std::next(at) : told_states.erase(at);
     }
@@ -171,6 +181,9 @@ struct Reconciler::Impl {
   std::optional<lease::OwnNode> own_node;
   bool own_known = false;
   bool source_synced = false;
+  bool in_snapshot = false;
+  std::size_t refused_lines = 0;      // of this snapshot
+  std::uint64_t told_generation = 0;  // of the table when the log was last told of all states
   std::optional<std::string> trouble;
   std::uint64_t troubles_total = 0;
   std::vector<Attached> sinks;
@@ -270,54 +283,56 @@ ReconcilerReport Reconciler::report() const {
   return report;
 }
 
-void Reconciler::OnSnapshot(std::vector<lease::Lease> leases,
-                            std::vector<lease::RefusedNode> refused) {
-  std::map<std::string, std::string> known;
-  for (lease::RefusedNode& node : impl_->table.Refused())
-    known.emplace(std::move(node.name), std::move(node.reason));
-  std::size_t lines = 0;
-  for (const lease::RefusedNode& node : refused) {
-    const auto at = known.find(node.name);
-    if (at != known.end() && at->second == node.reason) continue;
-    if (++lines <= kMaxLines) impl_->TellRefused(node);
-  }
-  impl_->TellMore(lines, "nodes are refused");
-
-  const bool first = !impl_->source_synced;
-  impl_->source_synced = true;
-  impl_->table.ApplySnapshot(std::move(leases), std::move(refused));
-  if (first) {
-    impl_->Notice(NoticeLevel::kInfo,
-                  absl::StrCat("the source is in sync: ", impl_->table.size(), " leases"));
-  }
-  impl_->TellAllStates();
-  impl_->FlushSoon();
-  impl_->Changed();
+void Reconciler::OnSnapshotBegin() {
+  impl_->in_snapshot = true;
+  impl_->refused_lines = 0;
+  impl_->table.BeginSnapshot();
 }
 
-void Reconciler::OnUpsert(lease::Lease lease) {
-  const lease::NodeKey node = lease.node;
-  if (impl_->table.Upsert(std::move(lease))) {
-    impl_->TellStatesOf(node);
-    impl_->FlushSoon();
+void Reconciler::OnSnapshotEnd() {
+  Impl& my = *impl_;
+  my.in_snapshot = false;
+  my.table.EndSnapshot();
+  my.TellMore(std::exchange(my.refused_lines, 0), "nodes are refused");
+  const bool first = !my.source_synced;
+  my.source_synced = true;
+  if (first) {
+    my.Notice(NoticeLevel::kInfo,
+              absl::StrCat("the source is in sync: ", my.table.size(), " leases"));
   }
-  impl_->Changed();
+  if (!first && my.table.generation() == my.told_generation) return;
+  my.TellAllStates();
+  my.FlushSoon();
+  my.Changed();
+}
+
+void Reconciler::OnUpsert(const lease::Lease& lease) {
+  Impl& my = *impl_;
+  const std::uint64_t before = my.table.generation();
+  if (my.table.Upsert(lease)) {
+    // A snapshot may change them all: they are told of together at its end.
+    if (!my.in_snapshot) my.TellStatesOf(lease.node);
+    my.FlushSoon();
+  }
+  my.ChangedSince(before);
 }
 
 void Reconciler::OnDelete(const lease::NodeKey& node) {
-  if (impl_->table.Remove(node)) {
-    impl_->told_states.erase({node, IpFamily::kV4});
-    impl_->told_states.erase({node, IpFamily::kV6});
-    impl_->FlushSoon();
+  Impl& my = *impl_;
+  const std::uint64_t before = my.table.generation();
+  if (my.table.Remove(node)) {
+    my.told_states.erase({node, IpFamily::kV4});
+    my.told_states.erase({node, IpFamily::kV6});
+    my.FlushSoon();
   }
-  impl_->Changed();
+  my.ChangedSince(before);
 }
 
-void Reconciler::OnRefused(lease::RefusedNode node) {
-  const std::uint64_t before = impl_->table.refused_total();
-  impl_->table.Refuse(node);
-  if (impl_->table.refused_total() != before) impl_->TellRefused(node);
-  impl_->Changed();
+void Reconciler::OnRefused(const lease::RefusedNode& node) {
+  Impl& my = *impl_;
+  if (!my.table.Refuse(node)) return;
+  if (!my.in_snapshot || ++my.refused_lines <= kMaxLines) my.TellRefused(node);
+  my.Changed();
 }
 
 void Reconciler::OnTrouble(const absl::Status& status) {

@@ -91,11 +91,11 @@ class Reconciler final : public lease::SourceListener {
   const std::optional<lease::OwnNode>& own_node() const;
   ReconcilerReport report() const;
 
-  void OnSnapshot(std::vector<lease::Lease> leases,
-                  std::vector<lease::RefusedNode> refused) override;
-  void OnUpsert(lease::Lease lease) override;
+  void OnSnapshotBegin() override;
+  void OnSnapshotEnd() override;
+  void OnUpsert(const lease::Lease& lease) override;
   void OnDelete(const lease::NodeKey& node) override;
-  void OnRefused(lease::RefusedNode node) override;
+  void OnRefused(const lease::RefusedNode& node) override;
   void OnTrouble(const absl::Status& status) override;
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override;
 

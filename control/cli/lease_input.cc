@@ -70,13 +70,11 @@ class FileInput : public LeaseInput, private lease::SourceListener {
  private:
   admin::LeaseList List() const { return admin::ListLeases(table_, source_.Describe()); }
 
-  void OnSnapshot(std::vector<lease::Lease> leases,
-                  std::vector<lease::RefusedNode> refused) override {
-    table_.ApplySnapshot(std::move(leases), std::move(refused));
-  }
-  void OnUpsert(lease::Lease lease) override { table_.Upsert(std::move(lease)); }
+  void OnSnapshotBegin() override { table_.BeginSnapshot(); }
+  void OnSnapshotEnd() override { table_.EndSnapshot(); }
+  void OnUpsert(const lease::Lease& lease) override { table_.Upsert(lease); }
   void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
-  void OnRefused(lease::RefusedNode node) override { table_.Refuse(std::move(node)); }
+  void OnRefused(const lease::RefusedNode& node) override { table_.Refuse(node); }
   // Read looks at the source's status; a watch waits until the file is whole again.
   void OnTrouble(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {

@@ -2,7 +2,6 @@
 #include "control/lease/lease_table.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -31,52 +30,55 @@ LeaseTable::LeaseTable(OwnIdentity own) : own_(std::move(own)) {}
 
 void LeaseTable::SetOwn(OwnIdentity own) {
   if (own == own_) return;
-  for (const auto& [key, lease] : leases_) Unindex(lease);
+  for (const auto& [key, entry] : leases_) Unindex(entry.lease);
   own_ = std::move(own);
-  for (const auto& [key, lease] : leases_) Index(lease);
+  for (const auto& [key, entry] : leases_) Index(entry.lease);
   ++generation_;
 }
 
-void LeaseTable::ApplySnapshot(std::vector<Lease> leases, std::vector<RefusedNode> refused) {
-  std::map<std::string, std::string> refusals;
-  bool changed = false;
-  for (RefusedNode& node : refused) {
-    const auto known = refused_.find(node.name);
-    if (known == refused_.end() || known->second != node.reason) {
-      ++refused_total_;
-      changed = true;
-    }
-    refusals.insert_or_assign(std::move(node.name), std::move(node.reason));
-  }
-  changed |= refusals.size() != refused_.size();
-  refused_ = std::move(refusals);
+void LeaseTable::BeginSnapshot() {
+  in_snapshot_ = true;
+  for (auto& [key, entry] : leases_) entry.told = false;
+  for (auto& [name, refusal] : refused_) refusal.told = false;
+}
 
-  std::map<NodeKey, Lease> wanted;
-  for (Lease& lease : leases) {
-    NodeKey key = lease.node;
-    wanted.insert_or_assign(std::move(key), std::move(lease));
-  }
-  const auto readable = [&](const std::string& name) {
-    const auto first = wanted.lower_bound(NodeKey{name, ""});
-    return first != wanted.end() && first->first.name == name;
-  };
+bool LeaseTable::EndSnapshot() {
+  if (!in_snapshot_) return false;
+  in_snapshot_ = false;
+  bool changed = std::erase_if(refused_, [](const auto& at) { return !at.second.told; }) > 0;
   for (auto at = leases_.begin(); at != leases_.end();) {
     const std::string& name = at->first.name;
-    if (wanted.contains(at->first) || (refused_.contains(name) && !readable(name))) {
+    if (at->second.told || (refused_.contains(name) && !HasTold(name))) {
       ++at;
       continue;
     }
-    Unindex(at->second);
+    Unindex(at->second.lease);
     at = leases_.erase(at);
     changed = true;
   }
-  for (auto& [key, lease] : wanted) changed |= Put(std::move(lease));
   if (changed) ++generation_;
+  return changed;
 }
 
-bool LeaseTable::Upsert(Lease lease) {
-  const bool was_refused = refused_.erase(lease.node.name) > 0;
-  const bool changed = Put(std::move(lease));
+bool LeaseTable::HasTold(const std::string& name) const {
+  for (auto at = leases_.lower_bound(NodeKey{name, ""});
+       at != leases_.end() && at->first.name == name; ++at) {
+    if (at->second.told) return true;
+  }
+  return false;
+}
+
+bool LeaseTable::Upsert(const Lease& lease) {
+  bool was_refused = false;
+  if (const auto at = refused_.find(lease.node.name); at != refused_.end()) {
+    // Within a snapshot it may still be told again: a name that stands there twice.
+    at->second.told = false;
+    if (!in_snapshot_) {
+      refused_.erase(at);
+      was_refused = true;
+    }
+  }
+  const bool changed = Put(lease);
   if (changed || was_refused) ++generation_;
   return changed;
 }
@@ -85,7 +87,7 @@ bool LeaseTable::Remove(const NodeKey& node) {
   const bool was_refused = refused_.erase(node.name) > 0;
   const auto at = leases_.find(node);
   if (at != leases_.end()) {
-    Unindex(at->second);
+    Unindex(at->second.lease);
     leases_.erase(at);
     ++generation_;
     return true;
@@ -94,12 +96,15 @@ bool LeaseTable::Remove(const NodeKey& node) {
   return false;
 }
 
-void LeaseTable::Refuse(RefusedNode node) {
-  const auto [at, is_new] = refused_.try_emplace(std::move(node.name), node.reason);
-  if (!is_new && at->second == node.reason) return;
-  at->second = std::move(node.reason);
+bool LeaseTable::Refuse(const RefusedNode& node) {
+  const auto [at, is_new] = refused_.try_emplace(node.name);
+  Refusal& refusal = at->second;
+  refusal.told = true;
+  if (!is_new && refusal.reason == node.reason) return false;
+  refusal.reason = node.reason;
   ++refused_total_;
   ++generation_;
+  return true;
 }
 
 PeerChanges LeaseTable::TakeChanges(IpFamily family) {
@@ -132,20 +137,22 @@ std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
 
 std::optional<PeerState> LeaseTable::StateOf(const NodeKey& node, IpFamily family) const {
   const auto at = leases_.find(node);
-  if (at == leases_.end() || !at->second.of(family)) return std::nullopt;
-  return Judge(at->second, *at->second.of(family));
+  if (at == leases_.end()) return std::nullopt;
+  const Lease& lease = at->second.lease;
+  if (!lease.of(family)) return std::nullopt;
+  return Judge(lease, *lease.of(family));
 }
 
 std::vector<LeaseRow> LeaseTable::Rows() const {
   std::vector<LeaseRow> rows;
   rows.reserve(leases_.size());
-  for (const auto& [key, lease] : leases_) AppendRows(lease, rows);
+  for (const auto& [key, entry] : leases_) AppendRows(entry.lease, rows);
   return rows;
 }
 
 std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node) const {
   std::vector<LeaseRow> rows;
-  if (const auto at = leases_.find(node); at != leases_.end()) AppendRows(at->second, rows);
+  if (const auto at = leases_.find(node); at != leases_.end()) AppendRows(at->second.lease, rows);
   return rows;
 }
 
@@ -153,9 +160,9 @@ const StateCounts& LeaseTable::Counts(IpFamily family) const {
   Family& mine = families_[static_cast<std::size_t>(family)];
   if (mine.counted_at == generation_) return mine.counts;
   mine.counts = {};
-  for (const auto& [key, lease] : leases_) {
-    if (const auto& half = lease.of(family))
-      ++mine.counts[static_cast<std::size_t>(Judge(lease, *half))];
+  for (const auto& [key, entry] : leases_) {
+    if (const auto& half = entry.lease.of(family))
+      ++mine.counts[static_cast<std::size_t>(Judge(entry.lease, *half))];
   }
   mine.counted_at = generation_;
   return mine.counts;
@@ -164,7 +171,7 @@ const StateCounts& LeaseTable::Counts(IpFamily family) const {
 std::vector<RefusedNode> LeaseTable::Refused() const {
   std::vector<RefusedNode> nodes;
   nodes.reserve(refused_.size());
-  for (const auto& [name, reason] : refused_) nodes.push_back({name, reason});
+  for (const auto& [name, refusal] : refused_) nodes.push_back({name, refusal.reason});
   return nodes;
 }
 
@@ -199,17 +206,16 @@ void LeaseTable::Note(Family& family, IpFamily which, const IpPrefix& subnet,
     family.told.try_emplace(subnet, PeerOrNone(change.before, which));
 }
 
-bool LeaseTable::Put(Lease lease) {
-  const auto at = leases_.find(lease.node);
-  if (at == leases_.end()) {
-    NodeKey key = lease.node;
-    Index(leases_.emplace(std::move(key), std::move(lease)).first->second);
-    return true;
+bool LeaseTable::Put(const Lease& lease) {
+  const auto [at, is_new] = leases_.try_emplace(lease.node);
+  Entry& entry = at->second;
+  entry.told = true;
+  if (!is_new) {
+    if (entry.lease == lease) return false;
+    Unindex(entry.lease);
   }
-  if (at->second == lease) return false;
-  Unindex(at->second);
-  at->second = std::move(lease);
-  Index(at->second);
+  entry.lease = lease;
+  Index(entry.lease);
   return true;
 }
 

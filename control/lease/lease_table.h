@@ -47,16 +47,19 @@ class LeaseTable {
   void SetOwn(OwnIdentity own);
   const OwnIdentity& own() const { return own_; }
 
-  // Makes the table hold exactly `leases` (of two with one key the later), except that a node among
-  // `refused` keeps the lease it had: it is still there, only not readable now.
-  void ApplySnapshot(std::vector<Lease> leases, std::vector<RefusedNode> refused);
+  // What is told from here to EndSnapshot is all there is. Begun again: counted anew; what the one
+  // that was cut short told stays.
+  void BeginSnapshot();
+  // Takes out what was not told since BeginSnapshot, except that a refused node keeps the lease it
+  // had: it is still there, only not readable now. True when that changed anything.
+  bool EndSnapshot();
   // Adds or replaces by key. True when something differs by value.
-  bool Upsert(Lease lease);
+  bool Upsert(const Lease& lease);
   // True when it was there.
   bool Remove(const NodeKey& node);
-  // Keeps the node's lease if there is one. A later Upsert or Remove of that name, or a snapshot,
-  // ends it.
-  void Refuse(RefusedNode node);
+  // Keeps the node's lease if there is one. A later Upsert or Remove of that name, or a snapshot
+  // that does not refuse it last, ends it. True unless it is known already.
+  bool Refuse(const RefusedNode& node);
 
   // What became true for the sinks since the last call for this family.
   PeerChanges TakeChanges(IpFamily family);
@@ -90,14 +93,23 @@ class LeaseTable {
     StateCounts counts{};
     std::uint64_t counted_at = 0;  // generation of `counts`; zero: never
   };
-  using Leases = std::map<NodeKey, Lease>;
+  struct Entry {
+    Lease lease;
+    bool told = false;  // since BeginSnapshot
+  };
+  struct Refusal {
+    std::string reason;
+    bool told = false;
+  };
+  using Leases = std::map<NodeKey, Entry>;
 
   // Into and out of the indices, under the present identity.
   void Index(const Lease& lease);
   void Unindex(const Lease& lease);
   void Note(Family& family, IpFamily which, const IpPrefix& subnet,
             const SubnetIndex::Change& change);
-  bool Put(Lease lease);
+  bool Put(const Lease& lease);
+  bool HasTold(const std::string& name) const;
   // Without the contest for the subnet and the states that do no harm: kUsable means complete.
   PeerState JudgeAlone(const Lease& lease, const FamilyLease& half) const;
   PeerState Judge(const Lease& lease, const FamilyLease& half) const;
@@ -109,7 +121,8 @@ class LeaseTable {
   OwnIdentity own_;
   Leases leases_;  // addresses of its values are stable: the indices point there
   mutable std::array<Family, 2> families_;
-  std::map<std::string, std::string> refused_;  // name → reason
+  std::map<std::string, Refusal> refused_;  // by name
+  bool in_snapshot_ = false;
   std::uint64_t refused_total_ = 0;
   std::uint64_t generation_ = 1;
 };

@@ -78,7 +78,10 @@ absl::Status FileSource::ReadAndReport() {
   text_hash_ = hash;
   not_managed_ = nodes->not_managed;
   listener_->OnOwnNode(nodes->own);
-  listener_->OnSnapshot(std::move(nodes->leases), std::move(nodes->refused));
+  listener_->OnSnapshotBegin();
+  for (const lease::Lease& lease : nodes->leases) listener_->OnUpsert(lease);
+  for (const lease::RefusedNode& node : nodes->refused) listener_->OnRefused(node);
+  listener_->OnSnapshotEnd();
   return absl::OkStatus();
 }
 

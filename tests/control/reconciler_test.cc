@@ -104,6 +104,98 @@ TEST_F(ReconcilerTest, TroubleBeforeTheFirstSnapshotDeletesNothing) {
   EXPECT_EQ(sink.world.size(), 1u);
 }
 
+// ---- snapshots come node by node
+
+TEST_F(ReconcilerTest, WithinTheFirstSnapshotNothingReachesASink) {
+  sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(sink);
+  source.Begin();
+  source.Put(a);
+  source.Put(b);
+  source.Delete(b.node);
+  reconciler.Tick();
+  EXPECT_EQ(sink.resyncs + sink.updates, 0);
+  EXPECT_EQ(reconciler.NextDeadline(), std::nullopt);
+  EXPECT_FALSE(reconciler.report().source_synced);
+  source.End();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_EQ(sink.resyncs, 1);
+  EXPECT_TRUE(reconciler.report().in_sync);
+}
+
+TEST_F(ReconcilerTest, AFirstSnapshotThatIsCutAndBegunAgainEndsOnce) {
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(sink);
+  source.Begin();
+  source.Put(a);
+  source.Break(absl::UnavailableError("cut"));
+  source.Delete(a.node);  // unseen
+  source.Put(b);
+  EXPECT_EQ(sink.resyncs, 0);
+  source.Recover();
+  EXPECT_EQ(sink.resyncs, 1);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24")) << "what only the cut one told is gone";
+}
+
+TEST_F(ReconcilerTest, WithinALaterSnapshotLeasesComeAtOnceAndGoAtItsEnd) {
+  source.Put(a);
+  Ready();
+  source.Begin();
+  source.Put(b);
+  EXPECT_EQ(sink.updates, 0) << "gathered";
+  Step();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+  EXPECT_EQ(sink.updates, 1);
+  source.End();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
+  EXPECT_EQ(sink.updates, 2);
+}
+
+TEST_F(ReconcilerTest, TheEndOfASnapshotDoesNotWaitForTheGathering) {
+  Ready();
+  source.Begin();
+  source.Put(a);
+  source.Put(b);
+  source.End();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+  EXPECT_EQ(sink.updates, 1);
+  EXPECT_TRUE(reconciler.report().in_sync);
+}
+
+TEST_F(ReconcilerTest, ADeletionToldWithinALaterSnapshotDoesNotWaitForItsEnd) {
+  source.Put(a);
+  Ready();
+  source.Begin();
+  source.Delete(a.node);
+  Step();
+  EXPECT_THAT(World(sink), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, ALaterSnapshotThatIsCutDeletesNothing) {
+  source.Put(a);
+  Ready();
+  source.Begin();
+  source.Put(b);
+  source.Break(absl::UnavailableError("cut"));
+  Step();
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+}
+
+TEST_F(ReconcilerTest, NodesThatSwapTheirSubnetsInASnapshotAreNeverWithoutThem) {
+  source.Put(a);
+  source.Put(b);
+  Ready();
+  std::swap(a.v4->subnet, b.v4->subnet);
+  source.Begin();
+  source.Put(a);
+  source.Put(b);
+  source.End();
+  EXPECT_EQ(sink.updates, 1);
+  EXPECT_EQ(sink.touched, 4) << "two at first, two replaced";
+  EXPECT_EQ(sink.world.at(Prefix("10.244.1.0/24")).node, "b");
+}
+
 // ---- events
 
 TEST_F(ReconcilerTest, EventsReachTheSinks) {
@@ -124,6 +216,24 @@ TEST_F(ReconcilerTest, AnUnchangedRelistTouchesNothing) {
   source.Sync();
   EXPECT_EQ(sink.touched, touched);
   EXPECT_EQ(sink.updates, 0);
+}
+
+// A heartbeat of a Node, a relist: the daemon looks at everything when something changed.
+TEST_F(ReconcilerTest, WhatChangesNothingIsNoNews) {
+  source.Put(a);
+  source.Refuse({"bad", "broken"});
+  Ready();
+  changes = 0;
+  source.Put(a);
+  source.Refuse({"bad", "broken"});
+  source.Delete({"stranger", ""});
+  source.Sync();
+  EXPECT_EQ(changes, 0);
+  a.created = 7;  // flannelctl shows it
+  source.Put(a);
+  EXPECT_EQ(changes, 1);
+  source.Delete({"bad", ""});
+  EXPECT_EQ(changes, 2) << "a refusal that ends";
 }
 
 TEST_F(ReconcilerTest, TroubleKeepsWhatWasKnown) {
@@ -151,7 +261,7 @@ TEST_F(ReconcilerTest, BatchWindowGathersEvents) {
       clock, [] { return 0.0; }, {}, options);
   gathering.SetOwn(Us());
   gathering.AddSink(sink);
-  gathering.OnSnapshot({}, {});
+  testing::TellSnapshot(gathering, {}, {});
   clock.AdvanceTo(*gathering.NextDeadline());
   gathering.Tick();
   gathering.OnUpsert(a);
@@ -290,7 +400,7 @@ TEST_F(ReconcilerTest, AResyncOfAllComesBeforeTheEventsThatWait) {
       clock, [] { return 0.0; }, {}, options);
   gathering.SetOwn(Us());
   gathering.AddSink(sink);
-  gathering.OnSnapshot({}, {});
+  testing::TellSnapshot(gathering, {}, {});
   clock.AdvanceTo(*gathering.NextDeadline());
   gathering.Tick();
   gathering.OnUpsert(a);
@@ -345,11 +455,11 @@ TEST_F(ReconcilerTest, RefusedNodesAreNamedCountedAndShown) {
 TEST_F(ReconcilerTest, AThousandRefusedNodesDoNotFloodTheLog) {
   std::vector<lease::RefusedNode> refused;
   for (int i = 0; i < 1000; ++i) refused.push_back({"n" + std::to_string(i), "broken"});
-  reconciler.OnSnapshot({}, refused);
+  testing::TellSnapshot(reconciler, {}, refused);
   EXPECT_THAT(log, Contains("and 980 more nodes are refused; see: flannelctl leases"));
   EXPECT_LT(log.size(), 25u);
   log.clear();
-  reconciler.OnSnapshot({}, refused);
+  testing::TellSnapshot(reconciler, {}, refused);
   EXPECT_THAT(log, IsEmpty());
 }
 
@@ -391,9 +501,9 @@ TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsSaidAgain) {
 TEST_F(ReconcilerTest, ANodeThatVanishedInASnapshotIsForgotten) {
   Ready();
   a.v4->vtep_mac.reset();
-  reconciler.OnSnapshot({a}, {});
-  reconciler.OnSnapshot({}, {});
-  reconciler.OnSnapshot({a}, {});
+  testing::TellSnapshot(reconciler, {a}, {});
+  testing::TellSnapshot(reconciler, {}, {});
+  testing::TellSnapshot(reconciler, {a}, {});
   EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("missing-mac")));
 }
 
@@ -415,7 +525,7 @@ TEST_F(ReconcilerTest, AThousandBadLeasesDoNotFloodTheLog) {
     leases.back().v4->vtep_mac.reset();
   }
   Ready();
-  reconciler.OnSnapshot(leases, {});
+  testing::TellSnapshot(reconciler, leases, {});
   EXPECT_THAT(log, Contains("and 980 more leases that are not plainly usable; see: flannelctl "
                             "leases"));
   EXPECT_EQ(log.size(), 21u);
@@ -436,7 +546,7 @@ TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
   shared.v4->public_ip = a.v4->public_ip;
   lease::Lease half = MakeLease("h", "10.244.3.0/24", "192.0.2.3");
   half.v4->vtep_mac.reset();
-  telling.OnSnapshot({a, shared, half}, {{"bad", "broken"}});
+  testing::TellSnapshot(telling, {a, shared, half}, {{"bad", "broken"}});
   telling.OnTrouble(absl::UnavailableError("file gone"));
   telling.OnTrouble(absl::OkStatus());
   const auto level_of = [&](std::string_view part) -> int {
@@ -484,7 +594,7 @@ TEST_F(ReconcilerTest, TheDaemonMaySetTheSinksUpFromTheOwnNodeHook) {
       clock, [] { return 0.0; }, hooks);
   late = &built;
   built.OnOwnNode(lease::OwnNode{});
-  built.OnSnapshot({a}, {});
+  testing::TellSnapshot(built, {a}, {});
   EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
 }
 

@@ -11,18 +11,25 @@
 
 namespace weft::testing {
 
-// Before Start nothing is reported; Sync reports the whole truth, every later change is an event.
+// Before Sync (or Begin) nothing is reported; Sync reports the whole truth, every later change is
+// an event.
 class FakeSource final : public lease::Source {
  public:
   void Start(lease::SourceListener& listener) override { listener_ = &listener; }
   std::string Describe() const override { return "fake"; }
 
   void Sync() {
-    std::vector<lease::Lease> all;
-    for (const auto& [key, lease] : leases_) all.push_back(lease);
-    synced_ = true;
-    listener_->OnSnapshot(std::move(all), refused_);
+    Begin();
+    for (const auto& [key, lease] : leases_) listener_->OnUpsert(lease);
+    for (const lease::RefusedNode& node : refused_) listener_->OnRefused(node);
+    End();
   }
+  // A snapshot by hand: every Put, Refuse and Delete from here to End is told within it.
+  void Begin() {
+    synced_ = true;
+    listener_->OnSnapshotBegin();
+  }
+  void End() { listener_->OnSnapshotEnd(); }
   void Put(const lease::Lease& lease) {
     leases_.insert_or_assign(lease.node, lease);
     if (synced_) listener_->OnUpsert(lease);

@@ -4,9 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "control/lease/lease.h"
+#include "control/lease/lease_table.h"
 #include "control/lease/sink.h"
+#include "control/lease/source.h"
 
 namespace weft::testing {
 
@@ -48,6 +51,22 @@ inline std::string Text(const lease::PeerChanges& changes) {
   for (const lease::Peer& peer : changes.upserts) text += "+ " + Text(peer) + "\n";
   for (const IpPrefix& subnet : changes.removals) text += "- " + subnet.ToString() + "\n";
   return text;
+}
+
+// A whole snapshot in one call.
+inline void ApplySnapshot(lease::LeaseTable& table, const std::vector<lease::Lease>& leases,
+                          const std::vector<lease::RefusedNode>& refused) {
+  table.BeginSnapshot();
+  for (const lease::Lease& lease : leases) table.Upsert(lease);
+  for (const lease::RefusedNode& node : refused) table.Refuse(node);
+  table.EndSnapshot();
+}
+inline void TellSnapshot(lease::SourceListener& listener, const std::vector<lease::Lease>& leases,
+                         const std::vector<lease::RefusedNode>& refused) {
+  listener.OnSnapshotBegin();
+  for (const lease::Lease& lease : leases) listener.OnUpsert(lease);
+  for (const lease::RefusedNode& node : refused) listener.OnRefused(node);
+  listener.OnSnapshotEnd();
 }
 
 }  // namespace weft::testing

@@ -2,6 +2,7 @@
 #include "control/admin/lease_list.h"
 
 #include "gmock/gmock.h"
+#include "tests/support/lease_makers.h"
 
 namespace weft::admin {
 namespace {
@@ -27,7 +28,7 @@ lease::LeaseTable Table() {
   both.v6 = Half("fd00:2::/64", "2001:db8::2", "02:00:00:00:00:62");
   Lease half{.node = {"half", ""}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
   half.v4 = Half("10.244.3.0/24", "192.0.2.3", "");
-  table.ApplySnapshot({me, half, both}, {{"bad", "spec.podCIDR is missing"}});
+  testing::ApplySnapshot(table, {me, half, both}, {{"bad", "spec.podCIDR is missing"}});
   return table;
 }
 
@@ -44,7 +45,7 @@ TEST(LeaseListTest, OneRowANodeByName) {
   EXPECT_EQ(list.leases[1].node, "half");
   EXPECT_EQ(list.leases[2].node, "me");
   EXPECT_THAT(list.refused,
-              testing::ElementsAre(lease::RefusedNode{"bad", "spec.podCIDR is missing"}));
+              ::testing::ElementsAre(lease::RefusedNode{"bad", "spec.podCIDR is missing"}));
 }
 
 TEST(LeaseListTest, StatesCarryNameSentenceAndUse) {

@@ -61,9 +61,10 @@ class NodeNetworkFixture : public ::testing::Test {
     facts_ = control::DeriveOwnFacts("a", reconciler_.own_node(), conf_);
     ASSERT_TRUE(facts_.ok()) << facts_.status();
     reconciler_.SetOwn(control::IdentityOf(*facts_, conf_));
-    reconciler_.OnSnapshot({weft::testing::MakeLease("a", cidr, public_ip),
-                            weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2")},
-                           {});
+    weft::testing::TellSnapshot(reconciler_,
+                                {weft::testing::MakeLease("a", cidr, public_ip),
+                                 weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2")},
+                                {});
   }
   absl::Status Apply() { return network_->Apply(facts_); }
   // As the daemon does in each round; the message of Apply's error.

@@ -135,7 +135,7 @@ class Model {
         next.merge(kept);
         kept.clear();
         leases = std::move(next);
-        table.ApplySnapshot(std::move(list), std::move(refused));
+        testing::ApplySnapshot(table, std::move(list), std::move(refused));
         break;
       }
       case 1:
@@ -223,7 +223,7 @@ TEST(LeaseTableScale, AHundredThousandLeasesChangeOneByOne) {
     lease.v4->public_ip = IpAddress::V4(0xc0000000 + i);
     all.push_back(lease);
   }
-  table.ApplySnapshot(all, {});
+  testing::ApplySnapshot(table, all, {});
   EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), all.size());
   for (std::size_t i = 0; i < 20'000; ++i) {
     Lease& lease = all[i * 5];

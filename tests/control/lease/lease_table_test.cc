@@ -59,7 +59,7 @@ TEST_F(LeaseTableTest, IdenticalIsNoChange) {
   Changes();
   const std::uint64_t generation = table.generation();
   EXPECT_FALSE(table.Upsert(a));
-  table.ApplySnapshot({a}, {});
+  testing::ApplySnapshot(table, {a}, {});
   EXPECT_EQ(Changes(), "");
   EXPECT_EQ(table.generation(), generation);
 }
@@ -73,10 +73,10 @@ TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateByEvent) {
 }
 
 TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateAfterARelist) {
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   Changes();
   a.v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:77\n");
 }
 
@@ -91,9 +91,9 @@ TEST_F(LeaseTableTest, APodCidrThatChangesAloneMovesTheRoute) {
 
 // Row "410 Gone with one node deleted and one added in the gap".
 TEST_F(LeaseTableTest, ASnapshotAfterAGapRemovesWhatVanishedAndAddsWhatCame) {
-  table.ApplySnapshot({a}, {});
+  testing::ApplySnapshot(table, {a}, {});
   Changes();
-  table.ApplySnapshot({b}, {});
+  testing::ApplySnapshot(table, {b}, {});
   EXPECT_EQ(Changes(), "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n- 10.244.1.0/24\n");
 }
 
@@ -119,7 +119,7 @@ TEST_F(LeaseTableTest, WhatSinksDoNotSeeIsNoChangeForThem) {
 TEST_F(LeaseTableTest, OfTwoWithOneKeyInASnapshotTheLaterCounts) {
   Lease later = a;
   later.v4->public_ip = testing::Address("192.0.2.77");
-  table.ApplySnapshot({a, later}, {});
+  testing::ApplySnapshot(table, {a, later}, {});
   EXPECT_EQ(table.size(), 1u);
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.77 02:00:00:00:00:01\n");
 }
@@ -137,7 +137,7 @@ TEST_F(LeaseTableTest, FamiliesAreIndependent) {
 }
 
 TEST_F(LeaseTableTest, SnapshotIsOrderedAndLeavesChangesAlone) {
-  table.ApplySnapshot({b, a}, {});
+  testing::ApplySnapshot(table, {b, a}, {});
   std::string text;
   for (const Peer& peer : table.Snapshot(IpFamily::kV4)) text += Text(peer) + "\n";
   EXPECT_EQ(text,
@@ -164,7 +164,7 @@ TEST_F(LeaseTableTest, ASubnetThatMovedSurvivesTheOldNodesDeletion) {
 
 TEST_F(LeaseTableTest, TheLoserIsRestoredWhenTheWinnerGoes) {
   Lease winner = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
-  table.ApplySnapshot({a, winner}, {});
+  testing::ApplySnapshot(table, {a, winner}, {});
   Changes();
   table.Remove(winner.node);
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
@@ -210,7 +210,7 @@ TEST_F(LeaseTableTest, ANodeThatWasMadeAgainUnderItsNameIsAnother) {
 TEST_F(LeaseTableTest, OfThreeClaimantsTheNextNewestFollows) {
   const Lease second = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
   const Lease third = MakeLease("c", "10.244.1.0/24", "192.0.2.3", 300);
-  table.ApplySnapshot({a, second, third}, {});
+  testing::ApplySnapshot(table, {a, second, third}, {});
   EXPECT_EQ(Changes(), "+ c 10.244.1.0/24 192.0.2.3 02:00:00:00:00:01\n");
   EXPECT_THAT(Detail(a), HasSubstr("node \"c\" is newer and holds the same subnet: delete node "
                                    "\"a\" if it is gone"));
@@ -223,11 +223,11 @@ TEST_F(LeaseTableTest, OfThreeClaimantsTheNextNewestFollows) {
 TEST_F(LeaseTableTest, ChangesAreOrderedBySubnet) {
   const Lease d = MakeLease("d", "10.244.10.0/24", "192.0.2.4");
   const Lease e = MakeLease("e", "10.244.9.0/24", "192.0.2.5");
-  table.ApplySnapshot({d, e}, {});
+  testing::ApplySnapshot(table, {d, e}, {});
   EXPECT_EQ(Changes(),
             "+ e 10.244.9.0/24 192.0.2.5 02:00:00:00:00:01\n"
             "+ d 10.244.10.0/24 192.0.2.4 02:00:00:00:00:01\n");
-  table.ApplySnapshot({}, {});
+  testing::ApplySnapshot(table, {}, {});
   EXPECT_EQ(Changes(), "- 10.244.9.0/24\n- 10.244.10.0/24\n");
 }
 
@@ -256,7 +256,7 @@ TEST_F(LeaseTableTest, WithoutANameOfOurOwnNoLeaseIsOurs) {
 TEST_F(LeaseTableTest, RowsOfANodeAreItsHalvesInOrder) {
   a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
   a.v6->vtep_mac.reset();
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   const auto rows = table.RowsOf(a.node);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].family, IpFamily::kV4);
@@ -271,7 +271,7 @@ TEST_F(LeaseTableTest, RowsOfANodeAreItsHalvesInOrder) {
 TEST_F(LeaseTableTest, Ipv6IsJudgedByItsOwnSubnetAndNetwork) {
   const Lease ours = MakeLease("a", "fd00:10:244::/72", "2001:db8::1");
   const Lease outside = MakeLease("b", "fd99::/64", "2001:db8::2");
-  table.ApplySnapshot({ours, outside}, {});
+  testing::ApplySnapshot(table, {ours, outside}, {});
   EXPECT_EQ(State(ours, IpFamily::kV6), "overlap");
   EXPECT_THAT(Detail(ours), HasSubstr("overlaps our own subnet fd00:10:244::/64"));
   EXPECT_EQ(State(outside, IpFamily::kV6), "outside-network");
@@ -297,7 +297,7 @@ TEST_F(LeaseTableTest, OfSeveralFaultsTheGravestIsTheState) {
 
 TEST_F(LeaseTableTest, APeerUnderOurOwnPublicIpIsNamed) {
   const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.1");
-  table.ApplySnapshot({own, a}, {});
+  testing::ApplySnapshot(table, {own, a}, {});
   EXPECT_EQ(State(a), "duplicate-public-ip");
   EXPECT_EQ(State(own), "self");
 }
@@ -307,7 +307,7 @@ TEST_F(LeaseTableTest, ALeaseThatIsNotUsedNestsWithNothing) {
   wide.v4->subnet = Prefix("10.244.128.0/17");
   wide.v4->vtep_mac.reset();
   a.v4->subnet = Prefix("10.244.129.0/24");
-  table.ApplySnapshot({a, wide}, {});
+  testing::ApplySnapshot(table, {a, wide}, {});
   EXPECT_EQ(State(a), "usable");
   wide.v4->vtep_mac = testing::Mac("02:00:00:00:00:03");
   table.Upsert(wide);
@@ -389,7 +389,7 @@ TEST_F(LeaseTableTest, NestedSubnetsAreBothUsed) {
   OwnIdentity own = Us();
   own.v4.subnet = Prefix("10.244.200.0/24");
   table.SetOwn(own);
-  table.ApplySnapshot({a, wide}, {});
+  testing::ApplySnapshot(table, {a, wide}, {});
   EXPECT_EQ(State(a), "nested-subnet");
   EXPECT_EQ(State(wide), "nested-subnet");
   EXPECT_THAT(Detail(a), HasSubstr("nested with 10.244.0.0/17 of node \"wide\""));
@@ -400,7 +400,7 @@ TEST_F(LeaseTableTest, NestedSubnetsAreBothUsed) {
 
 TEST_F(LeaseTableTest, ASharedPublicIpIsNamedAndUsed) {
   b.v4->public_ip = a.v4->public_ip;
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   EXPECT_EQ(State(a), "duplicate-public-ip");
   EXPECT_EQ(State(b), "duplicate-public-ip");
   EXPECT_THAT(Detail(b), HasSubstr("2 leases name public IP 192.0.2.1"));
@@ -417,17 +417,71 @@ TEST_F(LeaseTableTest, AFamilyThatALeaseDoesNotHaveHasNoState) {
 
 TEST_F(LeaseTableTest, CountsFollowTheLeases) {
   b.v4->vni = 1;
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kUsable)], 1u);
   EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kVniMismatch)], 1u);
   table.Remove(b.node);
   EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kVniMismatch)], 0u);
 }
 
+// ---- snapshots told node by node
+
+TEST_F(LeaseTableTest, WithinASnapshotNothingGoesBeforeItsEnd) {
+  testing::ApplySnapshot(table, {a}, {});
+  Changes();
+  table.BeginSnapshot();
+  table.Upsert(b);
+  EXPECT_EQ(Changes(), "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n");
+  EXPECT_TRUE(table.EndSnapshot());
+  EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
+}
+
+TEST_F(LeaseTableTest, ASnapshotBegunAgainCountsAnew) {
+  testing::ApplySnapshot(table, {a}, {});
+  table.BeginSnapshot();
+  table.Upsert(a);
+  table.Upsert(b);
+  table.BeginSnapshot();
+  EXPECT_EQ(table.size(), 2u) << "what the one that was cut told is true";
+  table.Upsert(b);
+  EXPECT_TRUE(table.EndSnapshot());
+  EXPECT_EQ(State(a), "none");
+  EXPECT_EQ(State(b), "usable");
+}
+
+TEST_F(LeaseTableTest, WhatIsToldAndRemovedWithinASnapshotIsGone) {
+  testing::ApplySnapshot(table, {a}, {});
+  table.BeginSnapshot();
+  table.Upsert(a);
+  EXPECT_TRUE(table.Remove(a.node));
+  EXPECT_FALSE(table.EndSnapshot());
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST_F(LeaseTableTest, AnEndWithoutABeginDeletesNothing) {
+  table.Upsert(a);
+  EXPECT_FALSE(table.EndSnapshot());
+  EXPECT_FALSE(table.EndSnapshot());
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, ANodeThatBecomesReadableWithinASnapshotReplacesItsNamesake) {
+  testing::ApplySnapshot(table, {a}, {});
+  Lease again = MakeLease("a", "10.244.9.0/24", "192.0.2.1", 200);
+  again.node.uid = "another";
+  table.BeginSnapshot();
+  table.Refuse({"a", "broken"});
+  table.Upsert(again);
+  table.EndSnapshot();
+  EXPECT_EQ(State(a), "none");
+  EXPECT_EQ(State(again), "usable");
+  EXPECT_THAT(table.Refused(), IsEmpty());
+}
+
 // ---- who we are
 
 TEST_F(LeaseTableTest, AnotherIdentityJudgesEveryLeaseAnew) {
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   Changes();
   OwnIdentity own = Us();
   own.v4.subnet = Prefix("10.244.1.0/24");
@@ -451,7 +505,7 @@ TEST_F(LeaseTableTest, TheGenerationMovesWithEveryVisibleChangeAndWithNoOther) {
   const Row rows[] = {
       {"a new lease", [&](LeaseTable& t) { t.Upsert(a); }, true},
       {"the same lease", [&](LeaseTable& t) { t.Upsert(a); }, false},
-      {"a snapshot of the same", [&](LeaseTable& t) { t.ApplySnapshot({a}, {}); }, false},
+      {"a snapshot of the same", [&](LeaseTable& t) { testing::ApplySnapshot(t, {a}, {}); }, false},
       {"a refusal",
        [&](LeaseTable& t) {
          t.Refuse({"a", "x"});
@@ -469,7 +523,7 @@ TEST_F(LeaseTableTest, TheGenerationMovesWithEveryVisibleChangeAndWithNoOther) {
        true},
       {"the same in a snapshot",
        [&](LeaseTable& t) {
-         t.ApplySnapshot({a}, {{"a", "y"}});
+         testing::ApplySnapshot(t, {a}, {{"a", "y"}});
        },
        false},
       {"the lease as before ends the refusal", [&](LeaseTable& t) { t.Upsert(a); }, true},
@@ -490,14 +544,16 @@ TEST_F(LeaseTableTest, TheGenerationMovesWithEveryVisibleChangeAndWithNoOther) {
        true},
       {"who we are, again", [&](LeaseTable& t) { t.SetOwn(Us()); }, false},
       {"another are we", [&](LeaseTable& t) { t.SetOwn({}); }, true},
-      {"a snapshot without the lease", [&](LeaseTable& t) { t.ApplySnapshot({}, {}); }, true},
-      {"nothing twice", [&](LeaseTable& t) { t.ApplySnapshot({}, {}); }, false},
+      {"a snapshot without the lease", [&](LeaseTable& t) { testing::ApplySnapshot(t, {}, {}); },
+       true},
+      {"nothing twice", [&](LeaseTable& t) { testing::ApplySnapshot(t, {}, {}); }, false},
       {"a snapshot that only refuses",
        [&](LeaseTable& t) {
-         t.ApplySnapshot({}, {{"q", "x"}});
+         testing::ApplySnapshot(t, {}, {{"q", "x"}});
        },
        true},
-      {"a snapshot in which it is well", [&](LeaseTable& t) { t.ApplySnapshot({}, {}); }, true},
+      {"a snapshot in which it is well", [&](LeaseTable& t) { testing::ApplySnapshot(t, {}, {}); },
+       true},
   };
   for (const Row& row : rows) {
     const std::uint64_t before = table.generation();
@@ -516,25 +572,25 @@ TEST_F(LeaseTableTest, RemovingANodeThatWasOnlyRefusedIsNoRemovalOfALease) {
 }
 
 TEST_F(LeaseTableTest, RefusedNodesAreOrderedByName) {
-  table.ApplySnapshot({}, {{"c", "3"}, {"a", "1"}, {"b", "2"}});
+  testing::ApplySnapshot(table, {}, {{"c", "3"}, {"a", "1"}, {"b", "2"}});
   EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "1"}, {"b", "2"}, {"c", "3"}}));
 }
 
 TEST_F(LeaseTableTest, ARefusedNodeKeepsTheLeaseItHad) {
-  table.ApplySnapshot({a, b}, {});
+  testing::ApplySnapshot(table, {a, b}, {});
   Changes();
   table.Refuse({"a", "broken"});
   EXPECT_EQ(Changes(), "");
-  table.ApplySnapshot({b}, {{"a", "broken"}});
+  testing::ApplySnapshot(table, {b}, {{"a", "broken"}});
   EXPECT_EQ(Changes(), "");
   EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "broken"}}));
 }
 
 TEST_F(LeaseTableTest, ARefusedNodeThatGoesTakesItsLeaseAlong) {
-  table.ApplySnapshot({a}, {});
+  testing::ApplySnapshot(table, {a}, {});
   table.Refuse({"a", "broken"});
   Changes();
-  table.ApplySnapshot({}, {});
+  testing::ApplySnapshot(table, {}, {});
   EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
   EXPECT_THAT(table.Refused(), IsEmpty());
 }
@@ -552,20 +608,29 @@ TEST_F(LeaseTableTest, AGoodLeaseEndsTheRefusal) {
 TEST_F(LeaseTableTest, ADuplicateNameIsRefusedBesideTheLeaseThatCounts) {
   Lease without_uid = a;
   without_uid.node.uid.clear();
-  table.ApplySnapshot({a}, {});
+  testing::ApplySnapshot(table, {a}, {});
   Changes();
-  table.ApplySnapshot({without_uid}, {{"a", "twice"}});
+  testing::ApplySnapshot(table, {without_uid}, {{"a", "twice"}});
   EXPECT_EQ(table.size(), 1u);
   EXPECT_EQ(Changes(), "");
+}
+
+// A file may hold a name twice, and be read again and again.
+TEST_F(LeaseTableTest, ARefusalBesideALeaseIsNoNewsInTheNextSnapshot) {
+  testing::ApplySnapshot(table, {a}, {{"a", "twice"}});
+  const std::uint64_t generation = table.generation();
+  testing::ApplySnapshot(table, {a}, {{"a", "twice"}});
+  EXPECT_EQ(table.generation(), generation);
+  EXPECT_EQ(table.refused_total(), 1u);
 }
 
 TEST_F(LeaseTableTest, RefusalsAreCountedOnceEach) {
   table.Refuse({"x", "broken"});
   table.Refuse({"x", "broken"});
-  table.ApplySnapshot({}, {{"x", "broken"}});
+  testing::ApplySnapshot(table, {}, {{"x", "broken"}});
   EXPECT_EQ(table.refused_total(), 1u);
   table.Refuse({"x", "broken otherwise"});
-  table.ApplySnapshot({}, {{"y", "broken"}});
+  testing::ApplySnapshot(table, {}, {{"y", "broken"}});
   EXPECT_EQ(table.refused_total(), 3u);
 }
 

@@ -27,22 +27,25 @@ class Listener : public lease::SourceListener {
   std::vector<std::string> heard;
 
   std::vector<std::string> Take() { return std::exchange(heard, {}); }
-  void OnSnapshot(std::vector<lease::Lease> leases,
-                  std::vector<lease::RefusedNode> refused) override {
-    std::string line = "snapshot";
-    for (const auto& lease : leases) line += " " + lease.node.name;
-    for (const auto& node : refused) line += " !" + node.name;
-    heard.push_back(line);
-  }
-  void OnUpsert(lease::Lease) override { ADD_FAILURE(); }
+  void OnSnapshotBegin() override { snapshot = "snapshot"; }
+  void OnSnapshotEnd() override { heard.push_back(std::exchange(snapshot, {})); }
+  void OnUpsert(const lease::Lease& lease) override { Add(" " + lease.node.name); }
   void OnDelete(const lease::NodeKey&) override { ADD_FAILURE(); }
-  void OnRefused(lease::RefusedNode) override { ADD_FAILURE(); }
+  void OnRefused(const lease::RefusedNode& node) override { Add(" !" + node.name); }
   void OnTrouble(const absl::Status& status) override {
     heard.push_back(status.ok() ? "well" : "trouble " + std::string(status.message()));
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     if (node) heard.push_back("own " + node->node.name);
   }
+
+ private:
+  void Add(const std::string& what) {
+    EXPECT_FALSE(snapshot.empty()) << what << " outside a snapshot";
+    snapshot += what;
+  }
+
+  std::string snapshot;
 };
 
 class FileSourceTest : public ::testing::Test {
