@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/node_patch.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft::kube {
+namespace {
+
+// RFC 8259 section 7. What follows ASCII is taken to be UTF-8.
+std::string JsonString(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      absl::StrAppend(&json, "\\", std::string_view(&c, 1));
+    } else if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppend(&json, "\\u", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad4));
+    } else {
+      json += c;
+    }
+  }
+  return json += '"';
+}
+
+// RFC 3986: all but unreserved characters.
+std::string PathSegment(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const auto octet = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(octet) || c == '-' || c == '.' || c == '_' || c == '~') {
+      escaped += c;
+    } else {
+      escaped += {'%', kDigits[octet >> 4], kDigits[octet & 15]};
+    }
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string AnnotationsPatch(const Annotations& annotations) {
+  std::string body = R"({"metadata":{"annotations":{)";
+  for (const auto& [key, text] : annotations) {
+    absl::StrAppend(&body, body.back() == '{' ? "" : ",", JsonString(key), ":", JsonString(text));
+  }
+  return body += "}}}";
+}
+
+std::string NetworkAvailablePatch(absl::Time now) {
+  const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", now, absl::UTCTimeZone());
+  return absl::StrCat(
+      R"({"status":{"conditions":[{"type":"NetworkUnavailable","status":"False",)",
+      R"("lastHeartbeatTime":")", time, R"(","lastTransitionTime":")", time,
+      R"(","reason":"FlannelIsUp","message":"Flannel is running on this node"}]}})");
+}
+
+HttpRequest NodeStatusPatch(std::string_view node_name, std::string body) {
+  HttpRequest request;
+  request.method = "PATCH";
+  request.target = absl::StrCat("/api/v1/nodes/", PathSegment(node_name), "/status");
+  request.content_type = "application/strategic-merge-patch+json";
+  request.body = std::move(body);
+  return request;
+}
+
+}  // namespace weft::kube

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others and the API server do to our lease.
+#include "tests/control/kube/publisher_fixture.h"
+
+namespace weft::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// ---- others change our annotations
+
+// Row "own annotations stripped / Node recreated".
+TEST_F(PublisherTest, StrippedAnnotationsArePutBackAtOnce) {
+  StartPublished();
+  publisher.OnOwnNode(BareNode());
+  EXPECT_FALSE(publisher.published());
+  EXPECT_THAT(
+      publisher.trouble(),
+      AllOf(HasSubstr("another program changed our annotations of node \"win1\""),
+            HasSubstr("flannel.alpha.coreos.com/backend-data removed"), HasSubstr("put back")));
+  EXPECT_EQ(Body(), kWholePatch);
+  Accept();
+  publisher.OnOwnNode(PublishedNode());
+  EXPECT_TRUE(publisher.published());
+  EXPECT_EQ(publisher.trouble(), "");
+}
+
+TEST_F(PublisherTest, AChangedAnnotationIsPutBackAlone) {
+  StartPublished();
+  lease::OwnNode node = PublishedNode();
+  node.v4.public_ip = "10.9.9.9";
+  publisher.OnOwnNode(node);
+  EXPECT_THAT(publisher.trouble(), HasSubstr("flannel.alpha.coreos.com/public-ip to \"10.9.9.9\""));
+  EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
+}
+
+TEST_F(PublisherTest, WhoKeepsRewritingIsAnsweredEachTimeLaterAndNamed) {
+  StartPublished();
+  lease::OwnNode theirs = PublishedNode();
+  theirs.v4.public_ip = "10.9.9.9";
+  for (const auto wait : {0s, 1s, 2s, 4s, 8s, 16s, 32s, 64s, 128s, 256s, 300s, 300s}) {
+    publisher.OnOwnNode(theirs);
+    EXPECT_EQ(Wait(), wait);
+    if (wait > 0s) {
+      clock.Advance(wait - 1ms);
+      EXPECT_EQ(Body(), "");
+      clock.Advance(1ms);
+    }
+    EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
+    Accept();
+    publisher.OnOwnNode(PublishedNode());
+    EXPECT_TRUE(publisher.published());
+  }
+  EXPECT_THAT(publisher.trouble(), HasSubstr("12 times by now"));
+  clock.Advance(Publisher::kCalm);
+  EXPECT_EQ(publisher.trouble(), "");
+  publisher.OnOwnNode(theirs);
+  EXPECT_EQ(Wait(), 0s);
+}
+
+TEST_F(PublisherTest, OneChangeSeenTwiceIsCountedOnce) {
+  StartPublished();
+  publisher.OnOwnNode(BareNode());
+  publisher.OnOwnNode(BareNode());
+  EXPECT_EQ(Wait(), 0s);
+}
+
+TEST_F(PublisherTest, OthersWhoWriteWhatWeWantAreNoTrouble) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  publisher.OnOwnNode(PublishedNode());
+  EXPECT_EQ(Body(), "");
+  EXPECT_EQ(publisher.trouble(), "");
+}
+
+// ---- the Node goes and comes back
+
+TEST_F(PublisherTest, WithoutItsNodeThePublisherWaits) {
+  StartPublished();
+  publisher.OnOwnNode(std::nullopt);
+  EXPECT_EQ(Body(), "");
+  EXPECT_EQ(publisher.NextDeadline(), std::nullopt);
+  EXPECT_FALSE(publisher.published());
+  EXPECT_EQ(publisher.trouble(), "");
+}
+
+// Row "own annotations stripped / Node recreated".
+TEST_F(PublisherTest, ARecreatedNodeIsPublishedAnewAtOnce) {
+  StartPublished();
+  publisher.OnOwnNode(std::nullopt);
+  publisher.OnOwnNode(BareNode("uid-2"));
+  EXPECT_EQ(Body(), kWholePatch);
+  EXPECT_EQ(publisher.trouble(), "") << "nobody has rewritten anything";
+}
+
+TEST_F(PublisherTest, RecreatedWhileTheAnswerOrTheWatchIsAwaited) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  EXPECT_EQ(Body(), kWholePatch);
+  Accept();
+  publisher.OnOwnNode(BareNode("uid-2"));
+  EXPECT_EQ(Body(), kWholePatch) << "what the other Node accepted does not count";
+  publisher.OnOwnNode(BareNode("uid-3"));
+  EXPECT_EQ(Body(), "");
+  Accept();  // of uid-2, for all we know
+  EXPECT_EQ(Body(), kWholePatch);
+}
+
+TEST_F(PublisherTest, ARecreatedNodeDoesNotWaitForABackOff) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(Body(), kWholePatch);
+    Refuse(404);
+    clock.Advance(std::max(Wait(), 0ms));
+  }
+  EXPECT_EQ(Body(), kWholePatch);
+  Refuse(404);
+  EXPECT_EQ(Body(), "");
+  EXPECT_THAT(publisher.trouble(), HasSubstr("the Node is gone"));
+  publisher.OnOwnNode(BareNode("uid-2"));
+  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(Body(), kWholePatch);
+}
+
+// ---- errors
+
+TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
+  const absl::StatusOr<ApiStatus> rows[] = {
+      Answer(401),
+      Answer(403),
+      Answer(404),
+      Answer(409),
+      Answer(422),
+      Answer(429),
+      Answer(500),
+      Answer(503),
+      Answer(302),
+      absl::UnavailableError("connection refused"),
+      absl::DeadlineExceededError("no answer within 30 s"),
+      absl::UnauthenticatedError("certificate is not to be trusted"),
+  };
+  for (const auto& answer : rows) {
+    publisher = Make(Options());
+    publisher.SetWanted(OurPublication());
+    publisher.OnOwnNode(BareNode());
+    for (const auto wait : {1s, 2s, 4s, 8s, 16s, 30s, 30s}) {
+      EXPECT_EQ(Body(), kWholePatch);
+      publisher.OnAnswer(answer);
+      EXPECT_THAT(publisher.trouble(), HasSubstr("the annotations of node \"win1\" cannot be"));
+      EXPECT_EQ(Wait(), wait);
+      clock.Advance(wait - 1ms);
+      EXPECT_EQ(Body(), "");
+      clock.Advance(1ms);
+    }
+    EXPECT_EQ(Body(), kWholePatch);
+    Accept();
+    EXPECT_EQ(publisher.trouble(), "");
+  }
+}
+
+// Row "API socket dead right after network creation".
+TEST_F(PublisherTest, ADeadSocketIsTriedAgainOnANewConnectionSoon) {
+  Publisher::Options options = Options();
+  options.retry = control::RetryPolicy();
+  publisher = Make(options);
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  EXPECT_EQ(Body(), kWholePatch);
+  publisher.OnAnswer(absl::UnavailableError("connection reset"));
+  EXPECT_EQ(Wait(), 800ms);
+  clock.Advance(800ms);
+  EXPECT_EQ(Body(), kWholePatch);
+  Accept();
+  publisher.OnOwnNode(PublishedNode());
+  EXPECT_TRUE(publisher.published());
+}
+
+TEST_F(PublisherTest, AfterASuccessTheBackOffStartsAnew) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Body(), kWholePatch);
+    Refuse(503);
+    clock.Advance(Wait());
+  }
+  EXPECT_EQ(Body(), kWholePatch);
+  Accept();
+  publisher.SetWanted(OurPublication("02:00:00:00:00:01"));
+  EXPECT_NE(Body(), "");
+  Refuse(503);
+  EXPECT_EQ(Wait(), 1s);
+}
+
+TEST_F(PublisherTest, RetryAfterIsObeyedWithinReason) {
+  const struct {
+    std::chrono::seconds asked;
+    std::chrono::milliseconds wait;
+  } rows[] = {{0s, 1s}, {7s, 7s}, {5min, 5min}, {24h, 5min}};
+  for (const auto& row : rows) {
+    publisher = Make(Options());
+    publisher.SetWanted(OurPublication());
+    publisher.OnOwnNode(BareNode());
+    EXPECT_EQ(Body(), kWholePatch);
+    ApiStatus answer = Answer(429);
+    answer.retry_after = row.asked;
+    publisher.OnAnswer(answer);
+    EXPECT_EQ(Wait(), row.wait);
+  }
+}
+
+TEST_F(PublisherTest, AForbiddenPatchNamesTheMissingRule) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  EXPECT_EQ(Body(), kWholePatch);
+  Refuse(403);
+  EXPECT_THAT(publisher.trouble(), HasSubstr("allow \"patch\" of \"nodes/status\""));
+}
+
+TEST_F(PublisherTest, AnErrorIsOverWhenTheNodeIsRight) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  EXPECT_EQ(Body(), kWholePatch);
+  // Sent and written, but the answer was lost.
+  publisher.OnAnswer(absl::UnavailableError("cut"));
+  publisher.OnOwnNode(PublishedNode());
+  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_TRUE(publisher.published());
+}
+
+}  // namespace
+}  // namespace weft::kube

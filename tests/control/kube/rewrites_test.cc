@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/rewrites.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/manual_clock.h"
+
+namespace weft::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr auto kCalm = 15min;
+
+class RewritesTest : public ::testing::Test {
+ protected:
+  // How long the answer has to wait.
+  control::Duration Count() {
+    rewrites.Count(clock.Now(), "a/public-ip to \"1.2.3.4\"");
+    return rewrites.answer_at() - clock.Now();
+  }
+  weft::testing::ManualClock clock;
+  Rewrites rewrites{[] { return 0.0; }, kCalm};
+};
+
+TEST_F(RewritesTest, TheFirstIsAnsweredAtOnceAndEachLaterOneLater) {
+  EXPECT_EQ(Count(), 0s);
+  for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 64s, 128s, 256s, 300s, 300s}) {
+    clock.Advance(1s);
+    EXPECT_EQ(Count(), wait);
+  }
+  EXPECT_EQ(rewrites.times(), 12);
+}
+
+TEST_F(RewritesTest, AfterACalmAllIsForgotten) {
+  Count(), Count(), Count();
+  clock.Advance(kCalm - 1s);
+  EXPECT_TRUE(rewrites.IsLasting(clock.Now()));
+  EXPECT_EQ(Count(), 4s);
+  clock.Advance(kCalm);
+  EXPECT_FALSE(rewrites.IsLasting(clock.Now()));
+  EXPECT_EQ(Count(), 0s);
+  EXPECT_EQ(rewrites.times(), 1);
+}
+
+// Otherwise a program that answers every patch of ours would be calm to us.
+TEST_F(RewritesTest, TheLongestWaitIsShorterThanTheCalm) {
+  Rewrites restless([] { return 0.999; }, kCalm);
+  for (int i = 0; i < 50; ++i) restless.Count(clock.Now(), "x");
+  EXPECT_LT(restless.answer_at() - clock.Now(), kCalm);
+}
+
+TEST_F(RewritesTest, OneIsNotLasting) {
+  EXPECT_FALSE(rewrites.IsLasting(clock.Now()));
+  Count();
+  EXPECT_FALSE(rewrites.IsLasting(clock.Now()));
+  Count();
+  EXPECT_TRUE(rewrites.IsLasting(clock.Now()));
+  rewrites.Reset();
+  EXPECT_FALSE(rewrites.IsLasting(clock.Now()));
+  EXPECT_EQ(Count(), 0s);
+}
+
+TEST_F(RewritesTest, ToldWithCountAndNextStep) {
+  Count();
+  EXPECT_EQ(rewrites.Describe("win1"),
+            "another program changed our annotations of node \"win1\": a/public-ip to \"1.2.3.4\"; "
+            "they are put back; `kubectl get node win1 -o yaml --show-managed-fields` names the "
+            "writer");
+  Count(), Count();
+  EXPECT_THAT(rewrites.Describe("win1"), HasSubstr("node \"win1\", 3 times by now: "));
+  EXPECT_THAT(rewrites.Describe("win1"), HasSubstr("they are put back, each time later"));
+}
+
+}  // namespace
+}  // namespace weft::kube
