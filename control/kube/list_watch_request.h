@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The questions that list_watch puts to the API server, as HTTP requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "control/kube/answer_reader.h"
+#include "control/kube/http_exchange.h"
+
+namespace weft::kube {
+
+enum class Question : std::uint8_t {
+  kStream,  // every Node as an event, the end mark, then the watch: all in one answer
+  kList,    // all Nodes at once
+  kPage,    // 500 of them
+  kWatch,   // what changes after a version
+};
+
+struct NodesRequest {
+  Question question = Question::kStream;
+  // kWatch: changes after this one. Otherwise the answer is not to be older; empty: as fresh as
+  // etcd. Opaque; not sent beside a continue token, which has its own.
+  std::string version;
+  std::string continue_token;  // kPage: empty for the first one
+  int timeout_seconds = 300;   // kStream, kWatch: the server ends the stream then
+  bool json_only = false;
+};
+
+// GET /api/v1/nodes?...
+HttpRequest MakeNodesRequest(const NodesRequest& asked);
+
+// What the answer's reader is to expect.
+AnswerKind KindOf(Question question);
+// By the media type, whatever its parameters; none: neither of ours.
+std::optional<Encoding> EncodingOf(std::string_view content_type);
+
+}  // namespace weft::kube
