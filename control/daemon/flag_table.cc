@@ -11,14 +11,17 @@ constexpr FlagGroup kLeases = FlagGroup::kLeases, kInterface = FlagGroup::kInter
 
 constexpr FlagRow kTable[] = {
     {kLeases, "kube-subnet-mgr", &O::kube_subnet_mgr, "",
-     "read the leases from the Kubernetes API (not built yet)"},
+     "read the leases from the Kubernetes API, and publish this node's there"},
     {kLeases, "lease-source", &O::lease_source, "file:PATH",
      "read the leases from a file of Node objects, as `kubectl get nodes -o json` prints them; "
      "changes are followed"},
     {kLeases, "net-config-path", &O::net_config_path, "PATH", "the network's configuration"},
-    {kLeases, "node-name", &O::node_name, "NAME", "this node's name; else the variable NODE_NAME"},
+    {kLeases, "node-name", &O::node_name, "NAME",
+     "this node's name; else the variable NODE_NAME; else that of the node which the pod POD_NAME "
+     "in "
+     "POD_NAMESPACE runs on"},
     {kLeases, "kubeconfig-file", &O::kubeconfig_file, "PATH",
-     "credentials for the API server; else in-cluster ones"},
+     "credentials for the API server; with neither this nor --kube-api-url those of the pod count"},
     {kLeases, "kube-api-url", &O::kube_api_url, "URL",
      "the API server; overrides the kubeconfig's"},
     {kLeases, "kube-annotation-prefix", &O::kube_annotation_prefix, "PREFIX",

@@ -16,6 +16,12 @@
 namespace weft::daemon {
 namespace {
 
+// Upstream reads them, flags apart: its event queue does not exist here, waiting for the first
+// leases never ends the process, and the API server is spoken to over HTTP/1.1.
+constexpr std::string_view kVariablesWithoutMeaning[] = {
+    "EVENT_QUEUE_DEPTH", "CONT_WHEN_CACHE_NOT_READY", "HTTP2_READ_IDLE_TIMEOUT_SECONDS",
+    "HTTP2_PING_TIMEOUT_SECONDS"};
+
 bool IsBool(const FlagRow& row) { return std::holds_alternative<bool Options::*>(row.place); }
 
 // A value list "a|b|c" is closed when it is in lower case; "IP|NAME" only describes.
@@ -211,7 +217,7 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
   if (out.help || out.options.version)
     return out;  // upstream looks at --version before the environment
 
-  std::set<std::string_view> without_meaning;
+  std::vector<std::string> without_meaning;
   for (const FlagRow& row : FlagTable()) {
     bool set = given->contains(row.name);
     const std::optional<std::string> value = environment(VariableOf(row.name));
@@ -224,11 +230,16 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
                                             status.message()));
       }
     }
-    if (set && row.without_meaning) without_meaning.insert(row.name);
+    if (set && row.without_meaning) without_meaning.push_back(absl::StrCat("--", row.name));
   }
+  for (const std::string_view name : kVariablesWithoutMeaning) {
+    const std::optional<std::string> value = environment(std::string(name));
+    if (value && !value->empty()) without_meaning.emplace_back(name);
+  }
+  std::sort(without_meaning.begin(), without_meaning.end());
   if (!without_meaning.empty()) {
-    out.warnings.push_back(absl::StrCat("accepted for upstream's sake, without meaning here: --",
-                                        absl::StrJoin(without_meaning, ", --")));
+    out.warnings.push_back(absl::StrCat("accepted for upstream's sake, without meaning here: ",
+                                        absl::StrJoin(without_meaning, ", ")));
   }
   return out;
 }

@@ -29,9 +29,15 @@ int Fail(const absl::Status& status) {
 
 int Run(Options options) {
   if (absl::Status status = CheckOptions(options, Variable); !status.ok()) return Fail(status);
+  if (options.kube_subnet_mgr) {
+    return Fail(absl::UnimplementedError(
+        "--kube-subnet-mgr: reading leases from the Kubernetes API is not built yet; give a file "
+        "of Node objects with --lease-source=file:PATH"));
+  }
   absl::StatusOr<control::NetConf> conf = control::LoadNetConf(options.net_config_path);
   if (!conf.ok()) return Fail(conf.status());
   for (const std::string& note : conf->notes) LogInfo(note);
+  if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
   absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
   if (!host.ok()) return Fail(host.status());
 

@@ -17,6 +17,9 @@ struct Options {
   std::string lease_source;  // "file:PATH"
   std::string net_config_path = "/etc/kube-flannel/net-conf.json";
   std::string node_name;  // empty: NODE_NAME
+  // POD_NAME and POD_NAMESPACE, when nothing else names the node: its own name stands in that pod.
+  // Both or none.
+  std::string pod_name, pod_namespace;
   std::string kubeconfig_file;
   std::string kube_api_url;
   std::string kube_annotation_prefix = "flannel.alpha.coreos.com";

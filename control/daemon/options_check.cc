@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/options_check.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/daemon/pod_device.h"
 #include "control/daemon/service.h"
+#include "control/lease/quoted.h"
 
 namespace weft::daemon {
 namespace {
@@ -12,23 +15,63 @@ namespace {
 absl::Status Wrong(std::string_view text) { return absl::InvalidArgumentError(text); }
 
 absl::Status CheckLeaseSource(const Options& options) {
-  if (options.kube_subnet_mgr) {
-    return absl::UnimplementedError(
-        "--kube-subnet-mgr: reading leases from the Kubernetes API is not built yet; give a file "
-        "of Node objects with "
-        "--lease-source=file:PATH");
+  if (options.kube_subnet_mgr && !options.lease_source.empty()) {
+    return Wrong(absl::StrCat("--kube-subnet-mgr and --lease-source=", options.lease_source,
+                              " both say where leases come from; give one of them"));
   }
+  if (options.kube_subnet_mgr) return absl::OkStatus();
   if (options.lease_source.empty()) {
     return Wrong(
-        "no source of leases: give --lease-source=file:PATH (without --kube-subnet-mgr upstream "
-        "asks etcd, "
-        "which flanneld does not speak)");
+        "no source of leases: give --kube-subnet-mgr or --lease-source=file:PATH (without either "
+        "upstream asks etcd, which flanneld does not speak)");
   }
   if (!absl::StartsWith(options.lease_source, "file:") || options.lease_source.size() == 5) {
     return Wrong(absl::StrCat("--lease-source=", options.lease_source,
                               " is not understood; write file:PATH"));
   }
   return absl::OkStatus();
+}
+
+// What can stand in the path of a request as it is: client-go's rule, and nothing invisible.
+bool IsObjectName(std::string_view name) {
+  return !name.empty() && name.size() <= 253 && name != "." && name != ".." &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != '%'; });
+}
+
+absl::Status CheckObjectName(std::string_view what, const std::string& name) {
+  if (IsObjectName(name)) return absl::OkStatus();
+  return Wrong(absl::StrCat(what, " ", lease::Quoted(name),
+                            " is no name that the Kubernetes API takes; correct it"));
+}
+
+// Upstream's order, with --node-name before it.
+absl::Status FindNode(Options& options, const Environment& environment) {
+  if (options.node_name.empty()) options.node_name = environment("NODE_NAME").value_or("");
+  if (!options.kube_subnet_mgr) {
+    return options.node_name.empty()
+               ? Wrong(
+                     "this node's name is not known: set the variable NODE_NAME, or give "
+                     "--node-name")
+               : absl::OkStatus();
+  }
+  if (!options.node_name.empty())
+    return CheckObjectName("the node's name (--node-name, NODE_NAME)", options.node_name);
+  options.pod_name = environment("POD_NAME").value_or("");
+  options.pod_namespace = environment("POD_NAMESPACE").value_or("");
+  if (options.pod_name.empty() || options.pod_namespace.empty()) {
+    const std::string_view half = !options.pod_name.empty()        ? " (POD_NAMESPACE is not set)"
+                                  : !options.pod_namespace.empty() ? " (POD_NAME is not set)"
+                                                                   : "";
+    return Wrong(absl::StrCat(
+        "this node's name is not known: set the variable NODE_NAME, give --node-name, or set "
+        "POD_NAME and POD_NAMESPACE",
+        half));
+  }
+  if (absl::Status status = CheckObjectName("the variable POD_NAME", options.pod_name);
+      !status.ok())
+    return status;
+  return CheckObjectName("the variable POD_NAMESPACE", options.pod_namespace);
 }
 
 absl::Status CheckDataplane(const Options& options) {
@@ -56,12 +99,20 @@ absl::Status CheckOptions(Options& options, const Environment& environment) {
         absl::StrCat("--healthz-port=", options.healthz_port, " is no port; the highest is 65535"));
   }
   if (absl::Status status = CheckLeaseSource(options); !status.ok()) return status;
-  if (options.node_name.empty()) options.node_name = environment("NODE_NAME").value_or("");
-  if (options.node_name.empty()) {
-    return Wrong("this node's name is not known: set the variable NODE_NAME, or give --node-name");
-  }
+  if (absl::Status status = FindNode(options, environment); !status.ok()) return status;
   if (options.dataplane.empty()) options.dataplane = DefaultDataplane();
   return CheckDataplane(options);
+}
+
+absl::Status CheckForDataplane(const Options& options, const control::NetConf& conf) {
+  if (options.dataplane != "hns" || conf.type == control::BackendType::kAlloc)
+    return absl::OkStatus();
+  if (!conf.enable_ipv4) {
+    return absl::InvalidArgumentError(
+        "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no IPv6 overlay network; "
+        "enable IPv4 for this cluster, or keep its pods off Windows nodes");
+  }
+  return control::CheckForHns(conf);
 }
 
 }  // namespace weft::daemon

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of the options without looking at files or the host.
+// What can be said of the options without looking at the host.
 #pragma once
 
 #include "absl/status/status.h"
 #include "control/daemon/flags.h"
 #include "control/daemon/options.h"
+#include "control/net_conf.h"
 
 namespace weft::daemon {
 
 // Contradictions, parts that are not built yet, what this system cannot do: the error names flag
-// and remedy. Fills in defaults that depend on the system and on NODE_NAME.
+// and remedy. Fills in defaults that depend on the system, and who we are: the node's name, or the
+// pod whose node it is.
 absl::Status CheckOptions(Options& options, const Environment& environment);
+
+// Whether the chosen data plane can do what net-conf asks for. `options` are checked.
+absl::Status CheckForDataplane(const Options& options, const control::NetConf& conf);
 
 }  // namespace weft::daemon

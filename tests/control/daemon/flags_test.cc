@@ -9,6 +9,7 @@
 #include <map>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "control/daemon/flag_table.h"
 
@@ -167,75 +168,80 @@ TEST(FlagErrors, HelpEndsParsingBeforeLaterErrors) {
 
 // ---- the table (1.2)
 
-TEST(FlagTable, HasEveryUpstreamFlagWithItsDefault) {
-  for (const char* name : {"etcd-endpoints",
-                           "etcd-prefix",
-                           "etcd-keyfile",
-                           "etcd-certfile",
-                           "etcd-cafile",
-                           "etcd-username",
-                           "etcd-password",
-                           "kube-subnet-mgr",
-                           "kubeconfig-file",
-                           "kube-api-url",
-                           "kube-annotation-prefix",
-                           "net-config-path",
-                           "set-node-network-unavailable",
-                           "iface",
-                           "iface-regex",
-                           "iface-can-reach",
-                           "public-ip",
-                           "public-ipv6",
-                           "subnet-file",
-                           "subnet-lease-renew-margin",
-                           "ip-masq",
-                           "ip-masq-fully-random-disable",
-                           "iptables-resync",
-                           "iptables-forward-rules",
-                           "ip-blackhole-route",
-                           "healthz-ip",
-                           "healthz-port",
-                           "version",
-                           "v",
-                           "vmodule",
-                           "log_backtrace_at"}) {
-    EXPECT_NE(FindFlag(name), nullptr) << name;
+// The type as upstream's usage would call it, and the default as Go prints it.
+std::string KindOf(const FlagRow& row) {
+  if (std::holds_alternative<bool Options::*>(row.place)) return "bool";
+  if (std::holds_alternative<std::int64_t Options::*>(row.place)) return "int";
+  return std::holds_alternative<std::string Options::*>(row.place) ? "string" : "list";
+}
+
+std::string DefaultOf(const FlagRow& row) {
+  const Options defaults;
+  if (const auto* flag = std::get_if<bool Options::*>(&row.place))
+    return defaults.**flag ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place))
+    return absl::StrCat(defaults.**number);
+  if (const auto* text = std::get_if<std::string Options::*>(&row.place)) return defaults.**text;
+  return "";
+}
+
+TEST(FlagTable, HasEveryUpstreamFlagWithItsTypeAndDefault) {
+  const struct {
+    const char *name, *kind, *value;
+  } rows[] = {
+      {"etcd-endpoints", "string", "http://127.0.0.1:4001,http://127.0.0.1:2379"},
+      {"etcd-prefix", "string", "/coreos.com/network"},
+      {"etcd-keyfile", "string", ""},
+      {"etcd-certfile", "string", ""},
+      {"etcd-cafile", "string", ""},
+      {"etcd-username", "string", ""},
+      {"etcd-password", "string", ""},
+      {"kube-subnet-mgr", "bool", "false"},
+      {"kubeconfig-file", "string", ""},
+      {"kube-api-url", "string", ""},
+      {"kube-annotation-prefix", "string", "flannel.alpha.coreos.com"},
+      {"net-config-path", "string", "/etc/kube-flannel/net-conf.json"},
+      {"set-node-network-unavailable", "bool", "true"},
+      {"iface", "list", ""},
+      {"iface-regex", "list", ""},
+      {"iface-can-reach", "string", ""},
+      {"public-ip", "string", ""},
+      {"public-ipv6", "string", ""},
+      {"subnet-file", "string", "/run/flannel/subnet.env"},
+      {"subnet-lease-renew-margin", "int", "60"},
+      {"ip-masq", "bool", "false"},
+      {"ip-masq-fully-random-disable", "bool", "false"},
+      {"iptables-resync", "int", "5"},
+      {"iptables-forward-rules", "bool", "true"},
+      {"ip-blackhole-route", "bool", "false"},
+      {"healthz-ip", "string", "0.0.0.0"},
+      {"healthz-port", "int", "0"},
+      {"version", "bool", "false"},
+      {"v", "int", "0"},
+      {"vmodule", "string", ""},
+      {"log_backtrace_at", "string", ""},
+  };
+  for (const auto& row : rows) {
+    const FlagRow* flag = FindFlag(row.name);
+    ASSERT_NE(flag, nullptr) << row.name;
+    EXPECT_EQ(KindOf(*flag), row.kind) << row.name;
+    EXPECT_EQ(DefaultOf(*flag), row.value) << row.name;
   }
+}
+
+TEST(FlagTable, NoOtherFlagOfKlogAndNoneOfOldVersions) {
+  for (const char* name : {"logtostderr", "alsologtostderr", "log_dir", "stderrthreshold",
+                           "use-multi-cluster-cidr", "Iface", "kube_subnet_mgr"}) {
+    EXPECT_EQ(FindFlag(name), nullptr) << name;
+  }
+}
+
+// Ours begin with what upstream would do, where that is possible.
+TEST(FlagTable, OurOwnDefaults) {
   const Options options = Parse("")->options;
-  EXPECT_EQ(options.net_config_path, "/etc/kube-flannel/net-conf.json");
-  EXPECT_EQ(options.subnet_file, "/run/flannel/subnet.env");
-  EXPECT_EQ(options.kube_annotation_prefix, "flannel.alpha.coreos.com");
-  EXPECT_EQ(options.healthz_ip, "0.0.0.0");
-  EXPECT_EQ(options.healthz_port, 0);
-  EXPECT_EQ(options.subnet_lease_renew_margin, 60);
-  EXPECT_EQ(options.iptables_resync, 5);
-  EXPECT_TRUE(options.set_node_network_unavailable);
-  EXPECT_TRUE(options.iptables_forward_rules);
   EXPECT_TRUE(options.udp_checksum);
   EXPECT_EQ(options.peer_check, "lease");
-}
-
-// Invocations of the field (1.5).
-TEST(FlagTable, TakesRke2sCommandLine) {
-  const auto line = Parse(
-      "--kubeconfig-file=/var/lib/rancher/flannel.kubeconfig --ip-masq --kube-subnet-mgr "
-      "--iptables-forward-rules=false "
-      "--iface=10.0.0.4 --net-config-path=/var/lib/rancher/flanneld-net-conf.json");
-  ASSERT_TRUE(line.ok()) << line.status();
-  EXPECT_TRUE(line->options.kube_subnet_mgr);
-  EXPECT_TRUE(line->options.ip_masq);
-  EXPECT_THAT(line->options.iface, ElementsAre("10.0.0.4"));
-  EXPECT_THAT(
-      line->warnings,
-      ElementsAre("accepted for upstream's sake, without meaning here: --iptables-forward-rules"));
-}
-
-TEST(FlagTable, TakesThePrepareNodeScriptsCommandLine) {
-  const auto line =
-      Parse("--kubeconfig-file=C:\\k\\config --iface=10.0.0.4 --ip-masq=1 --kube-subnet-mgr=1");
-  ASSERT_TRUE(line.ok()) << line.status();
-  EXPECT_TRUE(line->options.kube_subnet_mgr);
-  EXPECT_THAT(line->warnings, IsEmpty());
+  EXPECT_EQ(options.log_format, "klog");
 }
 
 TEST(FlagTable, FlagsWithoutMeaningAreToldInOneLineWithoutValues) {
@@ -246,7 +252,45 @@ TEST(FlagTable, FlagsWithoutMeaningAreToldInOneLineWithoutValues) {
                                 testing::Not(HasSubstr("hunter2")))));
 }
 
+TEST(FlagTable, WhatHasMeaningIsNotTold) {
+  EXPECT_THAT(
+      Parse("--kube-subnet-mgr --kubeconfig-file=x --kube-api-url=https://x "
+            "--kube-annotation-prefix=org.com --net-config-path=x --set-node-network-unavailable "
+            "--iface=a --iface-regex=a --iface-can-reach=10.0.0.1 --public-ip=10.0.0.1 "
+            "--public-ipv6=fd00::1 --subnet-file=x --ip-masq --healthz-ip=127.0.0.1 "
+            "--healthz-port=1 --v=1")
+          ->warnings,
+      IsEmpty());
+}
+
 // ---- environment (1.3)
+
+TEST(FlagEnvironment, EveryFlagButVersionIsReadFromItsVariable) {
+  for (const FlagRow& row : FlagTable()) {
+    if (row.name == "version") continue;
+    const std::string kind = KindOf(row);
+    // Closed lists have their last choice, everything else some text.
+    const std::string value = kind == "bool" ? DefaultOf(row) == "true" ? "false" : "true"
+                              : kind == "int"
+                                  ? "61"
+                                  : std::string(row.value.substr(row.value.rfind('|') + 1));
+    const auto line = Parse("", {{VariableOf(row.name), value}});
+    ASSERT_TRUE(line.ok()) << row.name;
+    EXPECT_THAT(Describe(line->options), testing::StartsWith(absl::StrCat("--", row.name, "=")));
+  }
+}
+
+TEST(FlagEnvironment, UpstreamsOtherVariablesWithoutMeaningAreToldInTheSameLine) {
+  EXPECT_THAT(
+      Parse("", {{"EVENT_QUEUE_DEPTH", "10000"}, {"CONT_WHEN_CACHE_NOT_READY", "true"}})->warnings,
+      ElementsAre("accepted for upstream's sake, without meaning here: "
+                  "CONT_WHEN_CACHE_NOT_READY, EVENT_QUEUE_DEPTH"));
+  // Upstream ends with this one.
+  EXPECT_THAT(Parse("--iptables-resync=7", {{"EVENT_QUEUE_DEPTH", "many"}})->warnings,
+              ElementsAre("accepted for upstream's sake, without meaning here: --iptables-resync, "
+                          "EVENT_QUEUE_DEPTH"));
+  EXPECT_THAT(Parse("", {{"EVENT_QUEUE_DEPTH", ""}})->warnings, IsEmpty());
+}
 
 TEST(FlagEnvironment, EveryFlagHasAVariable) {
   EXPECT_EQ(VariableOf("kube-subnet-mgr"), "FLANNELD_KUBE_SUBNET_MGR");

@@ -162,9 +162,7 @@ struct WrongRow {
 TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
   Write("broken.json", R"({"Network":"10.244.0.0/16")");
   const WrongRow rows[] = {
-      {"kube",
-       {"--kube-subnet-mgr"},
-       "--kube-subnet-mgr: reading leases from the Kubernetes API is not built yet"},
+      {"kube", {"--kube-subnet-mgr"}, "--kube-subnet-mgr and --lease-source=file:"},
       {"hns", {"--dataplane=hns"}, "--dataplane=hns is not built yet"},
       {"net-conf missing",
        {"--net-config-path=/nonexistent/net-conf.json"},

@@ -47,9 +47,10 @@ TEST(CheckOptions, NamesTheNodeFromFlagThenVariable) {
 
 TEST(CheckOptions, RefusesWithRemedy) {
   const ErrorRow rows[] = {
-      {"--dataplane=none", "no source of leases: give --lease-source=file:PATH"},
-      {"--kube-subnet-mgr --dataplane=none",
-       "--kube-subnet-mgr: reading leases from the Kubernetes API is not built yet"},
+      {"--dataplane=none",
+       "no source of leases: give --kube-subnet-mgr or --lease-source=file:PATH"},
+      {"--kube-subnet-mgr --lease-source=file:x --dataplane=none",
+       "--kube-subnet-mgr and --lease-source=file:x both say where leases come from"},
       {"--lease-source=nodes.json --dataplane=none",
        "--lease-source=nodes.json is not understood; write file:PATH"},
       {"--lease-source=file: --dataplane=none", "--lease-source=file: is not understood"},
@@ -71,6 +72,106 @@ TEST(CheckOptions, RefusesWithRemedy) {
   Checked("--lease-source=file:x --dataplane=none", {}, &status);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("set the variable NODE_NAME, or give --node-name"));
+}
+
+struct NameRow {
+  const char* words;
+  Variables variables;
+  const char* node_name;
+  const char* pod;  // "NAMESPACE/NAME"
+};
+
+TEST(CheckOptions, InKubeModeTheNodesNameMayStandInThePod) {
+  const Variables pod = {{"POD_NAME", "flannel-x"}, {"POD_NAMESPACE", "kube-flannel"}};
+  Variables both = pod;
+  both["NODE_NAME"] = "b";
+  const NameRow rows[] = {
+      {"--node-name=a", both, "a", "/"},
+      {"", both, "b", "/"},
+      {"", pod, "", "kube-flannel/flannel-x"},
+      // As given: no lower case, no look at the host's name.
+      {"", {{"NODE_NAME", "WIN-1"}}, "WIN-1", "/"},
+  };
+  for (const NameRow& row : rows) {
+    absl::Status status;
+    const Options options = Checked(std::string("--kube-subnet-mgr --dataplane=none ") + row.words,
+                                    row.variables, &status);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(options.node_name, row.node_name);
+    EXPECT_EQ(options.pod_namespace + "/" + options.pod_name, row.pod);
+  }
+}
+
+TEST(CheckOptions, InKubeModeANodeWithoutANameIsToldThreeWays) {
+  constexpr char kThree[] =
+      "set the variable NODE_NAME, give --node-name, or set POD_NAME and POD_NAMESPACE";
+  const struct {
+    Variables variables;
+    const char* message;
+  } rows[] = {
+      {{}, kThree},
+      {{{"NODE_NAME", ""}}, kThree},
+      {{{"HOSTNAME", "a"}, {"COMPUTERNAME", "A"}}, kThree},
+      {{{"POD_NAME", "p"}}, "POD_NAMESPACE (POD_NAMESPACE is not set)"},
+      {{{"POD_NAMESPACE", "n"}}, "POD_NAMESPACE (POD_NAME is not set)"},
+      {{{"NODE_NAME", "a/b"}}, "NODE_NAME) \"a/b\" is no name that the Kubernetes API takes"},
+      {{{"NODE_NAME", ".."}}, "\"..\" is no name"},
+      {{{"NODE_NAME", "a b"}}, "\"a b\" is no name"},
+      {{{"NODE_NAME", "a%2fb"}}, "\"a%2fb\" is no name"},
+      {{{"POD_NAME", "../x"}, {"POD_NAMESPACE", "n"}}, "POD_NAME \"../x\" is no name"},
+      {{{"POD_NAME", "p"}, {"POD_NAMESPACE", "n/x"}}, "POD_NAMESPACE \"n/x\" is no name"},
+  };
+  for (const auto& row : rows) {
+    absl::Status status;
+    Checked("--kube-subnet-mgr --dataplane=none", row.variables, &status);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(row.message));
+  }
+}
+
+// A file of Nodes may name them as it likes, and no pod is asked for.
+TEST(CheckOptions, AFileHasNoPodsAndAnyNames) {
+  absl::Status status;
+  EXPECT_EQ(
+      Checked("--lease-source=file:x --dataplane=none", {{"NODE_NAME", "a/b"}}, &status).node_name,
+      "a/b");
+  EXPECT_TRUE(status.ok()) << status;
+  Checked("--lease-source=file:x --dataplane=none", {{"POD_NAME", "p"}, {"POD_NAMESPACE", "n"}},
+          &status);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("this node's name is not known"));
+}
+
+TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
+  control::NetConf v6_only;
+  v6_only.enable_ipv4 = false;
+  v6_only.enable_ipv6 = true;
+  control::NetConf dual = v6_only;
+  dual.enable_ipv4 = true;
+  control::NetConf small;
+  small.vni = *Vni::Of(1);
+  control::NetConf alloc = v6_only;
+  alloc.type = control::BackendType::kAlloc;
+  const struct {
+    const char* what;
+    const char* dataplane;
+    const control::NetConf& conf;
+    const char* message;
+  } rows[] = {
+      {"usual", "hns", {}, ""},
+      {"dual stack", "hns", dual, ""},
+      {"IPv6 alone", "hns", v6_only, "EnableIPv4: false in net-conf"},
+      {"IPv6 alone, no network of HNS", "hns", alloc, ""},
+      {"a VNI of Linux", "hns", small, "Backend.VNI: 1 is not from 4096 to 65535"},
+      {"IPv6 alone elsewhere", "userspace", v6_only, ""},
+      {"nobody moves packets", "none", v6_only, ""},
+      {"a VNI of Linux elsewhere", "none", small, ""},
+  };
+  for (const auto& row : rows) {
+    Options options;
+    options.dataplane = row.dataplane;
+    const absl::Status status = CheckForDataplane(options, row.conf);
+    EXPECT_EQ(status.ok(), *row.message == '\0') << row.what;
+    EXPECT_THAT(std::string(status.message()), testing::StartsWith(row.message)) << row.what;
+  }
 }
 
 }  // namespace
