@@ -2,12 +2,9 @@
 // traffic udp-send|udp-sink|tcp-send|tcp-sink|clock --OPTION=VALUE...
 #include "bench/tools/traffic.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <map>
 #include <string>
-#include <string_view>
+
+#include "bench/tools/arguments.h"
 
 namespace weft::bench {
 namespace {
@@ -23,47 +20,9 @@ constexpr const char* kUsage =
 Prints one JSON object at the end. With --seed the datagrams are stamped and the sink verifies each.
 )";
 
-[[noreturn]] void Refuse(const std::string& what) {
-  std::fprintf(stderr, "traffic: %s\n%s", what.c_str(), kUsage);
-  std::exit(2);
-}
-
-// The values of "--name=value" arguments; a name that nobody asked for is refused.
-class Arguments {
- public:
-  Arguments(int count, char** values) {
-    for (int i = 2; i < count; ++i) {
-      const std::string_view argument = values[i];
-      const std::size_t equals = argument.find('=');
-      if (argument.substr(0, 2) != "--" || equals == std::string_view::npos)
-        Refuse("not --OPTION=VALUE: " + std::string(argument));
-      given_[std::string(argument.substr(2, equals - 2))] = argument.substr(equals + 1);
-    }
-  }
-
-  void Take(const char* name, std::string& out) {
-    if (auto node = given_.extract(name)) out = node.mapped();
-  }
-  void Take(const char* name, double& out) {
-    if (auto node = given_.extract(name)) out = std::strtod(node.mapped().c_str(), nullptr);
-  }
-  template <typename Integer>
-  void Take(const char* name, Integer& out) {
-    if (auto node = given_.extract(name))
-      out = static_cast<Integer>(std::strtoull(node.mapped().c_str(), nullptr, 0));
-  }
-  void End() const {
-    if (!given_.empty()) Refuse("unknown option --" + given_.begin()->first);
-  }
-
- private:
-  std::map<std::string, std::string> given_;
-};
-
 int Main(int count, char** values) {
-  if (count < 2) Refuse("what to do?");
-  const std::string_view verb = values[1];
-  Arguments arguments(count, values);
+  Arguments arguments(count, values, kUsage);
+  const std::string& verb = arguments.verb();
   if (verb == "udp-send") {
     UdpSendOptions options;
     arguments.Take("to", options.to);
@@ -107,7 +66,7 @@ int Main(int count, char** values) {
     arguments.End();
     return MeasureClock();
   }
-  Refuse("cannot do '" + std::string(verb) + "'");
+  arguments.Refuse("cannot do '" + verb + "'");
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+"""The machine that measures: what it is, and whether it is idle."""
+
+import json
+import os
+import time
+
+from lab import command, topology
+
+IDLE_SHARE = 0.88  # of all cores, for one second
+
+
+class IdleGate:
+    """Waits until nobody else uses the machine, but not for ever."""
+
+    def __init__(self, patience):
+        self.patience = patience
+        self.noisy = 0
+
+    @staticmethod
+    def _times():
+        with open("/proc/stat", encoding="ascii") as file:
+            fields = [int(word) for word in file.readline().split()[1:9]]
+        return fields[3] + fields[4], sum(fields)
+
+    def wait(self):
+        """Whether the machine became idle; without patience that is not asked."""
+        deadline = time.monotonic() + self.patience
+        while self.patience:
+            idle, total = self._times()
+            time.sleep(1)
+            idle_later, total_later = self._times()
+            if idle_later - idle >= IDLE_SHARE * (total_later - total):
+                return True
+            if time.monotonic() >= deadline:
+                self.noisy += 1
+                self.patience = min(self.patience, 3)  # a busy machine stays busy: do not wait in full each time
+                return False
+        return True
+
+
+def facts():
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
+    commit = command.run("git", "-C", topology.ROOT, "rev-parse", "--short", "HEAD", check=False).strip()
+    clock = json.loads(command.run(topology.find_program("traffic"), "clock"))["ghz"]
+    return {"cpu": model, "cores": os.cpu_count(), "clock_ghz": clock, "kernel": os.uname().release, "commit": commit}
+
+
+def sentence(found):
+    return "{cpu}, {cores} cores that ran at {clock_ghz} GHz, Linux {kernel}, commit {commit}".format(**found)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `node_stream` does with the streaming list of Nodes. Each verb prints one JSON object on
+// standard output; the return value is the exit code.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace weft::bench {
+
+struct DrainOptions {
+  std::string kubeconfig;
+  std::string capture;  // file for the octets, as they came; empty: none
+};
+
+struct ApplyOptions {
+  std::string capture;             // of `drain`
+  std::string own;                 // name of our own Node
+  std::string network;             // net-conf's
+  std::size_t chunk = 64 * 1024;   // octets given to the codec at once
+  std::size_t events = 1000;       // changes of single leases after the list
+};
+
+// Reads the stream to the end of its first part and does nothing with it: what any client has to
+// pay, TLS included. Prints the object as soon as the mark has come.
+int Drain(const DrainOptions& options);
+
+// The same octets from a file through list-and-watch, codec, lease table and reconciler to a sink
+// that takes everything, without TLS.
+int Apply(const ApplyOptions& options);
+
+}  // namespace weft::bench

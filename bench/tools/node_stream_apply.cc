@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/tools/node_stream.h"
+#include "control/kube/list_watch.h"
+#include "control/reconciler.h"
+
+namespace weft::bench {
+namespace {
+
+// Takes everything, does nothing.
+class Sink final : public lease::Sink {
+ public:
+  std::string name() const override { return "measured"; }
+  lease::SinkReport Resync(std::span<const lease::Peer> all) override {
+    peers = all.size();
+    return Report();
+  }
+  lease::SinkReport Update(const lease::PeerChanges& changes) override {
+    ++updates;
+    upserts += changes.upserts.size();
+    return Report();
+  }
+  lease::SinkReport Retry() override { return Report(); }
+
+  std::size_t peers = 0;  // of the last resync
+  std::size_t updates = 0, upserts = 0;
+
+ private:
+  lease::SinkReport Report() const { return {peers, peers, {}}; }
+};
+
+// What flanneld has between the carrier and its sinks.
+class World {
+ public:
+  explicit World(const ApplyOptions& options)
+      : reconciler_(clock_, Middle, Hooks()),
+        list_watch_(clock_, Middle, {}, options.own, reconciler_) {
+    identity_.node_name = options.own;
+    identity_.v4.network = IpPrefix::Parse(options.network);
+    reconciler_.AddSink(sink_);
+    list_watch_.Start();
+    list_watch_.OnHead({200, "application/vnd.kubernetes.protobuf;stream=watch", {}});
+  }
+
+  // False when the stream is refused.
+  bool Read(std::string_view octets) {
+    return std::holds_alternative<kube::Read>(list_watch_.OnBody(octets));
+  }
+  control::ReconcilerReport report() const { return reconciler_.report(); }
+  const Sink& sink() const { return sink_; }
+
+ private:
+  static double Middle() { return 0.5; }
+  control::ReconcilerHooks Hooks() {
+    control::ReconcilerHooks hooks;
+    hooks.on_own_node = [this](const std::optional<lease::OwnNode>& node) {
+      if (!node) return;
+      identity_.v4.subnet = node->v4.subnet;
+      reconciler_.SetOwn(identity_);
+    };
+    return hooks;
+  }
+
+  control::SystemClock clock_;
+  lease::OwnIdentity identity_;
+  Sink sink_;
+  control::Reconciler reconciler_;
+  kube::ListWatch list_watch_;
+};
+
+double CpuMilliseconds(std::clock_t ticks) {
+  return static_cast<double>(ticks) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
+}
+
+// The processor's time for all of the file, without reading it. Negative: refused.
+double ApplyFile(std::ifstream& file, std::size_t chunk, World& world) {
+  std::string octets(chunk, '\0');
+  std::clock_t spent = 0;
+  while (file.read(octets.data(), static_cast<std::streamsize>(chunk)) || file.gcount() > 0) {
+    const std::string_view read(octets.data(), static_cast<std::size_t>(file.gcount()));
+    const std::clock_t began = std::clock();
+    if (!world.Read(read)) return -1;
+    spent += std::clock() - began;
+  }
+  return CpuMilliseconds(spent);
+}
+
+// `wanted` of the file's frames, spread over all of it, each with another MAC in it.
+std::vector<std::string> ChangedNodes(std::ifstream& file, std::size_t nodes, std::size_t wanted) {
+  std::vector<std::string> frames;
+  const std::size_t step = std::max<std::size_t>(1, nodes / std::max<std::size_t>(1, wanted));
+  file.clear();
+  file.seekg(0);
+  std::string head(4, '\0');
+  for (std::size_t i = 0; frames.size() < wanted && file.read(head.data(), 4); ++i) {
+    std::uint32_t size = 0;
+    for (const char octet : head) size = size << 8 | static_cast<std::uint8_t>(octet);
+    if (i % step != 0) {
+      file.seekg(size, std::ios::cur);
+      continue;
+    }
+    std::string frame = head + std::string(size, '\0');
+    if (!file.read(frame.data() + 4, size)) break;
+    constexpr std::string_view kBefore = "\"VtepMAC\":\"02:00:";
+    const std::size_t found = frame.find(kBefore);
+    if (found == std::string::npos) continue;
+    frame[found + kBefore.size() - 2] = '1';
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+}  // namespace
+
+int Apply(const ApplyOptions& options) {
+  std::ifstream file(options.capture, std::ios::binary);
+  if (!file || options.chunk == 0) {
+    std::fprintf(stderr, "node_stream: cannot read %s\n", options.capture.c_str());
+    return 1;
+  }
+  World world(options);
+  const double cpu_ms = ApplyFile(file, options.chunk, world);
+  const control::ReconcilerReport report = world.report();
+  if (cpu_ms < 0 || !report.in_sync) {
+    std::fprintf(stderr, "node_stream: %s is not taken as a streaming list: %s\n",
+                 options.capture.c_str(), report.trouble.value_or("it has no end mark").c_str());
+    return 1;
+  }
+
+  std::vector<double> microseconds;
+  for (const std::string& frame : ChangedNodes(file, report.leases, options.events)) {
+    const std::size_t before = world.sink().upserts;
+    const auto began = std::chrono::steady_clock::now();
+    const bool read = world.Read(frame);
+    const std::chrono::duration<double, std::micro> took =
+        std::chrono::steady_clock::now() - began;
+    if (!read || world.sink().upserts != before + 1) {
+      std::fprintf(stderr, "node_stream: a changed lease did not reach the sink\n");
+      return 1;
+    }
+    microseconds.push_back(took.count());
+  }
+  std::sort(microseconds.begin(), microseconds.end());
+  const auto share = [&microseconds](double part) {
+    if (microseconds.empty()) return 0.0;
+    return microseconds[static_cast<std::size_t>(part * static_cast<double>(microseconds.size()))];
+  };
+  std::printf(
+      "{\"leases\": %zu, \"peers\": %zu, \"refused\": %zu, \"cpu_ms\": %.3f, \"events\": %zu, "
+      "\"event_us\": %.2f, \"event_p99_us\": %.2f}\n",
+      report.leases, world.sink().peers, report.refused.size(), cpu_ms, microseconds.size(),
+      share(0.5), share(0.99));
+  return 0;
+}
+
+}  // namespace weft::bench
