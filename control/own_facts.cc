@@ -16,7 +16,8 @@ namespace {
 using lease::Quoted;
 
 absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily family,
-                                           const IpPrefix& network) {
+                                           const IpPrefix& network,
+                                           const std::optional<OwnFacts>& standing) {
   const lease::OwnNodeFamily& half = family == IpFamily::kV4 ? node.v4 : node.v6;
   if (!half.subnet) {
     const std::string why = node.problems.empty()
@@ -30,15 +31,17 @@ absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily 
     return absl::OutOfRangeError(
         absl::StrCat("node ", Quoted(node.node.name), ": ", inside.message()));
   }
-  return OwnFamilyFacts{*half.subnet,
-                        half.published_vtep_mac.value_or(DeriveVtepMac(node.node.name))};
+  const MacAddress mac = half.published_vtep_mac.value_or(DeriveVtepMac(node.node.name));
+  const bool stands = standing && standing->of(family);
+  return OwnFamilyFacts{*half.subnet, stands ? standing->of(family)->vtep_mac : mac};
 }
 
 }  // namespace
 
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
-                                        const NetConf& conf) {
+                                        const NetConf& conf,
+                                        const std::optional<OwnFacts>& standing) {
   if (!node) {
     return absl::NotFoundError(
         absl::StrCat("node ", Quoted(node_name),
@@ -48,7 +51,7 @@ absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
   facts.node = node->node;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     if (!conf.enabled(family)) continue;
-    const auto half = FamilyFacts(*node, family, *conf.network_of(family));
+    const auto half = FamilyFacts(*node, family, *conf.network_of(family), standing);
     if (!half.ok()) return half.status();
     (family == IpFamily::kV4 ? facts.v4 : facts.v6) = *half;
   }

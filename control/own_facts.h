@@ -34,9 +34,14 @@ struct OwnFacts {
 //   kNotFound            our Node is not there
 //   kFailedPrecondition  an enabled family has no podCIDR yet, or it could not be read
 //   kOutOfRange          a podCIDR lies outside net-conf's Network
+//
+// The VTEP MAC is the one that stands, else the one that the Node says, else derived. `standing`:
+// the facts before, where we publish them ourselves, so that what others write over our annotation
+// is not taken for ours; also over a Node that is created anew, since peers hold that MAC.
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
-                                        const NetConf& conf);
+                                        const NetConf& conf,
+                                        const std::optional<OwnFacts>& standing = std::nullopt);
 
 // What peers are judged by, once the facts are known.
 lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf);

@@ -49,7 +49,9 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
                        !options_.iface_can_reach.empty();
     // Without a flag it is the host that is not ready yet (no default route before DHCP has
     // answered).
-    if (!stood_ && (named || choice.status().code() == absl::StatusCode::kInvalidArgument))
+    const absl::StatusCode code = choice.status().code();
+    if (!stood_ && code != absl::StatusCode::kFailedPrecondition &&
+        (named || code == absl::StatusCode::kInvalidArgument))
       return choice.status();
     interface_trouble_.Set(choice.status().message());
     return absl::OkStatus();
@@ -64,7 +66,7 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
     return absl::OkStatus();
   }
   own_trouble_.Set("");
-  public_ip_trouble_.Set(PublicIpTrouble(*node, *choice));
+  public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
   const absl::StatusOr<Setup> setup = MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_));
   const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
   if (!status.ok() && !stood_) return status;

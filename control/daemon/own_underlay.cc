@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/lease/quoted.h"
 
 namespace weft::daemon {
 namespace {
@@ -19,11 +20,29 @@ bool HasAddress(const HostFacts& facts, const IpAddress& address) {
 
 // The annotation wins over the flag. Nobody publishes for a file: what it says of us is where peers
 // send to.
-std::string PublicIp(const std::string& flag, const lease::OwnNodeFamily& own,
-                     const HostFacts& host) {
+std::string PublicIp(const Options& options, const std::string& flag,
+                     const lease::OwnNodeFamily& own, const HostFacts& host) {
   if (!own.node_public_ip.empty()) return own.node_public_ip;
+  if (options.kube_subnet_mgr) return flag;
   const std::optional<IpAddress>& published = own.published_public_ip;
   return flag.empty() && published && HasAddress(host, *published) ? published->ToString() : flag;
+}
+
+// The Node's owner can mend it while we wait, unlike a flag.
+absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
+  const bool v4 = family == IpFamily::kV4;
+  const std::string& text = v4 ? node.v4.node_public_ip : node.v6.node_public_ip;
+  if (text.empty() || kube::ParsePublicIp(text, family)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("annotation node-public-ip", v4 ? "" : "v6", " of node ",
+                   lease::Quoted(node.node.name), " is ", lease::Quoted(text), ", not an ",
+                   v4 ? "IPv4" : "IPv6", " address of one host; correct or remove it"));
+}
+
+void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& own) {
+  if (!chosen) return;
+  const auto told = kube::ParsePublicIp(own.public_ip_overwrite, chosen->address.family());
+  if (told) chosen->public_ip = *told;
 }
 
 }  // namespace
@@ -35,14 +54,26 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
                            options.iface_regex, options.iface_can_reach, options.public_ip,
                            options.public_ipv6};
   if (node) {
-    request.public_ip = PublicIp(options.public_ip, node->v4, host);
-    request.public_ipv6 = PublicIp(options.public_ipv6, node->v6, host);
+    for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      if (!conf.enabled(family)) continue;
+      if (absl::Status status = CheckNodePublicIp(*node, family); !status.ok()) return status;
+    }
+    if (conf.enable_ipv4) request.public_ip = PublicIp(options, options.public_ip, node->v4, host);
+    if (conf.enable_ipv6)
+      request.public_ipv6 = PublicIp(options, options.public_ipv6, node->v6, host);
   }
-  return ChooseInterface(request, host);
+  absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
+  if (choice.ok() && node) {
+    Overwrite(choice->v4, node->v4);
+    Overwrite(choice->v6, node->v6);
+  }
+  return choice;
 }
 
-std::string PublicIpTrouble(const lease::OwnNode& node, const InterfaceChoice& choice) {
+std::string PublicIpTrouble(const Options& options, const lease::OwnNode& node,
+                            const InterfaceChoice& choice) {
   std::string trouble;
+  if (options.kube_subnet_mgr) return trouble;
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node.v4 : node.v6;
     const std::optional<ChosenFamily>& chosen = choice.of(family);
@@ -55,6 +86,21 @@ std::string PublicIpTrouble(const lease::OwnNode& node, const InterfaceChoice& c
                     ": correct the public-ip annotation, or --iface");
   }
   return trouble;
+}
+
+kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,
+                                const InterfaceChoice& choice) {
+  kube::Publication publication;
+  publication.backend_type = Name(conf.type);
+  publication.vni = conf.vni;
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
+    if (!own) continue;
+    kube::PublishedFamily half{choice.of(family)->public_ip, std::nullopt};
+    if (conf.type == control::BackendType::kVxlan) half.vtep_mac = own->vtep_mac;
+    (family == IpFamily::kV4 ? publication.v4 : publication.v6) = half;
+  }
+  return publication;
 }
 
 }  // namespace weft::daemon

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our own Node adds to the choice of the interface, and whether peers were told what was
-// chosen. Pure.
+// What our own Node adds to the choice of the interface, and what peers are told of it. Pure.
 #pragma once
 
 #include <optional>
@@ -9,19 +8,28 @@
 #include "absl/status/statusor.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/options.h"
+#include "control/kube/publication.h"
 #include "control/lease/own_node.h"
 #include "control/net_conf.h"
+#include "control/own_facts.h"
 
 namespace weft::daemon {
 
-// ChooseInterface with the flags, over them the annotations of `node`, and where neither names an
-// address the one of ours that `node` publishes.
+// ChooseInterface with the flags, and over them node-public-ip of `node`. Where neither names an
+// address and nobody publishes (a file of leases), the address of ours that `node` publishes. Then
+// public-ip-overwrite is what peers are told; it chooses nothing. FailedPrecondition: an annotation
+// is wrong, and may be mended while we wait.
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host);
 
-// One sentence when `node` publishes another address than the chosen one; empty when it does not.
-// Nobody publishes for a file.
-std::string PublicIpTrouble(const lease::OwnNode& node, const InterfaceChoice& choice);
+// One sentence when `node` publishes another address than the chosen one and nobody will put it
+// right; empty otherwise.
+std::string PublicIpTrouble(const Options& options, const lease::OwnNode& node,
+                            const InterfaceChoice& choice);
+
+// What is to be published. `choice` has the addresses of every family of `facts`.
+kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,
+                                const InterfaceChoice& choice);
 
 }  // namespace weft::daemon

@@ -13,19 +13,10 @@ constexpr std::string_view kVxlan = "vxlan";
 
 bool IsUsable(const MacAddress& mac) { return !mac.IsZero() && !mac.IsGroup(); }
 
-// As peers read a public-ip: of its family, of one host, no IPv4 address in IPv6's clothes.
-bool IsPublicIp(std::string_view text, IpFamily family) {
-  static const IpPrefix mapped = *IpPrefix::Parse("::ffff:0:0/96");
-  const auto address = IpAddress::Parse(text);
-  return address && address->family() == family && !address->IsUnspecified() &&
-         !address->IsMulticast() && !address->IsBroadcast() &&
-         (address->is_v4() || !mapped.Contains(*address));
-}
-
 std::string PublicIpText(const PublishedFamily& family, const std::string& overwrite_key,
                          const std::string& overwrite, std::vector<std::string>& problems) {
   if (overwrite.empty()) return family.public_ip.ToString();
-  if (IsPublicIp(overwrite, family.public_ip.family())) return overwrite;
+  if (ParsePublicIp(overwrite, family.public_ip.family())) return overwrite;
   problems.push_back(absl::StrCat("annotation ", overwrite_key, " ", lease::Quoted(overwrite),
                                   " is not an ", family.public_ip.is_v4() ? "IPv4" : "IPv6",
                                   " address of one host: peers are told ",
@@ -39,6 +30,16 @@ std::string BackendDataText(const Publication& publication, const PublishedFamil
 }
 
 }  // namespace
+
+std::optional<IpAddress> ParsePublicIp(std::string_view text, IpFamily family) {
+  static const IpPrefix mapped = *IpPrefix::Parse("::ffff:0:0/96");
+  const std::optional<IpAddress> address = IpAddress::Parse(text);
+  if (!address || address->family() != family || address->IsUnspecified() ||
+      address->IsMulticast() || address->IsBroadcast()) {
+    return std::nullopt;
+  }
+  return !address->is_v4() && mapped.Contains(*address) ? std::nullopt : address;
+}
 
 bool IsComplete(const Publication& publication) {
   const auto usable = [&](const std::optional<PublishedFamily>& family) {

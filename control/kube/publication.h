@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/kube/annotation_keys.h"
@@ -28,6 +29,9 @@ struct Publication {
   std::optional<PublishedFamily> v4, v6;
   friend bool operator==(const Publication&, const Publication&) = default;
 };
+
+// A public-ip as peers read it: of that family, of one host, no IPv4 address in IPv6's clothes.
+std::optional<IpAddress> ParsePublicIp(std::string_view text, IpFamily family);
 
 // Peers could use it: a family, and under vxlan a MAC in each. Anything less is never published.
 bool IsComplete(const Publication& publication);

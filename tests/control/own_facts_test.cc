@@ -44,6 +44,31 @@ TEST_F(OwnFactsTest, APublishedMacIsKept) {
   EXPECT_EQ(Derive()->v4->vtep_mac, Mac("00:15:5d:8c:2f:93"));
 }
 
+// Others may write over our annotation: that makes their MAC not ours.
+TEST_F(OwnFactsTest, AMacThatStandsIsKeptWhateverTheNodeSays) {
+  node.v4.published_vtep_mac = Mac("00:15:5d:8c:2f:93");
+  const auto standing = Derive();
+  ASSERT_TRUE(standing.ok());
+  for (const char* text : {"02:00:00:00:00:66", ""}) {
+    node.v4.published_vtep_mac = MacAddress::Parse(text);
+    node.v4.subnet = Prefix("10.244.4.0/24");
+    const auto facts = DeriveOwnFacts("us", node, conf, *standing);
+    ASSERT_TRUE(facts.ok());
+    EXPECT_EQ(facts->v4, (OwnFamilyFacts{Prefix("10.244.4.0/24"), Mac("00:15:5d:8c:2f:93")}));
+  }
+}
+
+TEST_F(OwnFactsTest, AFamilyThatDidNotStandIsRead) {
+  const auto standing = Derive();
+  conf.enable_ipv6 = true;
+  conf.ipv6_network = Prefix("fd00::/48");
+  node.v6.subnet = Prefix("fd00:0:0:3::/64");
+  node.v6.published_vtep_mac = Mac("02:00:00:00:00:66");
+  const auto facts = DeriveOwnFacts("us", node, conf, *standing);
+  ASSERT_TRUE(facts.ok());
+  EXPECT_EQ(facts->v6->vtep_mac, Mac("02:00:00:00:00:66"));
+}
+
 TEST_F(OwnFactsTest, BothFamilies) {
   conf.enable_ipv6 = true;
   conf.ipv6_network = Prefix("fd00::/48");

@@ -91,18 +91,91 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
   const IpAddress ours = *IpAddress::Parse("192.0.2.1"), other = *IpAddress::Parse("203.0.113.9");
   choice.v4 = {ours, ours};
   lease::OwnNode node;
-  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
   node.v4.published_public_ip = ours;
-  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
   node.v4.published_public_ip = other;
-  EXPECT_THAT(PublicIpTrouble(node, choice),
+  EXPECT_THAT(PublicIpTrouble({}, node, choice),
               HasSubstr("peers send to 203.0.113.9 as the leases say of this node, but its address "
                         "is 192.0.2.1 on eth0"));
   node.v4.public_ip_overwrite = "203.0.113.9";
-  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
   // Of a family that is not carried nothing is said.
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
-  EXPECT_EQ(PublicIpTrouble(node, choice), "");
+  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
+}
+
+// What we publish ourselves is put right, not followed.
+TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoTrouble) {
+  Options options;
+  options.kube_subnet_mgr = true;
+  lease::OwnNode node;
+  node.v4.published_public_ip = IpAddress::Parse("192.0.2.129");
+  const auto choice = ChooseUnderlay(options, {}, node, TwoAdapters());
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->name, "eth0");
+  EXPECT_EQ(PublicIpTrouble(options, node, *choice), "");
+}
+
+// Peers may be told an address that is not of this host (NAT), or of another adapter.
+TEST(OwnUnderlayTest, AnOverwriteIsWhatPeersAreToldAndChoosesNothing) {
+  for (const bool kube : {false, true}) {
+    for (const char* text : {"203.0.113.9", "192.0.2.129"}) {
+      Options options;
+      options.kube_subnet_mgr = kube;
+      lease::OwnNode node;
+      node.v4.public_ip_overwrite = text;
+      const auto choice = ChooseUnderlay(options, {}, node, TwoAdapters());
+      ASSERT_TRUE(choice.ok()) << choice.status();
+      EXPECT_EQ(choice->name, "eth0");
+      EXPECT_EQ(choice->v4->address.ToString(), "192.0.2.1");
+      EXPECT_EQ(choice->v4->public_ip.ToString(), text);
+    }
+  }
+  lease::OwnNode node;
+  node.v4.public_ip_overwrite = "nat.example";
+  EXPECT_EQ(ChooseUnderlay({}, {}, node, TwoAdapters())->v4->public_ip.ToString(), "192.0.2.1");
+}
+
+TEST(OwnUnderlayTest, AnAnnotationThatIsNoAddressIsWaitedOut) {
+  lease::OwnNode node;
+  node.node.name = "win1";
+  node.v4.node_public_ip = "nat.example";
+  const auto choice = ChooseUnderlay({}, {}, node, TwoAdapters());
+  EXPECT_EQ(choice.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(choice.status().message(),
+            "annotation node-public-ip of node \"win1\" is \"nat.example\", not an IPv4 address of "
+            "one host; correct or remove it");
+  // Of a family that is not carried nothing is looked at.
+  node.v4.node_public_ip.clear();
+  node.v6.node_public_ip = "nat.example";
+  EXPECT_TRUE(ChooseUnderlay({}, {}, node, TwoAdapters()).ok());
+}
+
+TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {
+  const auto mac = [](const char* text) { return *MacAddress::Parse(text); };
+  control::OwnFacts facts;
+  facts.v4 = {*IpPrefix::Parse("10.244.3.0/24"), mac("00:15:5d:8c:2f:93")};
+  control::NetConf conf;
+  conf.vni = *Vni::Of(5000);
+  InterfaceChoice choice;
+  choice.v4 = {*IpAddress::Parse("192.0.2.1"), *IpAddress::Parse("203.0.113.9")};
+  kube::Publication expected;
+  expected.backend_type = "vxlan";
+  expected.vni = *Vni::Of(5000);
+  expected.v4 = {*IpAddress::Parse("203.0.113.9"), mac("00:15:5d:8c:2f:93")};
+  EXPECT_EQ(PublicationOf(facts, conf, choice), expected);
+
+  facts.v6 = {*IpPrefix::Parse("fd00:0:0:3::/64"), mac("02:00:00:00:00:66")};
+  choice.v6 = {*IpAddress::Parse("fd01::1"), *IpAddress::Parse("fd01::1")};
+  expected.v6 = {*IpAddress::Parse("fd01::1"), mac("02:00:00:00:00:66")};
+  EXPECT_EQ(PublicationOf(facts, conf, choice), expected);
+
+  conf.type = control::BackendType::kAlloc;
+  expected.backend_type = "alloc";
+  expected.v4->vtep_mac.reset();
+  expected.v6->vtep_mac.reset();
+  EXPECT_EQ(PublicationOf(facts, conf, choice), expected);
 }
 
 }  // namespace
