@@ -1,31 +1,16 @@
 """Finds the tests (functions test_* of *_test.py beside this file) and runs them one after another."""
 
 import argparse
-import glob
-import importlib
 import inspect
 import os
 import signal
 import sys
 import time
-import traceback
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
-from lab import command, namespace, topology  # noqa: E402
-
-
-def find_tests():
-    """[(name, function)] such as "forwarding.tcp_ipv4", in the order of the files."""
-    tests = []
-    here = os.path.dirname(os.path.abspath(__file__))
-    for path in sorted(glob.glob(os.path.join(here, "*_test.py"))):
-        stem = os.path.basename(path)[:-len("_test.py")]
-        module = importlib.import_module(stem + "_test")
-        for name, function in vars(module).items():
-            if name.startswith("test_") and inspect.isfunction(function):
-                tests.append((f"{stem}.{name[len('test_'):]}", function))
-    return tests
+from lab import cases, command, namespace, topology  # noqa: E402
 
 
 def interrupted(number, _):
@@ -37,12 +22,7 @@ def run_one(name, function, subject):
     parameters = inspect.signature(function).parameters
     arguments = {"subject": topology.KINDS[subject]} if "subject" in parameters else {}
     try:
-        function(**arguments)
-        return None
-    except command.Failure as failure:
-        return str(failure)
-    except Exception as error:  # a defect of the test or something that it did not expect
-        return f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+        return cases.judge(function, **arguments)
     finally:
         namespace.delete_own()
 
@@ -55,13 +35,11 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some")
     chosen = parser.parse_args()
 
-    tests = find_tests()
-    if chosen.names:
-        for name in chosen.names:
-            if not any(test.startswith(name) for test, _ in tests):
-                print(f"tests/netns: no test {name}; see --list", file=sys.stderr)
-                return 2
-        tests = [(test, function) for test, function in tests if any(test.startswith(name) for name in chosen.names)]
+    try:
+        tests = cases.choose(cases.find(HERE), chosen.names)
+    except command.Failure as failure:
+        print(f"tests/netns: {failure}", file=sys.stderr)
+        return 2
     if chosen.subject == "kernel":
         tests = [(test, function) for test, function in tests if "subject" in inspect.signature(function).parameters]
     if chosen.list:

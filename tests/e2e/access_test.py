@@ -1,0 +1,141 @@
+"""Being let in by the API server, or not: TLS, tokens, the role; and keeping secrets."""
+
+import secrets
+
+from lab import command, lease
+
+from cluster import audit, certificates
+from cluster.cluster import weft_only
+from cluster.control_plane import ROLE
+
+MANY = 1000  # refusals: the test means them
+
+
+def expect_told(a, *words):
+    """Alive, and status names the trouble, each of `words` in it."""
+    def told():
+        text = a.ask("status", check=False)
+        return all(word in text for word in words)
+    command.wait_until(told, lambda: f"status of a says {words}: {a.ask('status', check=False)}", timeout=15)
+    command.expect(a.running(), f"the daemon ended: {a.last_words()}")
+
+
+@weft_only
+def test_role(cluster):
+    """With every line it can log: two kinds of request, none beyond the role, no secret. Lists come as a stream, never in pages."""
+    a, b = cluster.add("a"), cluster.add("b")
+    a.flags["v"] = 10
+    cluster.start(a, b)
+    a.down()
+    a.up()
+    cluster.bystander("far", "10.244.9.0/24")
+    cluster.settle("far joins", with_traffic=False)
+    command.expect_equal(cluster.audit.asked(a), {("watch", "nodes"), ("patch", "nodes/status")}, "what a asked for")
+    paged = [row["requestURI"] for row in cluster.audit.entries(a) if "limit=" in row["requestURI"]]
+    command.expect(not paged, f"a asked for pages: {paged}")
+    for secret in cluster.secrets:
+        for words in (["status"], ["status", "-o", "json"], ["leases", "-o", "json"]):
+            command.expect(secret not in a.ask(*words, check=False), f"flannelctl {words[0]} shows a secret")
+
+
+@weft_only
+def test_wrong_token(cluster):
+    """Told, tried again, and let in as soon as the file holds the right one."""
+    a, b = cluster.add("a"), cluster.add("b")
+    wrong = f"planted-wrong-{secrets.token_hex(16)}"
+    cluster.secrets.append(wrong)
+    cluster.refusals = MANY
+    lease.write_text(a.path("token"), wrong)
+    a.write_kubeconfig({"tokenFile": a.path("token")})
+    a.flags["v"] = 10
+    a.spawn()
+    expect_told(a, "401")
+    command.expect(wrong not in a.ask("status", check=False), "status shows the token")
+    lease.write_text(a.path("token"), a.token + "\n")
+    a.wait_ready(timeout=40)
+    cluster.start(b)
+
+
+@weft_only
+def test_token_rotated(cluster):
+    """The API server takes another token from now on; the file says it a little later."""
+    a, b = cluster.add("a"), cluster.add("b")
+    lease.write_text(a.path("token"), a.token)
+    a.write_kubeconfig({"tokenFile": a.path("token")})
+    cluster.start(a, b)
+    rotated = f"planted-rotated-{secrets.token_hex(16)}"
+    cluster.secrets.append(rotated)
+    cluster.refusals = MANY
+    tokens = cluster.site.tokens
+    with cluster.control.taking([rotated, *(token for name, token in tokens.items() if name != "a")]):
+        command.wait_until(lambda: any(audit.code(row) == 401 for row in cluster.audit.entries(a)), "a is refused", timeout=30)
+        lease.write_text(a.path("token"), rotated)
+        cluster.bystander("far", "10.244.9.0/24")
+        cluster.settle("a's token is rotated", timeout=90, of=a)
+
+
+@weft_only
+def test_broken_kubeconfig(cluster):
+    """Exit status 1, one line that names the file, and not what is in it."""
+    a = cluster.add("a")
+    for text in (f"users:\n- name: a\n  user:\n   token: {a.token}\n  wrong: [\n", f"users: [{{name: a, user: {{token: [{a.token}]}}}}]",
+                 f"{a.token}", f'{{"users": "{a.token}"', ""):
+        lease.write_text(a.path("kubeconfig"), text)
+        a.spawn()
+        command.expect_equal(a.process.wait(10), 1, f"exit status with {text!r}")
+        command.expect(a.path("kubeconfig") in a.last_words(), f"{text!r}: {a.last_words()}")
+
+
+@weft_only
+def test_another_authority(cluster):
+    """A server that somebody else vouches for gets no token to see."""
+    a = cluster.add("a")
+    certificates.Authority(a.folder, "other")
+    a.write_kubeconfig({"token": a.token}, **{"certificate-authority": a.path("other.crt")})
+    a.spawn()
+    expect_told(a, "certificate")
+    command.expect_equal(cluster.audit.entries(a), [], "what the API server heard of a")
+
+
+@weft_only
+def test_another_name(cluster):
+    """An address that the server's certificate does not name: refused, unless tls-server-name says which name to look for."""
+    a, b = cluster.add("a"), cluster.add("b")
+    with cluster.control.also_at("192.168.80.2") as url:
+        a.write_kubeconfig({"token": a.token}, server=url)
+        a.spawn()
+        expect_told(a, "certificate")
+        command.expect_equal(cluster.audit.entries(a), [], "what the API server heard of a")
+        a.down()
+        a.write_kubeconfig({"token": a.token}, server=url, **{"tls-server-name": "kubernetes"})
+        cluster.start(a, b)
+
+
+def test_unverified(cluster):
+    """insecure-skip-tls-verify is obeyed; weft warns."""
+    a, b = cluster.add("a"), cluster.add("b")
+    a.write_kubeconfig({"token": a.token}, **{"certificate-authority": None, "insecure-skip-tls-verify": True})
+    cluster.start(a, b)
+    if a.kind == "weft":
+        command.expect("insecure-skip-tls-verify" in a.log_text(), "no warning in the log")
+
+
+def test_role_without_get(cluster):
+    """Manifests before November 2022 did not let flannel get a Node."""
+    cluster.refusals = MANY
+    with cluster.control.role([{**rule, "verbs": [verb for verb in rule["verbs"] if rule["resources"] != ["nodes"] or verb != "get"]}
+                               for rule in ROLE]):
+        cluster.pair()
+
+
+@weft_only
+def test_role_without_patch(cluster):
+    """Told while it lasts; then published."""
+    a, b = cluster.add("a"), cluster.add("b")
+    cluster.refusals = MANY
+    with cluster.control.role([rule for rule in ROLE if "patch" not in rule["verbs"]]):
+        a.spawn()
+        expect_told(a, "403")
+        command.expect_equal(cluster.said("a"), {}, "annotations without the right to write them")
+    a.wait_ready(timeout=40)
+    cluster.start(b)

@@ -1,0 +1,6 @@
+"""A real cluster on one machine: etcd, kube-apiserver, and nodes with weft's or upstream's flanneld, in network namespaces."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "netns"))  # the lab

@@ -1,0 +1,163 @@
+"""The nodes of one test on the shared site, and the one question after each disturbance: does everybody know the truth again?"""
+
+import os
+import time
+
+from lab import command, lease, traffic
+
+from . import audit, member, truth
+from .api import Refusal
+
+SUBNETS = {"a": "10.244.1.0/24", "b": "10.244.2.0/24", "c": "10.244.3.0/24", "d": "10.244.4.0/24"}
+
+
+class Cluster:
+    """`subject`: the kind of node a, "weft" or (to prove this lab) "upstream"."""
+
+    network = "10.244.0.0/16"
+    families = ("ipv4",)
+
+    def __init__(self, site, subject, name):
+        self.site, self.subject = site, member.KINDS[subject]
+        self.control, self.api = site.control, site.api
+        self.folder = os.path.join(site.folder, name)
+        self.logs = os.path.join(site.logs, name)
+        os.makedirs(self.folder)
+        os.makedirs(self.logs)
+        self.members = {}
+        self.audit = audit.Audit(site.control.log_path("audit"))
+        self.secrets = list(site.tokens.values())  # no log, no answer may show one
+        self.refusals = 0  # of our requests, as many as the test provokes
+
+    # ---- Making
+
+    def add(self, name, kind=None, subnets=None):
+        """A node, its flanneld not started, and its Node object; `subnets`: its podCIDRs, () for none yet."""
+        made = (kind or (self.subject if name == "a" else member.Upstream))(self, name)
+        self.members[name] = made
+        self.api.create_node(name, *([SUBNETS[name]] if subnets is None else subnets))
+        return made
+
+    def pair(self):
+        """Nodes a (the subject) and b (upstream), which know each other."""
+        return self.start(self.add("a"), self.add("b"))
+
+    def start(self, *members):
+        began = time.monotonic()
+        for each in members:
+            each.spawn()
+        for each in members:
+            each.wait_ready()
+        self.settle(f"start of {' and '.join(each.name for each in members)}", since=began)
+        return members
+
+    def bystander(self, name, subnet, public_ip="192.168.80.200"):
+        """A Node with a lease, and nobody there."""
+        said = lease.Lease(name, public_ip, subnet, lease.mac_for(name)).node()
+        self.api.create_node(name, subnet, annotations=said["metadata"]["annotations"])
+
+    def make_pod(self, name, where, node):
+        for path, kind, more in (("/api/v1/namespaces", "Namespace", {"metadata": {"name": where}}),
+                                 (f"/api/v1/namespaces/{where}/pods", "Pod", {
+                                     "metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}})):
+            try:
+                self.api.request("POST", path, {"apiVersion": "v1", "kind": kind, **more})
+            except Refusal as refusal:
+                command.expect(refusal.status == 409, str(refusal))  # an earlier test's is as good
+
+    def said(self, name):
+        """flannel's annotations of a Node, by their short names."""
+        return truth.annotations(self.api.node(name))
+
+    # ---- Judging
+
+    def differences(self, of=None):
+        """What the running nodes (or this one) know otherwise than the API server, as sentences."""
+        nodes = self.api.nodes()
+        found = []
+        for each in [of] if of else self.members.values():
+            for family in self.families if each.running() else ():
+                wanted, known = truth.peers(nodes, each.name, family), each.table(family)
+                if known != wanted:
+                    found.append(f"{each.name} knows {known} instead of {wanted}")
+                if each.kind == "weft":
+                    found += self._row_differences(each, truth.leases(nodes, family), family)
+        return found
+
+    @staticmethod
+    def _row_differences(each, wanted, family):
+        known = {node: {key: row[family][key] for key in ("subnet", "publicIP", "vtepMAC", "vni") if key in row[family]}
+                 for node, row in each.leases().items() if family in row}
+        return [] if known == wanted else [f"{each.name} lists {known} instead of {wanted}"]
+
+    def silent_pairs(self):
+        """Pods that do not reach one another, as sentences."""
+        talking = [each for each in self.members.values() if each.pod and each.running()]
+        return [f"{one.name} does not reach {other.name} by {family}" for one in talking for other in talking for family in self.families
+                if one is not other and not reaches(one.pod, other.pod_address(family))]
+
+    def settle(self, what, timeout=30, since=None, with_traffic=True, of=None):
+        """Waits until every running node (or this one) knows the truth and all pods reach one another; says how long that took."""
+        began = since or time.monotonic()
+        left = []
+
+        def agree():
+            left[:] = self.differences(of) or (self.silent_pairs() if with_traffic else [])
+            return not left
+
+        command.wait_until(agree, lambda: f"{what}: {'; '.join(left)}", timeout=timeout)
+        self.say(f"{what}: recovered in {time.monotonic() - began:.1f} s")
+
+    def say(self, text):
+        print(f"   {text}", flush=True)
+
+    def full_size(self, one, other, octets=32 << 20):
+        """Both ways: the largest packet that fits, TCP in bulk, datagrams."""
+        for source, sink in ((one, other), (other, one)):
+            traffic.ping(source.pod, sink.pod_ip, size=1450, fragment=False)
+            traffic.tcp(source.pod, sink.pod, sink.pod_ip, octets)
+            sent, received = traffic.udp(source.pod, sink.pod, sink.pod_ip, seed=7, size=1402, count=2000, rate=10000, idle=0.3)
+            command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams from {source.name}")
+            command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
+
+    def inspect(self):
+        """What holds in every test of weft: nothing asked beyond the role, nothing refused, no secret told."""
+        for each in self.members.values():
+            if each.kind == "weft":
+                audit.expect_modest(self.audit, each, self.refusals)
+                for secret in self.secrets:
+                    command.expect(secret not in each.log_text(), f"the log of {each.name} shows a secret; see {each.log_path()}")
+
+    def close(self):
+        for each in self.members.values():
+            each.close()
+        self.site.tidy()
+
+
+def reaches(pod, address):
+    return " 0 received" not in pod.run("ping", "-n", "-c", "1", "-W", "0.3", address, check=False)
+
+
+class Cut:
+    """While it lasts, a node and the API server do not hear each other. "drop": nobody is told, as on a broken path;
+    "refuse": connections end at once, as on a host that is down."""
+
+    VERDICTS = {"drop": "drop", "refuse": "meta l4proto tcp reject with tcp reset"}
+
+    def __init__(self, member, how="drop"):
+        self.host = member.host
+        rules = f"""
+            table ip cut {{
+              chain in {{ type filter hook input priority 0; ip saddr {member.cluster.control.address} drop; }}
+              chain out {{ type filter hook output priority 0; ip daddr {member.cluster.control.address} {self.VERDICTS[how]}; }}
+            }}"""
+        self.host.run("nft", "-f", "-", stdin=rules)
+
+    def mend(self):
+        self.host.run("nft", "delete", "table", "ip", "cut")
+
+
+def weft_only(function):
+    """Of a test that upstream's flanneld, in weft's place, does not pass or cannot be asked."""
+    function.weft_only = True
+    return function

@@ -1,0 +1,190 @@
+"""etcd and kube-apiserver in a namespace, set up as a cluster's are: RBAC, audit log, tokens, TLS."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import ssl
+
+from lab import command, lease
+
+from . import api, certificates
+
+CACHE = os.environ.get("WEFT_DEPS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
+PORT = 6443
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ETCD = "127.0.0.1:2379"
+ACCOUNT = "system:serviceaccount:kube-flannel:flannel"
+
+# The role of upstream v0.28.9's manifest, no more.
+ROLE = [
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+]
+
+AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Request, resources: [{group: "", resources: [nodes/status]}]}
+- {level: Metadata}
+"""
+
+
+def peer(name):
+    """A program that tests/e2e/peers.sh has built."""
+    path = os.path.join(CACHE, "peers", name)
+    command.expect(os.access(path, os.X_OK), f"{path} is missing; run: cmake/bootstrap.sh peers")
+    return path
+
+
+class ControlPlane:
+    """`where`: a namespace with `address`. `tokens` are all the flannel service account's."""
+
+    def __init__(self, where, address, folder, logs, tokens):
+        self.where, self.address, self.folder, self.logs = where, address, folder, logs
+        self.etcd = self.apiserver = None
+        self.tokens = tokens
+        os.makedirs(folder, exist_ok=True)
+        self.authority = certificates.Authority(folder)
+        self.authority.sign("server", "/CN=kube-apiserver", f"subjectAltName=DNS:kubernetes,DNS:localhost,IP:127.0.0.1,IP:{address}")
+        self.authority.sign("admin", "/O=system:masters/CN=admin", "extendedKeyUsage=clientAuth")
+        certificates.service_account_keys(folder)
+        self._write_tokens(tokens)
+        lease.write_text(self.path("audit.yaml"), AUDIT_POLICY)
+        lease.write_text(self.path("admin.kubeconfig"), json.dumps(self.kubeconfig(
+            {"client-certificate": self.path("admin.crt"), "client-key": self.path("admin.key")})))
+        tls = ssl.create_default_context(cafile=self.path("ca.crt"))
+        tls.load_cert_chain(self.path("admin.crt"), self.path("admin.key"))
+        self.api = api.Api(where, address, PORT, tls)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def _write_tokens(self, tokens):
+        rows = [f'{token},{ACCOUNT},1001,"system:serviceaccounts,system:serviceaccounts:kube-flannel"' for token in tokens]
+        lease.write_text(self.path("tokens.csv"), "\n".join(rows) + "\n")
+
+    def log_path(self, name):
+        return os.path.join(self.logs, f"{name}.log")
+
+    @property
+    def url(self):
+        return f"https://{self.address}:{PORT}"
+
+    def kubeconfig(self, user, **cluster):
+        """As a value: JSON is YAML too. None in `cluster` leaves a field out."""
+        known = {"server": self.url, "certificate-authority": self.path("ca.crt"), **cluster}
+        return {"apiVersion": "v1", "kind": "Config", "current-context": "test",
+                "clusters": [{"name": "test", "cluster": {key: value for key, value in known.items() if value is not None}}],
+                "users": [{"name": "test", "user": user}],
+                "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}]}
+
+    def up(self):
+        self.start_etcd()
+        self.start_apiserver()
+        self._grant()
+
+    def start_etcd(self):
+        self.etcd = self._start("etcd", "--data-dir", self.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
+                                "--quota-backend-bytes=8589934592", f"--listen-client-urls=http://{ETCD}",
+                                f"--advertise-client-urls=http://{ETCD}", "--listen-peer-urls=http://127.0.0.1:2380")
+
+    def stop_etcd(self):
+        command.stop(self.etcd)
+
+    def start_apiserver(self, *flags):
+        # Compaction is the tests' own business.
+        self.apiserver = self._start(
+            "kube-apiserver", f"--etcd-servers=http://{ETCD}", "--etcd-compaction-interval=0", f"--secure-port={PORT}",
+            "--bind-address=0.0.0.0", f"--advertise-address={self.address}", f"--tls-cert-file={self.path('server.crt')}",
+            f"--tls-private-key-file={self.path('server.key')}", f"--client-ca-file={self.path('ca.crt')}",
+            f"--token-auth-file={self.path('tokens.csv')}", "--authorization-mode=RBAC", f"--service-account-key-file={self.path('sa.pub')}",
+            f"--service-account-signing-key-file={self.path('sa.key')}", "--service-account-issuer=https://kubernetes",
+            "--service-cluster-ip-range=10.96.0.0/16", "--disable-admission-plugins=ServiceAccount",
+            f"--audit-policy-file={self.path('audit.yaml')}", f"--audit-log-path={self.log_path('audit')}", *flags)
+        command.wait_until(self._ready_or_dead, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout=60)
+
+    def stop_apiserver(self, how=signal.SIGKILL):
+        """At once: to its clients a crash. It keeps nothing that etcd does not have."""
+        command.stop(self.apiserver, how, timeout=70)
+
+    def _ready_or_dead(self):
+        for process, name in ((self.etcd, "etcd"), (self.apiserver, "kube-apiserver")):
+            command.expect(process.poll() is None, f"{name} ended with {process.returncode}; see {self.log_path(name)}")
+        return self.api.ready()
+
+    def _start(self, name, *flags):
+        with open(self.log_path(name), "a", encoding="utf-8") as log:
+            return self.where.start(peer(name), *flags, stdout=log, stderr=log)
+
+    def _grant(self):
+        self.api.request("POST", f"{RBAC}/clusterroles", self._role(ROLE))
+        self.api.request("POST", f"{RBAC}/clusterrolebindings", {
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "flannel"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "flannel"},
+            "subjects": [{"kind": "ServiceAccount", "name": "flannel", "namespace": "kube-flannel"}]})
+
+    @staticmethod
+    def _role(rules):
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "flannel"}, "rules": rules}
+
+    @contextlib.contextmanager
+    def role(self, rules):
+        """While open, flannel may do this and no more."""
+        self.api.request("PUT", f"{RBAC}/clusterroles/flannel", self._role(rules))
+        try:
+            yield
+        finally:
+            self.api.request("PUT", f"{RBAC}/clusterroles/flannel", self._role(ROLE))
+
+    @contextlib.contextmanager
+    def taking(self, tokens):
+        """While open, an API server to which these are the flannel service account's tokens, and no others."""
+        self._restart_with(tokens)
+        try:
+            yield
+        finally:
+            self._restart_with(self.tokens)
+
+    def _restart_with(self, tokens):
+        self.stop_apiserver()
+        self._write_tokens(tokens)
+        self.start_apiserver()
+
+    @contextlib.contextmanager
+    def also_at(self, address):
+        """While open, the API server has this address too, of which its certificate knows nothing; yields the URL."""
+        self.where.ip(f"addr add {address}/24 dev eth0")
+        try:
+            yield f"https://{address}:{PORT}"
+        finally:
+            self.where.ip(f"addr delete {address}/24 dev eth0")
+
+    def kubectl(self, *words):
+        return self.where.run(peer("kubectl"), f"--kubeconfig={self.path('admin.kubeconfig')}", *words)
+
+    def compact(self):
+        """etcd forgets every revision but the last; which one that is."""
+        revision = self._etcd("/v3/kv/range", {"key": "AA==", "range_end": "AA==", "keys_only": True, "limit": 1})["header"]["revision"]
+        self._etcd("/v3/kv/compaction", {"revision": revision, "physical": True})
+        return int(revision)
+
+    def _etcd(self, path, body):
+        connection = http.client.HTTPConnection(ETCD, timeout=10)
+        with self.where.entered():
+            connection.connect()
+        connection.request("POST", path, json.dumps(body))
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        command.expect_equal(answer.status, 200, f"etcd {path}: {text}")
+        connection.close()
+        return json.loads(text)
+
+    def close(self):
+        for process in (self.apiserver, self.etcd):
+            if process:
+                command.stop(process, signal.SIGKILL)

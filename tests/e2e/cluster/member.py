@@ -1,0 +1,245 @@
+"""A node of the cluster: a namespace on the underlay, a flanneld in it, and a pod behind a bridge as its CNI plugin makes one."""
+
+import contextlib
+import http.client
+import ipaddress
+import json
+import os
+import re
+import shutil
+import signal
+
+from lab import command, lease, namespace, topology
+
+from . import control_plane, site
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+DEVICES = {"ipv4": "flannel.4096", "ipv6": "flannel-v6.4096"}
+HEALTH = 10254
+
+# A root folder in which nothing is configured but what lies in $1; the rest of the words is the program.
+OWN_ROOT = 'for d in /etc /run /var/lib; do mount -t tmpfs none $d; done; cp -a "$1/." /; shift; exec "$@"'
+
+
+class Member:
+    """Shared by both kinds. A test may change `flags`, `environment` and `net_conf` before `up`."""
+
+    def __init__(self, cluster, name):
+        self.cluster, self.name = cluster, name
+        self.address, self.address6 = site.address(name), site.address6(name)
+        self.token = cluster.site.tokens[name]
+        self.host = cluster.site.join(name, f"to-{name}", f"{self.address}/24", f"{self.address6}/64")
+        self.host.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1)
+        self.pod = self.process = self.log = None
+        self.root = ""  # where paths of the daemon's begin, seen from here
+        self.folder = os.path.join(cluster.folder, name)
+        os.makedirs(self.folder)
+        self.net_conf = {"Network": cluster.network, "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789}}
+        self.environment = {"PATH": PATH, "NODE_NAME": name}
+        self.flags = {
+            "kube-subnet-mgr": "true",
+            "kubeconfig-file": self.path("kubeconfig"),
+            "net-config-path": self.path("net-conf.json"),
+            "subnet-file": self.path("subnet.env"),
+            "iface": "eth0",
+            "ip-masq": "true",
+            "healthz-ip": "127.0.0.1",
+            "healthz-port": HEALTH,
+        }
+        self.write_kubeconfig({"token": self.token})
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write_kubeconfig(self, user, **cluster):
+        lease.write_text(self.path("kubeconfig"), json.dumps(self.cluster.control.kubeconfig(user, **cluster)))
+
+    # ---- The daemon
+
+    def command_line(self):
+        return [self.program(), *(f"--{name}={value}" for name, value in self.flags.items() if value is not None)]
+
+    def spawn(self):
+        """Starts it without waiting."""
+        lease.write_text(self.path("net-conf.json"), json.dumps(self.net_conf))
+        self._start(*self.command_line())
+
+    def spawn_as(self, words, environment, files):
+        """Starts it with exactly these words and variables, in a root folder that holds `files` ({path: text}) and programs only."""
+        shutil.copytree("/etc/alternatives", self.path("root") + "/etc/alternatives", symlinks=True)  # iptables is a link there
+        for path, text in files.items():
+            path = self.path("root") + re.sub("^/var/run/", "/run/", path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            lease.write_text(path, text)
+        self.environment = environment
+        self.flags = {"subnet-file": "/run/flannel/subnet.env", "admin": "/run/flannel/weft.sock"}  # the defaults
+        self._start("sh", "-ec", OWN_ROOT, "sh", self.path("root"), self.program(), *words)
+        self.root = f"/proc/{self.process.pid}/root"
+
+    def _start(self, *words):
+        self.log = open(self.log_path(), "a", encoding="utf-8")
+        self.process = self.host.start(*words, env=self.environment, stdout=self.log, stderr=self.log)
+
+    def up(self):
+        self.spawn()
+        self.wait_ready()
+
+    def wait_ready(self, timeout=20):
+        """Ready is what /readyz says; without that, a daemon that has written subnet.env."""
+        command.wait_until(self.ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
+        self.join_pod()
+
+    def ready_or_dead(self):
+        command.expect(self.process.poll() is None, f"flanneld of {self.name} ended: {self.last_words()}")
+        return self.health("/readyz")[0] == 200 if "healthz-port" in self.flags else bool(self.subnet_env())
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def down(self, how=signal.SIGTERM):
+        if self.process is None:
+            return None
+        code = command.stop(self.process, how, timeout=10)
+        self.log.close()
+        self.process = None
+        return code
+
+    def log_path(self):
+        return os.path.join(self.cluster.logs, f"{self.name}.log")
+
+    def log_text(self):
+        with open(self.log_path(), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def last_words(self):
+        lines = self.log_text().strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+    def health(self, path):
+        """Status and body, or (0, reason) while nobody listens."""
+        try:
+            with self.host.entered():
+                connection = http.client.HTTPConnection("127.0.0.1", HEALTH, timeout=3)
+                connection.connect()
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    # ---- What is on the node
+
+    def subnet_env(self):
+        """subnet.env as a dict; empty while there is none."""
+        with contextlib.suppress(FileNotFoundError), open(self.root + self.flags["subnet-file"], encoding="utf-8") as file:
+            return dict(line.split("=", 1) for line in file.read().splitlines())
+        return {}
+
+    def routes(self, family="ipv4"):
+        """Pod networks of others that this node sends into its tunnel."""
+        if DEVICES[family] not in self.host.devices():
+            return set()
+        rows = self.host.show("-" + family[-1], "route", "show", "dev", DEVICES[family])
+        return {route["dst"] for route in rows if route.get("protocol") != "kernel"}
+
+    def join_pod(self):
+        """A bridge and a pod with the addresses and the MTU of subnet.env; those of another subnet go first."""
+        env = self.subnet_env()
+        gateways = [env[key] for key in ("FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET") if key in env]
+        if self.pod and self.gateways == gateways:
+            return
+        self.leave_pod()
+        self.gateways = gateways
+        self.pod = namespace.Namespace(f"{self.name}-pod")
+        self.pod.sysctl(net__ipv6__conf__default__accept_dad=0)
+        namespace.connect(self.pod, "eth0", self.host, "pod", env["FLANNEL_MTU"])
+        self.host.ip(f"link add cni0 mtu {env['FLANNEL_MTU']} type bridge", "link set pod master cni0", "link set cni0 up",
+                     *(f"addr add {each} dev cni0{' nodad' if ':' in each else ''}" for each in gateways))
+        for each in gateways:
+            gateway = ipaddress.ip_interface(each)
+            self.pod.ip(f"addr add {gateway.ip + 1}/{gateway.network.prefixlen} dev eth0{' nodad' if ':' in each else ''}",
+                        f"route add default via {gateway.ip} dev eth0")
+
+    def leave_pod(self):
+        if self.pod:
+            self.pod.close()
+            self.host.ip("link delete cni0")
+            self.pod = None
+
+    @property
+    def pod_ip(self):
+        return self.pod_address("ipv4")
+
+    def pod_address(self, family):
+        return str(ipaddress.ip_interface(self.gateways[family == "ipv6"]).ip + 1)
+
+    @property
+    def zero(self):
+        """The tunnel device's address: source of the node's own traffic to pods elsewhere."""
+        return str(ipaddress.ip_interface(self.gateways[0]).network[0])
+
+    def close(self):
+        if self.process:
+            with contextlib.suppress(command.Failure):
+                self.down(signal.SIGKILL)
+        if self.pod:
+            self.pod.close()
+        self.cluster.site.part(f"to-{self.name}")
+        self.host.close()
+
+
+class Upstream(Member):
+    kind = "upstream"
+
+    @staticmethod
+    def program():
+        return control_plane.peer("flanneld")
+
+    def forget_device(self):
+        """Its tunnel device, which it leaves behind at its end, goes: with it its MAC."""
+        self.host.ip(f"link delete {DEVICES['ipv4']}")
+
+    def table(self, family="ipv4"):
+        """{subnet: (MAC, public IP)} as programmed into the kernel."""
+        device = DEVICES[family]
+        if device not in self.host.devices():
+            return {}
+        macs = {row["dst"]: row["lladdr"] for row in self.host.show("-" + family[-1], "neigh", "show", "dev", device, "nud", "permanent")}
+        peers = {row["mac"]: row["dst"] for row in json.loads(command.run(
+            "bridge", "-n", self.host.name, "-json", "fdb", "show", "dev", device) or "[]") if "dst" in row}
+        hops = {subnet: macs.get(subnet.split("/")[0]) for subnet in self.routes(family)}
+        return {subnet: (mac, peers.get(mac)) for subnet, mac in hops.items()}
+
+
+class Weft(Member):
+    kind = "weft"
+
+    def __init__(self, cluster, name):
+        super().__init__(cluster, name)
+        self.flags |= {"dataplane": "userspace", "admin": self.path("admin.sock"), "state-dir": self.path("state")}
+
+    @staticmethod
+    def program():
+        return topology.find_program("flanneld")
+
+    def ask(self, *words, check=True):
+        """flannelctl in this node."""
+        return self.host.run(topology.find_program("flannelctl"), *words, "--admin", self.root + self.flags["admin"], check=check)
+
+    def leases(self):
+        """{node: row} of the lease table."""
+        return {row["node"]: row for row in json.loads(self.ask("leases", "-o", "json"))["leases"]}
+
+    def status(self):
+        """Its exit code tells health, which is no matter here."""
+        return json.loads(self.ask("status", "-o", "json", check=False))
+
+    def table(self, family="ipv4"):
+        """{subnet: (MAC, public IP)} of the peers in use, as far as the kernel has their routes too."""
+        routes = self.routes(family)
+        halves = [row[family] for row in self.leases().values() if family in row]
+        return {half["subnet"]: (half["vtepMAC"], half["publicIP"]) for half in halves
+                if half["usable"] and half["state"] != "self" and half["subnet"] in routes}
+
+
+KINDS = {"weft": Weft, "upstream": Upstream}

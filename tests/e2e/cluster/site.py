@@ -1,0 +1,75 @@
+"""What all tests share: the underlay, and etcd with an API server on it; brought up once."""
+
+import os
+import secrets
+import shutil
+import tempfile
+
+from lab import command, namespace, topology
+
+from . import control_plane
+
+API = "192.168.80.1"
+FIRST_NODE = 11  # 192.168.80.11, fd80::11
+NAMES = "abcdef"
+
+
+def address(name):
+    return f"192.168.80.{FIRST_NODE + NAMES.index(name)}"
+
+
+def address6(name):
+    return f"fd80::{FIRST_NODE + NAMES.index(name)}"
+
+
+class Site:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="weft-e2e-")
+        self.logs = os.path.join(topology.ROOT, "build", "logs", "e2e")
+        shutil.rmtree(self.logs, ignore_errors=True)
+        os.makedirs(self.logs)
+        self.tokens = {name: f"planted-token-of-{name}-{secrets.token_hex(16)}" for name in NAMES}
+        self.flags = ()  # the API server's, beside the usual
+        self.fabric = namespace.Namespace("fabric")
+        self.fabric.ip("link add br0 type bridge", "link set br0 up")
+        self.control = None
+        where = self.join("api", "api", f"{API}/24", "fd80::1/64")
+        self.control = control_plane.ControlPlane(where, API, os.path.join(self.folder, "control"), self.logs, self.tokens.values())
+        self.control.up()
+        self.api = self.control.api
+
+    def join(self, word, port, *addresses):
+        """A namespace with these addresses on the underlay, device eth0."""
+        made = namespace.Namespace(word)
+        made.sysctl(net__ipv6__conf__default__accept_dad=0)
+        namespace.connect(made, "eth0", self.fabric, port)
+        self.fabric.ip(f"link set {port} master br0")
+        made.ip(*(f"addr add {each} dev eth0" for each in addresses))
+        return made
+
+    def part(self, port):
+        """At once, which the end of a namespace is not."""
+        self.fabric.ip(f"link delete {port}")
+
+    def restart_apiserver(self, *flags):
+        self.control.stop_apiserver()
+        self.start_apiserver(*flags)
+
+    def start_apiserver(self, *flags):
+        self.flags = flags
+        self.control.start_apiserver(*flags)
+
+    def tidy(self):
+        """As after `up`, whatever the last test left: an API server with its usual flags, and no objects of ours."""
+        if self.control.apiserver.poll() is not None:
+            self.start_apiserver()
+        elif self.flags:
+            self.restart_apiserver()
+        self.api.request("DELETE", "/api/v1/nodes")
+        command.wait_until(lambda: not self.api.nodes(), "no Node is left")
+
+    def close(self):
+        if self.control:
+            self.control.close()
+        namespace.delete_own()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,50 @@
+"""What the API server's raw Nodes say, and so what a node must know."""
+
+import ipaddress
+import json
+
+from lab.lease import ANNOTATION
+
+KEYS = {"ipv4": ("public-ip", "backend-data"), "ipv6": ("public-ipv6", "backend-v6-data")}
+
+
+def annotations(node):
+    """flannel's, by their short names."""
+    every = node["metadata"].get("annotations", {})
+    return {key[len(ANNOTATION):]: value for key, value in every.items() if key.startswith(ANNOTATION)}
+
+
+def subnets(node, family):
+    return [each for each in node["spec"].get("podCIDRs", []) if (":" in each) == (family == "ipv6")]
+
+
+def half(node, family):
+    """A Node's lease as `flannelctl leases -o json` words it, without its state; None where flannel has no say."""
+    said = annotations(node)
+    public_ip, backend_data = KEYS[family]
+    if said.get("kube-subnet-manager") != "true" or public_ip not in said or not subnets(node, family):
+        return None
+    data = json.loads(said.get(backend_data, "null")) or {}
+    lease = {"subnet": subnets(node, family)[0], "publicIP": said[public_ip], "vtepMAC": data.get("VtepMAC"), "vni": data.get("VNI")}
+    return {key: value for key, value in lease.items() if value}
+
+
+def leases(nodes, family):
+    """{node: half} of all that have one."""
+    return {node["metadata"]["name"]: lease for node in nodes if (lease := half(node, family))}
+
+
+def peers(nodes, own, family):
+    """{subnet: (MAC, public IP)} that node `own` must reach. Of Nodes with one subnet the newest holds it."""
+    own_subnets = [ipaddress.ip_network(each) for node in nodes if node["metadata"]["name"] == own for each in subnets(node, family)]
+    found = {}
+    later_names_first = sorted(nodes, key=lambda node: node["metadata"]["name"], reverse=True)
+    for node in sorted(later_names_first, key=lambda node: node["metadata"]["creationTimestamp"]):
+        lease = half(node, family)
+        if not lease or node["metadata"]["name"] == own or "vtepMAC" not in lease or lease.get("vni") != 4096:
+            continue
+        if annotations(node)["backend-type"] != "vxlan":
+            continue
+        if not any(ipaddress.ip_network(lease["subnet"]).overlaps(each) for each in own_subnets):
+            found[lease["subnet"]] = (lease["vtepMAC"], lease["publicIP"])
+    return found

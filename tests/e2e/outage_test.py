@@ -1,0 +1,118 @@
+"""The API server goes, forgets, changes its ways or cannot be heard; the pods' traffic does not care.
+
+Only a is judged: after an outage upstream's client may wait for a minute until it tries again."""
+
+import os
+import shutil
+import time
+
+from lab import command, traffic
+from lab.lease import ANNOTATION
+
+from cluster import audit
+from cluster.api import Refusal
+from cluster.cluster import Cut, weft_only
+
+MINUTE = 60
+
+
+def change_nodes(cluster):
+    """One bystander goes, one comes, one changes."""
+    cluster.api.delete_node("old")
+    cluster.bystander("new", "10.244.10.0/24")
+    cluster.api.annotate("moving", {ANNOTATION + "public-ip": "192.168.80.222"})
+
+
+def start_with_bystanders(cluster):
+    for name, subnet in (("old", "10.244.8.0/24"), ("moving", "10.244.9.0/24")):
+        cluster.bystander(name, subnet)
+    return cluster.pair()
+
+
+def test_a_minute_without_api_server(cluster):
+    a, b = start_with_bystanders(cluster)
+    cluster.control.stop_apiserver()
+    began = time.monotonic()
+    for source, sink in ((a, b), (b, a)):
+        traffic.tcp(source.pod, sink.pod, sink.pod_ip, 64 << 20)
+    left = MINUTE - (time.monotonic() - began)
+    traffic.ping(a.pod, b.pod_ip, count=int(left * 10), interval=0.1)  # none may be lost
+    command.expect_equal(a.health("/healthz")[0], 200, "healthz while the API server is away")
+    cluster.site.start_apiserver()
+    began = time.monotonic()
+    change_nodes(cluster)
+    cluster.settle("the API server is back after a minute", timeout=90, since=began, of=a)
+
+
+def forgotten(cluster, version):
+    """Whether a watch from this version is answered by 410 now."""
+    try:
+        text = cluster.api.request("GET", f"/api/v1/nodes?watch=1&resourceVersion={version}&timeoutSeconds=1")
+        return '"code":410' in str(text).replace("'", '"').replace(" ", "")
+    except Refusal as refusal:
+        return refusal.status == 410
+
+
+def test_gone(cluster):
+    """a is cut off, Nodes change, etcd is compacted, the API server restarts, a comes back: 410, and nothing is missed."""
+    a, _ = start_with_bystanders(cluster)
+    version = cluster.api.request("GET", "/api/v1/nodes?limit=1")["metadata"]["resourceVersion"]
+    cut = Cut(a, "refuse")
+    cluster.site.restart_apiserver()
+    change_nodes(cluster)
+    cluster.control.compact()
+    cluster.site.restart_apiserver()
+    command.expect(forgotten(cluster, version), "the API server still knows what a knew: no 410 is to be had")
+    began = time.monotonic()
+    cut.mend()
+    cluster.settle("a is back, its version gone", timeout=90, since=began, of=a)
+    if a.kind == "weft":
+        command.expect("410" in a.log_text(), "a was never told 410")
+
+
+@weft_only
+def test_dead_connection(cluster):
+    """Nobody tells a that its watch is dead: the path drops everything, and the server is another one afterwards."""
+    a, _ = start_with_bystanders(cluster)
+    cut = Cut(a, "drop")
+    cluster.site.restart_apiserver()
+    change_nodes(cluster)
+    cut.mend()
+    cluster.settle("a's connection was dead", timeout=150, of=a)
+
+
+def test_without_streaming_lists(cluster):
+    """A server that refuses sendInitialEvents, as most in use do; then one that takes it; then the first again."""
+    for flags in (["--feature-gates=WatchList=false"], [], ["--feature-gates=WatchList=false"]):
+        cluster.site.restart_apiserver(*flags)
+        if not cluster.members:
+            a, _ = start_with_bystanders(cluster)
+            if a.kind == "weft":
+                first = [(audit.code(row), row["verb"]) for row in cluster.audit.entries(a) if audit.resource(row) == "nodes"][:2]
+                command.expect_equal(first, [(422, "watch"), (200, "list")], "the first two requests of a for nodes")
+        else:
+            cluster.settle(f"another API server, {' '.join(flags) or 'as usual'}", timeout=90, of=a)
+        cluster.bystander(f"far-{len(cluster.api.nodes())}", f"10.244.{20 + len(cluster.api.nodes())}.0/24")
+        cluster.settle("a Node more", with_traffic=False, of=a)
+
+
+@weft_only
+def test_etcd_restored(cluster):
+    """An old backup is put back: versions run backwards, Nodes that were gone are there again."""
+    a, _ = start_with_bystanders(cluster)
+    control = cluster.control
+    backup = control.path("backup")
+    control.stop_etcd()
+    shutil.copytree(control.path("etcd"), backup)
+    control.start_etcd()
+    command.wait_until(cluster.api.ready, "the API server has its etcd back", timeout=20)
+    change_nodes(cluster)
+    cluster.settle("etcd restarts", timeout=90, of=a)
+    control.stop_apiserver()
+    control.stop_etcd()
+    shutil.rmtree(control.path("etcd"))
+    os.rename(backup, control.path("etcd"))
+    control.start_etcd()
+    cluster.site.start_apiserver()
+    cluster.settle("etcd is restored", timeout=90, of=a)
+    command.expect("10.244.8.0/24" in a.routes(), f"routes of a: {a.routes()}")

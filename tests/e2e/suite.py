@@ -1,0 +1,79 @@
+"""Runs the tests (functions test_* of *_test.py beside this file) on one cluster, one after another."""
+
+import argparse
+import os
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import cluster  # noqa: E402,F401  (makes the lab importable)
+from cluster.cluster import Cluster  # noqa: E402
+from cluster.site import Site  # noqa: E402
+from lab import cases, command, namespace  # noqa: E402
+
+
+def interrupted(number, _):
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def run_one(site, subject, name, function):
+    """None, or why it failed. An interruption leaves everything to the site's end."""
+    scene = Cluster(site, subject, name)
+    reason = cases.judge(function, scene) or cases.judge(scene.inspect)
+    return cases.judge(scene.close) or reason
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/e2e/run.sh")
+    parser.add_argument("--list", action="store_true", help="the names, one a line")
+    parser.add_argument("--subject", choices=["weft", "upstream"], default="weft",
+                        help="upstream: prove the lab, upstream's flanneld in weft's place; tests that it cannot pass are left out")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some")
+    chosen = parser.parse_args()
+    try:
+        tests = cases.choose(cases.find(HERE), chosen.names)
+    except command.Failure as failure:
+        print(f"tests/e2e: {failure}", file=sys.stderr)
+        return 2
+    if chosen.subject == "upstream":
+        tests = [(test, function) for test, function in tests if not hasattr(function, "weft_only")]
+    if chosen.list:
+        print("\n".join(test for test, _ in tests))
+        return 0
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+    namespace.delete_leftovers()
+    failed = []
+    began = time.monotonic()
+    site = Site()
+    try:
+        print(f"cluster up in {time.monotonic() - began:.1f} s; logs: {site.logs}", flush=True)
+        for name, function in tests:
+            began = time.monotonic()
+            reason = run_one(site, chosen.subject, name, function)
+            if reason is None:
+                print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+            else:
+                failed.append(name)
+                print(f"not ok {name}: {reason}", flush=True)
+    finally:
+        site.close()
+    print(f"{len(tests) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt as reason:
+        print(f"tests/e2e: interrupted {reason}", file=sys.stderr)
+        sys.exit(130)
+    except command.Failure as failure:
+        print(f"tests/e2e: {failure}", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        namespace.delete_own()
