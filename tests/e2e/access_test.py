@@ -6,7 +6,6 @@ from lab import command, lease
 
 from cluster import audit, certificates
 from cluster.cluster import weft_only
-from cluster.control_plane import ROLE
 
 MANY = 1000  # refusals: the test means them
 
@@ -124,7 +123,7 @@ def test_role_without_get(cluster):
     """Manifests before November 2022 did not let flannel get a Node."""
     cluster.refusals = MANY
     with cluster.control.role([{**rule, "verbs": [verb for verb in rule["verbs"] if rule["resources"] != ["nodes"] or verb != "get"]}
-                               for rule in ROLE]):
+                               for rule in cluster.control.rules]):
         cluster.pair()
 
 
@@ -133,7 +132,7 @@ def test_role_without_patch(cluster):
     """Told while it lasts; then published."""
     a, b = cluster.add("a"), cluster.add("b")
     cluster.refusals = MANY
-    with cluster.control.role([rule for rule in ROLE if "patch" not in rule["verbs"]]):
+    with cluster.control.role([rule for rule in cluster.control.rules if "patch" not in rule["verbs"]]):
         a.spawn()
         expect_told(a, "403")
         command.expect_equal(cluster.said("a"), {}, "annotations without the right to write them")

@@ -98,10 +98,12 @@ def start_in_cluster(cluster, container="", **variables):
     """As the HostProcess DaemonSet does: in-cluster credentials below the folder `container`, the Node's name by the Pod's."""
     a = cluster.add("a")
     cluster.make_pod("kube-flannel-ds-x7k2p", "kube-flannel", node="a")
+    token = cluster.control.account_token()
+    cluster.secrets.append(token)
     return start(cluster, ["--kube-subnet-mgr", "--iface", a.address],
                  {"PATH": PATH, "POD_NAME": "kube-flannel-ds-x7k2p", "POD_NAMESPACE": "kube-flannel",
                   "KUBERNETES_SERVICE_HOST": cluster.control.address, "KUBERNETES_SERVICE_PORT": "6443", **variables},
-                 {f"{container}{ACCOUNT_FOLDER}/token": a.token, f"{container}{ACCOUNT_FOLDER}/ca.crt": read(cluster.control.path("ca.crt")),
+                 {f"{container}{ACCOUNT_FOLDER}/token": token, f"{container}{ACCOUNT_FOLDER}/ca.crt": read(cluster.control.path("ca.crt")),
                   "/etc/kube-flannel/net-conf.json": NET_CONF})
 
 

@@ -12,13 +12,6 @@ from cluster.cluster import weft_only
 MIB = 1 << 20
 
 
-def test_peer_restarts(cluster):
-    _, b = cluster.pair()
-    b.down()
-    b.up()
-    cluster.settle("b restarts")
-
-
 def test_peer_with_another_mac_and_address(cluster):
     """As after a new installation under the old name: device and annotations gone, another address."""
     a, b = cluster.pair()
@@ -64,6 +57,25 @@ def test_subnet_comes_back(cluster):
     cluster.settle("a newer Node has b's subnet", with_traffic=False)
     cluster.api.delete_node("new")
     cluster.settle("the newer Node is gone")
+
+
+def test_rolling_restart(cluster):
+    """One after the other, all flannelds: everybody keeps its subnet, pods reach one another."""
+    a, b = cluster.pair()
+    before = {each.name: each.subnet_env() for each in (a, b)}
+    for each in (a, b):
+        each.down()
+        each.up()
+        cluster.settle(f"{each.name} restarts")
+    command.expect_equal({each.name: each.subnet_env() for each in (a, b)}, before, "subnet.env after the restarts")
+
+
+def test_pod_made_anew(cluster):
+    a, b = cluster.pair()
+    for each in (a, b):
+        each.leave_pod()
+        each.join_pod()
+        cluster.settle(f"a new pod on {each.name}")
 
 
 def sent(pod):

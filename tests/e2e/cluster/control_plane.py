@@ -7,22 +7,15 @@ import os
 import signal
 import ssl
 
-from lab import command, lease
+from lab import command, lease, topology
 
 from . import api, certificates
 
 CACHE = os.environ.get("WEFT_DEPS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
 PORT = 6443
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/flannel"
 ETCD = "127.0.0.1:2379"
 ACCOUNT = "system:serviceaccount:kube-flannel:flannel"
-
-# The role of upstream v0.28.9's manifest, no more.
-ROLE = [
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
-    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
-]
 
 AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
@@ -122,24 +115,26 @@ class ControlPlane:
             return self.where.start(peer(name), *flags, stdout=log, stderr=log)
 
     def _grant(self):
-        self.api.request("POST", f"{RBAC}/clusterroles", self._role(ROLE))
-        self.api.request("POST", f"{RBAC}/clusterrolebindings", {
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "flannel"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "flannel"},
-            "subjects": [{"kind": "ServiceAccount", "name": "flannel", "namespace": "kube-flannel"}]})
+        """As the manual says."""
+        self.kubectl("apply", "-f", os.path.join(topology.ROOT, "deploy", "rbac.yaml"))
+        self.rules = self.api.request("GET", ROLE)["rules"]
 
-    @staticmethod
-    def _role(rules):
-        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "flannel"}, "rules": rules}
+    def account_token(self):
+        """As a pod's volume holds it."""
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+        return self.api.request("POST", "/api/v1/namespaces/kube-flannel/serviceaccounts/flannel/token", request)["status"]["token"]
 
     @contextlib.contextmanager
     def role(self, rules):
         """While open, flannel may do this and no more."""
-        self.api.request("PUT", f"{RBAC}/clusterroles/flannel", self._role(rules))
+        self._set_rules(rules)
         try:
             yield
         finally:
-            self.api.request("PUT", f"{RBAC}/clusterroles/flannel", self._role(ROLE))
+            self._set_rules(self.rules)
+
+    def _set_rules(self, rules):
+        self.api.request("PATCH", ROLE, {"rules": rules}, "application/merge-patch+json")
 
     @contextlib.contextmanager
     def taking(self, tokens):
