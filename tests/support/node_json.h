@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON text of a Node, as the API server writes it, in one expression.
+// Nodes, lists, watch events and a Status in JSON, as the API server writes them.
 #pragma once
 
+#include <cstdint>
+#include <ctime>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tests/support/node_facts.h"
+
 namespace weft::testing {
 
+// Any octets below 0x80 but control octets.
+inline std::string JsonString(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+// By hand, where no NodeFacts would do: any spec, times that are none.
 class NodeJson {
  public:
   explicit NodeJson(std::string name) : name_(std::move(name)) {}
@@ -24,8 +39,8 @@ class NodeJson {
   }
   NodeJson& PodCidrs(const std::vector<std::string>& cidrs) {
     std::string list;
-    for (const std::string& cidr : cidrs) list += (list.empty() ? "" : ",") + Escaped(cidr);
-    return Spec("{\"podCIDR\":" + Escaped(cidrs.at(0)) + ",\"podCIDRs\":[" + list + "]}");
+    for (const std::string& cidr : cidrs) list += (list.empty() ? "" : ",") + JsonString(cidr);
+    return Spec("{\"podCIDR\":" + JsonString(cidrs.at(0)) + ",\"podCIDRs\":[" + list + "]}");
   }
   NodeJson& Spec(std::string json) { return spec_ = std::move(json), *this; }
   // A complete vxlan lease under VNI 4096.
@@ -39,28 +54,20 @@ class NodeJson {
   }
 
   std::string Text() const {
-    std::string text = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":)" + Escaped(name_);
-    if (!uid_.empty()) text += ",\"uid\":" + Escaped(uid_);
-    if (!created_.empty()) text += ",\"creationTimestamp\":" + Escaped(created_);
+    std::string text =
+        R"({"apiVersion":"v1","kind":"Node","metadata":{"name":)" + JsonString(name_);
+    if (!uid_.empty()) text += ",\"uid\":" + JsonString(uid_);
+    if (!created_.empty()) text += ",\"creationTimestamp\":" + JsonString(created_);
     text += ",\"annotations\":{";
     const char* comma = "";
     for (const auto& [key, value] : annotations_) {
-      text += comma + Escaped(key) + ":" + Escaped(value);
+      text += comma + JsonString(key) + ":" + JsonString(value);
       comma = ",";
     }
     return text + "}},\"spec\":" + spec_ + R"(,"status":{"conditions":[]}})";
   }
 
  private:
-  static std::string Escaped(std::string_view text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += c;
-    }
-    return quoted + "\"";
-  }
-
   std::string name_, uid_, created_;
   std::map<std::string, std::string> annotations_;
   std::string spec_ = "{}";
@@ -72,6 +79,119 @@ inline std::string NodeListJson(const std::vector<NodeJson>& nodes) {
   for (const NodeJson& node : nodes) items += (items.empty() ? "\n    " : ",\n    ") + node.Text();
   return R"({"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":""},"items":[)" + items +
          "\n]}\n";
+}
+
+// ---- the same out of NodeFacts
+
+inline std::string Rfc3339(std::int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::string text(20, '\0');
+  text.resize(
+      std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time)));
+  return text;
+}
+
+inline std::string StringMapJson(const std::map<std::string, std::string>& map) {
+  std::string text;
+  for (const auto& [key, value] : map) {
+    text += (text.empty() ? "{" : ",") + JsonString(key) + ":" + JsonString(value);
+  }
+  return text + "}";
+}
+
+// Without `typed`, as an item of a list: kind and apiVersion stand with the list.
+inline std::string NodeFactsJson(const NodeFacts& node, bool typed = true) {
+  std::string text = typed ? R"({"kind":"Node","apiVersion":"v1",)" : "{";
+  text += R"("metadata":{"name":)" + JsonString(node.name);
+  if (!node.uid.empty()) text += R"(,"uid":)" + JsonString(node.uid);
+  if (!node.version.empty()) text += R"(,"resourceVersion":)" + JsonString(node.version);
+  text +=
+      R"(,"creationTimestamp":)" + (node.created == 0 ? "null" : JsonString(Rfc3339(node.created)));
+  if (node.images > 0) {
+    text += R"(,"labels":)" + StringMapJson({{"kubernetes.io/arch", "arch"},
+                                             {"kubernetes.io/hostname", "hostname"},
+                                             {"kubernetes.io/os", "os"}});
+  }
+  if (!node.annotations.empty()) text += R"(,"annotations":)" + StringMapJson(node.annotations);
+  if (node.images > 0) {
+    std::string entry = R"({"manager":"kubelet","operation":"Update","apiVersion":"v1","time":)" +
+                        JsonString(Rfc3339(node.created)) +
+                        R"(,"fieldsType":"FieldsV1","fieldsV1":)" + ManagedFieldsText("kubelet") +
+                        "}";
+    text += R"(,"managedFields":[)" + entry + "," + entry + "," + entry + "]";
+  }
+  text += R"(},"spec":{)";
+  if (!node.pod_cidr.empty()) text += R"("podCIDR":)" + JsonString(node.pod_cidr);
+  if (!node.pod_cidrs.empty()) {
+    text += node.pod_cidr.empty() ? R"("podCIDRs":)" : R"(,"podCIDRs":)";
+    const char* before = "[";
+    for (const std::string& cidr : node.pod_cidrs) {
+      text += before + JsonString(cidr);
+      before = ",";
+    }
+    text += "]";
+  }
+  text += R"(},"status":{"nodeInfo":{"machineID":""})";
+  const char* before = R"(,"images":[)";
+  for (int i = 0; i < node.images; ++i) {
+    const std::string number = std::to_string(i);
+    text += before + (R"({"names":["registry.example.com/some/folder/image-)" + number);
+    text += "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef01234567\",";
+    text += R"("registry.example.com/some/folder/image-)" + number + R"(:v1.2.3"],"sizeBytes":)" +
+            std::to_string(12'345'678 + i) + "}";
+    before = ",";
+  }
+  return text + (node.images > 0 ? "]}}" : "}}");
+}
+
+inline std::string NodeListJson(const std::vector<NodeFacts>& nodes, std::string_view version,
+                                std::string_view token = "") {
+  std::string text = R"({"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":)" +
+                     JsonString(version);
+  if (!token.empty()) text += R"(,"continue":)" + JsonString(token);
+  text += R"(},"items":[)";
+  const char* before = "";
+  for (const NodeFacts& node : nodes) {
+    text += before + NodeFactsJson(node, /*typed=*/false);
+    before = ",";
+  }
+  return text + "]}\n";
+}
+
+inline std::string WatchEventJson(std::string_view type, std::string_view object) {
+  return R"({"type":)" + JsonString(type) + R"(,"object":)" + std::string(object) + "}\n";
+}
+
+inline std::string NodeEventJson(std::string_view type, const NodeFacts& node) {
+  return WatchEventJson(type, NodeFactsJson(node));
+}
+
+inline std::string BookmarkJson(std::string_view version, bool initial_events_end) {
+  NodeFacts node("");
+  node.version = version;
+  if (initial_events_end) node.ForeignAnnotation("k8s.io/initial-events-end", "true");
+  return NodeEventJson("BOOKMARK", node);
+}
+
+inline std::string StatusJson(const StatusFacts& status) {
+  std::string text =
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":)" +
+      JsonString(status.message) + R"(,"reason":)" + JsonString(status.reason);
+  if (status.retry_after != 0 || !status.cause_reason.empty() || !status.cause_message.empty()) {
+    text += R"(,"details":{"kind":"nodes","causes":[{"reason":)" + JsonString(status.cause_reason) +
+            R"(,"message":)" + JsonString(status.cause_message) + "}]";
+    if (status.retry_after != 0) {
+      text += R"(,"retryAfterSeconds":)" + std::to_string(status.retry_after);
+    }
+    text += "}";
+  }
+  return text + R"(,"code":)" + std::to_string(status.code) + "}\n";
+}
+
+inline std::string ErrorEventJson(const StatusFacts& status) {
+  std::string body = StatusJson(status);
+  body.pop_back();
+  return WatchEventJson("ERROR", body);
 }
 
 }  // namespace weft::testing
