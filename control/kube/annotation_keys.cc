@@ -45,7 +45,8 @@ absl::StatusOr<AnnotationKeys> AnnotationKeys::Of(std::string_view prefix) {
 AnnotationKeys::AnnotationKeys() : AnnotationKeys(absl::StrCat(kDefaultAnnotationPrefix, "/")) {}
 
 AnnotationKeys::AnnotationKeys(const std::string& full)
-    : subnet_manager(full + "kube-subnet-manager"),
+    : prefix(full),
+      subnet_manager(full + "kube-subnet-manager"),
       backend_type(full + "backend-type"),
       backend_data(full + "backend-data"),
       backend_v6_data(full + "backend-v6-data"),

@@ -8,9 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/kube/json_error.h"
+#include "control/kube/json_node.h"
 #include "control/kube/json_value.h"
-#include "control/kube/node_reader.h"
-#include "control/lease/quoted.h"
+#include "control/kube/node_fields.h"
 
 namespace weft::kube {
 namespace {
@@ -39,63 +39,29 @@ absl::StatusOr<element> Parse(simdjson::dom::parser& parser, std::string_view te
                    "not JSON: ", simdjson::error_message(error)));
 }
 
-DecodedNode Decode(element value, std::size_t position, const AnnotationKeys& keys,
-                   const std::string& own_name) {
-  std::string name = absl::StrCat("#", position);
-  DecodedNode decoded;
-  const auto reader = NodeReader::Of(value, keys, name);
-  if (!reader.ok()) {
-    if (name == own_name) {
-      decoded.own.emplace();
-      decoded.own->node.name = name;
-      decoded.own->problems.emplace_back(reader.status().message());
-    }
-    decoded.node = lease::RefusedNode{name, std::string(reader.status().message())};
-    return decoded;
-  }
-  if (name == own_name) decoded.own = reader->ReadOwn();
-  if (!reader->managed()) {
-    decoded.node = NotManaged{reader->node()};
-    return decoded;
-  }
-  auto lease = reader->ReadLease();
-  if (lease.ok()) {
-    decoded.node = *std::move(lease);
-  } else {
-    decoded.node = lease::RefusedNode{name, std::string(lease.status().message())};
-  }
-  return decoded;
-}
-
-std::string_view NameOf(const DecodedNode& decoded) {
-  if (const auto* lease = std::get_if<lease::Lease>(&decoded.node)) return lease->node.name;
-  if (const auto* other = std::get_if<NotManaged>(&decoded.node)) return other->node.name;
-  return std::get<lease::RefusedNode>(decoded.node).name;
-}
-
+// The last of each name; an earlier one is refused beside it.
 DecodedNodes Collect(std::vector<DecodedNode> decoded) {
-  absl::flat_hash_map<std::string_view, std::size_t> last;
-  for (std::size_t i = 0; i < decoded.size(); ++i) last[NameOf(decoded[i])] = i;
+  using Kind = DecodedNode::Kind;
+  absl::flat_hash_map<std::string, std::size_t> last;
+  for (std::size_t i = 0; i < decoded.size(); ++i) last[decoded[i].lease.node.name] = i;
 
   DecodedNodes nodes;
-  // Before anything is moved: `last` points into it.
-  std::vector<bool> superseded(decoded.size());
   for (std::size_t i = 0; i < decoded.size(); ++i) {
-    const std::string_view name = NameOf(decoded[i]);
+    const std::string& name = decoded[i].lease.node.name;
     const std::size_t winner = last[name];
-    superseded[i] = winner != i;
-    if (superseded[i] && !std::holds_alternative<lease::RefusedNode>(decoded[winner].node)) {
+    if (winner != i && decoded[winner].kind != Kind::kRefused) {
       nodes.refused.push_back(
-          {std::string(name), "the name stands more than once in the list; the last one is used"});
+          {name, "the name stands more than once in the list; the last one is used"});
     }
   }
   for (std::size_t i = 0; i < decoded.size(); ++i) {
-    if (superseded[i]) continue;
-    if (decoded[i].own) nodes.own = std::move(decoded[i].own);
-    if (auto* lease = std::get_if<lease::Lease>(&decoded[i].node)) {
-      nodes.leases.push_back(std::move(*lease));
-    } else if (auto* refused = std::get_if<lease::RefusedNode>(&decoded[i].node)) {
-      nodes.refused.push_back(std::move(*refused));
+    DecodedNode& node = decoded[i];
+    if (last[node.lease.node.name] != i) continue;
+    if (node.own) nodes.own = std::move(node.own);
+    if (node.kind == Kind::kLease) {
+      nodes.leases.push_back(std::move(node.lease));
+    } else if (node.kind == Kind::kRefused) {
+      nodes.refused.push_back({std::move(node.lease.node.name), std::move(node.refusal)});
     } else {
       ++nodes.not_managed;
     }
@@ -151,7 +117,7 @@ absl::StatusOr<std::vector<element>> Entries(element root) {
 }  // namespace
 
 NodeJsonCodec::NodeJsonCodec(AnnotationKeys keys, std::string own_node_name)
-    : keys_(std::move(keys)), own_node_name_(std::move(own_node_name)) {}
+    : reader_(std::move(keys), std::move(own_node_name)) {}
 
 absl::StatusOr<DecodedNodes> NodeJsonCodec::DecodeNodeList(std::string_view text) const {
   simdjson::dom::parser parser;
@@ -159,23 +125,15 @@ absl::StatusOr<DecodedNodes> NodeJsonCodec::DecodeNodeList(std::string_view text
   if (!root.ok()) return root.status();
   const auto entries = Entries(*root);
   if (!entries.ok()) return entries.status();
-  std::vector<DecodedNode> decoded;
-  decoded.reserve(entries->size());
-  for (std::size_t i = 0; i < entries->size(); ++i) {
-    decoded.push_back(Decode((*entries)[i], i, keys_, own_node_name_));
+  std::vector<DecodedNode> decoded(entries->size());
+  NodeFields fields;
+  for (std::size_t i = 0; i < decoded.size(); ++i) {
+    ReadJsonNode((*entries)[i], reader_.keys(), fields);
+    reader_.Read(fields, decoded[i]);
+    std::string& name = decoded[i].lease.node.name;
+    if (name.empty()) name = absl::StrCat("#", i);
   }
   return Collect(std::move(decoded));
-}
-
-DecodedNode NodeJsonCodec::DecodeNode(std::string_view text) const {
-  simdjson::dom::parser parser;
-  const auto root = Parse(parser, WithoutBom(text));
-  if (!root.ok()) {
-    DecodedNode decoded;
-    decoded.node = lease::RefusedNode{"#0", std::string(root.status().message())};
-    return decoded;
-  }
-  return Decode(*root, 0, keys_, own_node_name_);
 }
 
 }  // namespace weft::kube

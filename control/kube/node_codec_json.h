@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases out of Kubernetes Nodes in JSON (upstream v0.28.9). No text, however
-// broken, does more than be refused.
+// Leases out of a file of Kubernetes Nodes in JSON. No text, however broken, does more than be
+// refused.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "control/kube/annotation_keys.h"
+#include "control/kube/node_reader.h"
 #include "control/lease/lease.h"
 #include "control/lease/own_node.h"
 #include "control/lease/source.h"
 
 namespace weft::kube {
-
-// A Node without kube-subnet-manager "true": no lease, and nothing wrong with it.
-struct NotManaged {
-  lease::NodeKey node;
-};
-
-struct DecodedNode {
-  std::variant<lease::Lease, NotManaged, lease::RefusedNode> node;
-  std::optional<lease::OwnNode> own;  // when it is the Node we asked for, whatever `node` is
-};
 
 struct DecodedNodes {
   std::vector<lease::Lease> leases;  // in the list's order
@@ -47,13 +37,8 @@ class NodeJsonCodec {
   // name the last wins, and the name is refused beside it. At most 4 GiB.
   absl::StatusOr<DecodedNodes> DecodeNodeList(std::string_view text) const;
 
-  // One Node object, cut from a list or watch stream. Never fails: text that is no Node comes back
-  // refused.
-  DecodedNode DecodeNode(std::string_view text) const;
-
  private:
-  AnnotationKeys keys_;
-  std::string own_node_name_;
+  NodeReader reader_;
 };
 
 }  // namespace weft::kube

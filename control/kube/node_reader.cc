@@ -3,16 +3,24 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "control/kube/backend_data.h"
-#include "control/kube/json_value.h"
 #include "control/lease/quoted.h"
 
 namespace weft::kube {
+
+struct NodeReader::Half {
+  std::string_view data;
+  std::string_view public_ip;
+  std::string_view node_public_ip;
+  std::string_view overwrite;
+  const std::string& data_key;
+  const std::string& public_ip_key;
+};
+
 namespace {
 
 using lease::Quoted;
@@ -31,75 +39,86 @@ bool IsMapped(const IpAddress& address) {
   return !address.is_v4() && mapped.Contains(address);
 }
 
-absl::StatusOr<IpPrefix> ReadPodCidr(simdjson::dom::element value, std::string_view field) {
-  const auto text = AsString(value, field);
-  if (!text.ok()) return text.status();
-  const auto prefix = IpPrefix::Parse(*text);
+absl::StatusOr<IpPrefix> ReadPodCidr(std::string_view text, std::string_view field) {
+  const auto prefix = IpPrefix::Parse(text);
   if (!prefix || IsMapped(prefix->base())) {
     return absl::InvalidArgumentError(
-        absl::StrCat(field, " ", Quoted(*text), " is not an address block"));
+        absl::StrCat(field, " ", Quoted(text), " is not an address block"));
   }
   return *prefix;
 }
 
-std::string Problem(std::string_view field, const absl::Status& status) {
-  return absl::StrCat(field, ": ", status.message());
+bool IsManaged(const NodeFields& fields) { return fields.subnet_manager == "true"; }
+
+bool IsVxlan(const NodeFields& fields) {
+  return absl::EqualsIgnoreCase(fields.backend_type, "vxlan");
+}
+
+absl::StatusOr<BackendData> ReadBackendData(std::string_view text, std::string_view key) {
+  auto data = DecodeBackendData(text);
+  if (data.ok()) return data;
+  return absl::InvalidArgumentError(
+      absl::StrCat("annotation ", key, ": ", data.status().message()));
 }
 
 }  // namespace
 
-absl::StatusOr<NodeReader> NodeReader::Of(simdjson::dom::element node, const AnnotationKeys& keys,
-                                          std::string& name) {
-  const auto object = AsObject(node, "the Node");
-  if (!object.ok()) return object.status();
-  NodeReader reader(keys, *object);
+NodeReader::NodeReader(AnnotationKeys keys, std::string own_node_name)
+    : keys_(std::move(keys)), own_node_name_(std::move(own_node_name)) {}
 
-  const auto kind = StringMember(*object, "kind", "kind");
-  if (!kind.ok()) return kind.status();
-  if (!kind->empty() && *kind != "Node") {
-    return absl::InvalidArgumentError(absl::StrCat("kind is ", Quoted(*kind), ", not \"Node\""));
-  }
-  const auto metadata = ObjectMember(*object, "metadata", "metadata");
-  if (!metadata.ok()) return metadata.status();
-  if (!*metadata) return absl::InvalidArgumentError("metadata is missing");
-  reader.metadata_ = **metadata;
-
-  const auto node_name = StringMember(reader.metadata_, "name", "metadata.name");
-  if (!node_name.ok()) return node_name.status();
-  if (!IsNodeName(*node_name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("metadata.name ", Quoted(*node_name),
-                     " is not a node name: 1 to 253 visible ASCII characters"));
-  }
-  name = *node_name;
-  reader.key_.name = *node_name;
-  const auto uid = StringMember(reader.metadata_, "uid", "metadata.uid");
-  if (!uid.ok()) return uid.status();
-  if (!uid->empty() && !IsNodeName(*uid)) {
-    return absl::InvalidArgumentError(absl::StrCat("metadata.uid ", Quoted(*uid), " is not a UID"));
-  }
-  reader.key_.uid = *uid;
-
-  const auto annotations = ObjectMember(reader.metadata_, "annotations", "metadata.annotations");
-  if (!annotations.ok()) return annotations.status();
-  if (*annotations) {
-    for (const auto [key, value] : **annotations) {
-      const auto text = AsString(value, absl::StrCat("annotation ", Quoted(key, 100)));
-      if (!text.ok()) return text.status();
-      reader.annotations_[key] = *text;
+void NodeReader::Read(const NodeFields& fields, DecodedNode& node) const {
+  using Kind = DecodedNode::Kind;
+  node.own.reset();
+  node.refusal.clear();
+  absl::Status status = ReadName(fields, node.lease.node);
+  const bool ours = !own_node_name_.empty() && node.lease.node.name == own_node_name_;
+  if (status.ok()) {
+    if (ours) node.own = ReadOwn(fields, node.lease.node);
+    if (!IsManaged(fields)) {
+      node.kind = Kind::kNotManaged;
+      return;
     }
+    status = ReadLease(fields, node.lease);
+  } else if (ours) {
+    node.own.emplace();
+    node.own->node.name = own_node_name_;
+    node.own->problems.emplace_back(status.message());
   }
-  return reader;
+  node.kind = status.ok() ? Kind::kLease : Kind::kRefused;
+  if (!status.ok()) node.refusal = status.message();
 }
 
-absl::StatusOr<lease::Lease> NodeReader::ReadLease() const {
-  lease::Lease lease;
-  lease.node = key_;
-  lease.backend_type = Annotation(keys_->backend_type);
-  const auto created = ReadCreated();
-  if (!created.ok()) return created.status();
-  lease.created = *created;
-  const auto cidrs = ReadPodCidrs();
+// `key.name` is set whenever the Node has one that can be shown.
+absl::Status NodeReader::ReadName(const NodeFields& fields, lease::NodeKey& key) const {
+  key.name.clear();
+  key.uid.clear();
+  if (!fields.kind.empty() && fields.kind != "Node") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind is ", Quoted(fields.kind), ", not \"Node\""));
+  }
+  const bool named = IsNodeName(fields.name);
+  if (named) key.name = fields.name;
+  if (!fields.problem.empty()) return absl::InvalidArgumentError(fields.problem);
+  if (!named) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata.name ", Quoted(fields.name),
+                     " is not a node name: 1 to 253 visible ASCII characters"));
+  }
+  if (!fields.uid.empty() && !IsNodeName(fields.uid)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata.uid ", Quoted(fields.uid), " is not a UID"));
+  }
+  key.uid = fields.uid;
+  return absl::OkStatus();
+}
+
+absl::Status NodeReader::ReadLease(const NodeFields& fields, lease::Lease& lease) const {
+  lease.backend_type = fields.backend_type;
+  lease.v4.reset();
+  lease.v6.reset();
+  if (!fields.created_problem.empty()) return absl::InvalidArgumentError(fields.created_problem);
+  lease.created = fields.created;
+  const auto cidrs = ReadPodCidrs(fields);
   if (!cidrs.ok()) return cidrs.status();
   if (!cidrs->v4 && !cidrs->v6) {
     return absl::InvalidArgumentError(
@@ -107,26 +126,22 @@ absl::StatusOr<lease::Lease> NodeReader::ReadLease() const {
         "by hand");
   }
   if (cidrs->v4) {
-    auto half = ReadFamily(*cidrs->v4);
-    if (!half.ok()) return half.status();
-    lease.v4 = *half;
+    if (const auto status = ReadFamily(fields, *cidrs->v4, lease.v4); !status.ok()) return status;
   }
   if (cidrs->v6) {
-    auto half = ReadFamily(*cidrs->v6);
-    if (!half.ok()) return half.status();
-    lease.v6 = *half;
+    if (const auto status = ReadFamily(fields, *cidrs->v6, lease.v6); !status.ok()) return status;
   }
-  return lease;
+  return absl::OkStatus();
 }
 
-lease::OwnNode NodeReader::ReadOwn() const {
+lease::OwnNode NodeReader::ReadOwn(const NodeFields& fields, const lease::NodeKey& key) const {
   lease::OwnNode own;
-  own.node = key_;
-  own.managed = managed();
-  own.backend_type = Annotation(keys_->backend_type);
-  own.v4 = ReadOwnFamily(IpFamily::kV4, own.problems);
-  own.v6 = ReadOwnFamily(IpFamily::kV6, own.problems);
-  const auto cidrs = ReadPodCidrs();
+  own.node = key;
+  own.managed = IsManaged(fields);
+  own.backend_type = fields.backend_type;
+  own.v4 = ReadOwnFamily(fields, IpFamily::kV4, own.problems);
+  own.v6 = ReadOwnFamily(fields, IpFamily::kV6, own.problems);
+  const auto cidrs = ReadPodCidrs(fields);
   if (cidrs.ok()) {
     own.v4.subnet = cidrs->v4;
     own.v6.subnet = cidrs->v6;
@@ -136,120 +151,94 @@ lease::OwnNode NodeReader::ReadOwn() const {
   return own;
 }
 
-std::string_view NodeReader::Annotation(const std::string& key) const {
-  const auto at = annotations_.find(key);
-  return at == annotations_.end() ? std::string_view() : at->second;
-}
-
-NodeReader::FamilyKeys NodeReader::KeysOf(IpFamily family) const {
+NodeReader::Half NodeReader::HalfOf(const NodeFields& fields, IpFamily family) const {
   if (family == IpFamily::kV4) {
-    return {keys_->backend_data, keys_->public_ip, keys_->node_public_ip,
-            keys_->public_ip_overwrite};
+    return {fields.backend_data,        fields.public_ip,   fields.node_public_ip,
+            fields.public_ip_overwrite, keys_.backend_data, keys_.public_ip};
   }
-  return {keys_->backend_v6_data, keys_->public_ipv6, keys_->node_public_ipv6,
-          keys_->public_ipv6_overwrite};
+  return {fields.backend_v6_data,       fields.public_ipv6,    fields.node_public_ipv6,
+          fields.public_ipv6_overwrite, keys_.backend_v6_data, keys_.public_ipv6};
 }
 
 // Upstream's rule: podCIDRs if it has entries, else podCIDR; at most two entries, the first of each
 // family counts.
-absl::StatusOr<NodeReader::PodCidrs> NodeReader::ReadPodCidrs() const {
-  PodCidrs cidrs;
-  const auto take = [&cidrs](const IpPrefix& prefix) {
-    auto& half = prefix.family() == IpFamily::kV4 ? cidrs.v4 : cidrs.v6;
-    if (!half) half = prefix;
-  };
-  const auto spec = ObjectMember(node_, "spec", "spec");
-  if (!spec.ok()) return spec.status();
-  if (!*spec) return cidrs;
-
-  if (const auto list = Find(**spec, "podCIDRs")) {
-    const auto entries = AsArray(*list, "spec.podCIDRs");
-    if (!entries.ok()) return entries.status();
-    if (entries->size() > 2) {
-      return absl::InvalidArgumentError(absl::StrCat("spec.podCIDRs has ", entries->size(),
-                                                     " entries: one for each family is the most"));
-    }
-    for (const auto entry : *entries) {
-      const auto prefix = ReadPodCidr(entry, "spec.podCIDRs entry");
-      if (!prefix.ok()) return prefix.status();
-      take(*prefix);
-    }
-    if (entries->size() > 0) return cidrs;
+absl::StatusOr<NodeReader::PodCidrs> NodeReader::ReadPodCidrs(const NodeFields& fields) {
+  if (fields.pod_cidr_count > fields.pod_cidrs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("spec.podCIDRs has ", fields.pod_cidr_count,
+                                                   " entries: one for each family is the most"));
   }
-  const auto single = Find(**spec, "podCIDR");
-  if (!single || (single->is_string() && single->get_string().value_unsafe().empty())) return cidrs;
-  const auto prefix = ReadPodCidr(*single, "spec.podCIDR");
-  if (!prefix.ok()) return prefix.status();
-  take(*prefix);
+  if (!fields.pod_cidr_problem.empty()) return absl::InvalidArgumentError(fields.pod_cidr_problem);
+  PodCidrs cidrs;
+  const auto take = [&cidrs](std::string_view text, std::string_view field) -> absl::Status {
+    const auto prefix = ReadPodCidr(text, field);
+    if (!prefix.ok()) return prefix.status();
+    auto& half = prefix->family() == IpFamily::kV4 ? cidrs.v4 : cidrs.v6;
+    if (!half) half = *prefix;
+    return absl::OkStatus();
+  };
+  for (std::size_t i = 0; i < fields.pod_cidr_count; ++i) {
+    const auto status = take(fields.pod_cidrs[i], "spec.podCIDRs entry");
+    if (!status.ok()) return status;
+  }
+  if (fields.pod_cidr_count > 0 || fields.pod_cidr.empty()) return cidrs;
+  const auto status = take(fields.pod_cidr, "spec.podCIDR");
+  if (!status.ok()) return status;
   return cidrs;
 }
 
-absl::StatusOr<std::int64_t> NodeReader::ReadCreated() const {
-  const auto text = StringMember(metadata_, "creationTimestamp", "metadata.creationTimestamp");
-  if (!text.ok()) return text.status();
-  if (text->empty()) return 0;
-  absl::Time time;
-  if (!absl::ParseTime(absl::RFC3339_full, *text, &time, nullptr) ||
-      time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("metadata.creationTimestamp ", Quoted(*text), " is not a time (RFC 3339)"));
-  }
-  return absl::ToUnixSeconds(time);
-}
-
-absl::StatusOr<std::optional<IpAddress>> NodeReader::ReadPublicIp(IpFamily family) const {
-  const std::string& key = KeysOf(family).public_ip;
-  const std::string_view text = Annotation(key);
-  if (text.empty()) return std::nullopt;
-  const auto address = IpAddress::Parse(text);
+absl::StatusOr<std::optional<IpAddress>> NodeReader::ReadPublicIp(const Half& half,
+                                                                  IpFamily family) {
+  if (half.public_ip.empty()) return std::nullopt;
+  const auto address = IpAddress::Parse(half.public_ip);
   if (!address || address->family() != family || IsMapped(*address)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("annotation ", key, " ", Quoted(text), " is not an ",
+        absl::StrCat("annotation ", half.public_ip_key, " ", Quoted(half.public_ip), " is not an ",
                      family == IpFamily::kV4 ? "IPv4" : "IPv6", " address"));
   }
   if (address->IsUnspecified() || address->IsMulticast() || address->IsBroadcast()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("annotation ", key, " ", Quoted(text), " is not an address of one host"));
+    return absl::InvalidArgumentError(absl::StrCat("annotation ", half.public_ip_key, " ",
+                                                   Quoted(half.public_ip),
+                                                   " is not an address of one host"));
   }
   return *address;
 }
 
-absl::StatusOr<lease::FamilyLease> NodeReader::ReadFamily(const IpPrefix& subnet) const {
-  lease::FamilyLease half;
-  half.subnet = subnet;
-  const auto public_ip = ReadPublicIp(subnet.family());
+absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& subnet,
+                                    std::optional<lease::FamilyLease>& into) const {
+  const Half half = HalfOf(fields, subnet.family());
+  const auto public_ip = ReadPublicIp(half, subnet.family());
   if (!public_ip.ok()) return public_ip.status();
-  half.public_ip = *public_ip;
+  lease::FamilyLease& lease = into.emplace();
+  lease.subnet = subnet;
+  lease.public_ip = *public_ip;
   // Other backends put other things there; whose lease it is, the table says.
-  if (!absl::EqualsIgnoreCase(Annotation(keys_->backend_type), "vxlan")) return half;
-  const std::string& key = KeysOf(subnet.family()).data;
-  const auto data = DecodeBackendData(Annotation(key));
-  if (!data.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("annotation ", key, ": ", data.status().message()));
-  }
-  half.vni = data->vni;
-  half.vtep_mac = data->vtep_mac;
-  return half;
+  if (!IsVxlan(fields)) return absl::OkStatus();
+  const auto data = ReadBackendData(half.data, half.data_key);
+  if (!data.ok()) return data.status();
+  lease.vni = data->vni;
+  lease.vtep_mac = data->vtep_mac;
+  return absl::OkStatus();
 }
 
-lease::OwnNodeFamily NodeReader::ReadOwnFamily(IpFamily family,
+lease::OwnNodeFamily NodeReader::ReadOwnFamily(const NodeFields& fields, IpFamily family,
                                                std::vector<std::string>& problems) const {
   lease::OwnNodeFamily own;
-  const FamilyKeys keys = KeysOf(family);
-  own.node_public_ip = Annotation(keys.node_public_ip);
-  own.public_ip_overwrite = Annotation(keys.overwrite);
-  if (const auto public_ip = ReadPublicIp(family); public_ip.ok()) {
+  const Half half = HalfOf(fields, family);
+  own.backend_data = half.data;
+  own.public_ip = half.public_ip;
+  own.node_public_ip = half.node_public_ip;
+  own.public_ip_overwrite = half.overwrite;
+  if (const auto public_ip = ReadPublicIp(half, family); public_ip.ok()) {
     own.published_public_ip = *public_ip;
   } else {
     problems.emplace_back(public_ip.status().message());
   }
-  if (!absl::EqualsIgnoreCase(Annotation(keys_->backend_type), "vxlan")) return own;
-  if (const auto data = DecodeBackendData(Annotation(keys.data)); data.ok()) {
+  if (!IsVxlan(fields)) return own;
+  if (const auto data = ReadBackendData(half.data, half.data_key); data.ok()) {
     own.published_vni = data->vni;
     own.published_vtep_mac = data->vtep_mac;
   } else {
-    problems.push_back(Problem(absl::StrCat("annotation ", keys.data), data.status()));
+    problems.emplace_back(data.status().message());
   }
   return own;
 }
