@@ -11,9 +11,11 @@ namespace weft::kube {
 
 Rewrites::Rewrites(control::Random random, control::Duration calm)
     : calm_(calm),
+      // A person who tries five things in a row notices nothing; a program waits for minutes soon.
       // The longest wait, jitter included, stays below `calm`.
-      backoff_({.first = std::chrono::seconds(1), .most = calm / 3, .factor = 2, .jitter = 1},
-               std::move(random)) {}
+      backoff_(
+          {.first = std::chrono::milliseconds(100), .most = calm / 3, .factor = 2, .jitter = 1},
+          std::move(random)) {}
 
 void Rewrites::Count(control::TimePoint now, std::string what) {
   if (times_ > 0 && IsCalm(now)) Reset();
