@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any octets as an API server's answer: however they are cut, they mean the same. The first octet
+// is how many come at once.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "control/kube/api_carrier_answer.h"
+
+namespace {
+
+using weft::kube::AnswerParser;
+
+void Require(bool promise) {
+  if (!promise) std::abort();
+}
+
+struct Heard final : weft::kube::AnswerSink {
+  bool OnHead(const weft::kube::HttpHead& head) override {
+    Require(status == 0 && head.status >= 200);
+    status = head.status;
+    content_type = head.content_type;
+    return true;
+  }
+  bool OnBody(std::string_view octets) override {
+    Require(status != 0 && !octets.empty());
+    body += octets;
+    return true;
+  }
+  int status = 0;
+  std::string content_type, body;
+  bool failed = false;
+};
+
+Heard Read(std::string_view text, std::size_t piece) {
+  Heard heard;
+  AnswerParser parser(AnswerParser::To::kRequest, heard);
+  std::string held;
+  while (!text.empty() && !parser.done()) {
+    held += text.substr(0, piece);
+    text.remove_prefix(std::min(piece, text.size()));
+    const auto taken = parser.Take(held);
+    if (!taken.ok()) {
+      heard.failed = true;
+      return heard;
+    }
+    Require(*taken <= held.size());
+    held.erase(0, *taken);
+    Require(held.size() <= AnswerParser::kHeadLimit);
+  }
+  heard.failed = !parser.End().ok();
+  return heard;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const Heard whole = Read(text, std::max<std::size_t>(text.size(), 1));
+  const Heard cut = Read(text, std::max<std::size_t>(data[0], 1));
+  Require(whole.failed == cut.failed && whole.status == cut.status);
+  Require(whole.body == cut.body && whole.content_type == cut.content_type);
+  return 0;
+}
