@@ -44,7 +44,7 @@ using Action = std::variant<Send, Read, Wait>;
 class ListWatch {
  public:
   // `clock` and `listener` outlive it. `own_node_name` empty: no Node is ours.
-  ListWatch(const control::Clock& clock, control::Random random, AnnotationKeys keys,
+  ListWatch(const control::Clock& clock, const control::Random& random, AnnotationKeys keys,
             std::string own_node_name, lease::SourceListener& listener);
   ~ListWatch();
 
