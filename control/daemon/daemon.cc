@@ -10,6 +10,7 @@
 #include "control/daemon/health.h"
 #include "control/daemon/log.h"
 #include "control/daemon/net_conf_trouble.h"
+#include "control/daemon/own_underlay.h"
 #include "control/daemon/service.h"
 
 namespace weft::daemon {
@@ -65,8 +66,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       config_(std::move(config)),
       started_(UnixSeconds()),
       reconciler_(clock_, control::SystemRandom(), Hooks()),
-      source_(PathOf(config_.options.lease_source.substr(kFilePrefix)),
-              kube::NodeJsonCodec(std::move(keys), config_.options.node_name)),
+      node_name_(config_.options.node_name),
       source_timer_(loop),
       tick_timer_(loop),
       housekeeping_timer_(loop),
@@ -78,7 +78,18 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                    const std::shared_ptr<bool> still = alive.lock();
                    if (still && *still) network_.CloseBroken(device, why);
                  });
-               }) {}
+               }) {
+  const Options& options = config_.options;
+  if (config_.cluster) {
+    member_ = std::make_unique<ClusterMember>(
+        loop_, clock_, options, *config_.cluster, std::move(keys),
+        [this](const std::string& name) { node_name_ = name; }, [this] { Schedule(); });
+  } else {
+    file_ = std::make_unique<control::FileSource>(
+        PathOf(options.lease_source.substr(kFilePrefix)),
+        kube::NodeJsonCodec(std::move(keys), options.node_name));
+  }
+}
 
 Daemon::~Daemon() { Stop(); }
 
@@ -100,11 +111,15 @@ absl::Status Daemon::Start() {
                                                            : config_.options.admin;
     if (absl::Status status = admin_->Listen(path); !status.ok()) return status;
   }
-  source_.Start(reconciler_);
-  OnOwnNode();
+  if (member_) {
+    member_->Start(reconciler_);
+  } else {
+    file_->Start(reconciler_);
+    ArmSourcePoll();
+  }
+  DeriveFacts();
   if (absl::Status status = network_.Apply(facts_); !status.ok()) return status;
   Settle();
-  ArmSourcePoll();
   ArmTick();
   ArmHousekeeping();
   return absl::OkStatus();
@@ -132,15 +147,33 @@ void Daemon::Stop() {
   *alive_ = false;
   for (Timer* timer : {&source_timer_, &tick_timer_, &housekeeping_timer_, &schedule_timer_})
     timer->Cancel();
+  member_.reset();
   network_.Close();
   admin_.reset();
   health_.reset();
 }
 
+std::string Daemon::DescribeSource() const {
+  return member_ ? member_->Describe() : file_->Describe();
+}
+
 void Daemon::OnOwnNode() {
-  facts_ = control::DeriveOwnFacts(config_.options.node_name, reconciler_.own_node(), config_.conf);
+  DeriveFacts();
   if (facts_.ok()) reconciler_.SetOwn(control::IdentityOf(*facts_, config_.conf));
   Schedule();
+}
+
+void Daemon::DeriveFacts() {
+  const std::optional<lease::OwnNode>& node = reconciler_.own_node();
+  if (!node && !reconciler_.report().source_synced)
+    return;  // nobody has said yet that it is not there
+  facts_ = control::DeriveOwnFacts(node_name_, node, config_.conf, standing_);
+  if (member_ && facts_.ok()) standing_ = *facts_;
+}
+
+std::optional<kube::Publication> Daemon::Wanted() const {
+  if (!facts_.ok() || !network_.stands()) return std::nullopt;
+  return PublicationOf(*facts_, config_.conf, network_.setup()->underlay);
 }
 
 void Daemon::Schedule() {
@@ -149,6 +182,7 @@ void Daemon::Schedule() {
   schedule_timer_.Set(std::max(steady_clock::now(), last_round_ + kRoundPause), [this] {
     scheduled_ = false;
     last_round_ = steady_clock::now();
+    if (!facts_.ok()) DeriveFacts();
     if (absl::Status status = network_.Apply(facts_); !status.ok()) {
       fatal_ = std::move(status);
       loop_.Stop();
@@ -161,7 +195,7 @@ void Daemon::Schedule() {
 
 void Daemon::ArmSourcePoll() {
   source_timer_.Set(steady_clock::now() + kSourcePeriod, [this] {
-    source_.Poll();
+    file_->Poll();
     ArmSourcePoll();
   });
 }
@@ -195,6 +229,7 @@ void Daemon::LookAtNetConf() {
 void Daemon::Settle() {
   const control::ReconcilerReport report = reconciler_.report();
   network_.Settle(report.in_sync);
+  if (member_) member_->Update(reconciler_.own_node(), Wanted(), ready_);
   if (admin_ && generation() != told_generation_) {
     told_generation_ = generation();
     LogVerbose(1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: every object of flanneld, its owner, its thread and its end.
 //
-//   file source ──► reconciler ──► sinks of each tunnel
-//        │ own Node      │ changes
-//        ▼               ▼
-//   own facts ──► node network (tunnels, subnet.env) ──► ready
+//   file source, or cluster member ──► reconciler ──► sinks of each tunnel
+//                      ▲                    │ own Node, changes
+//      what peers read │                    ▼
+//   of us: publication └── own facts ──► node network (tunnels, subnet.env) ──► ready
 //
 // Everything here lives on the control thread but for one worker thread in each tunnel. Nothing
-// waits: what is missing (the lease file, our Node, its podCIDR, an interface) is looked for again,
-// and told in log, status and /readyz.
+// waits: what is missing (the lease file, the API server, our Node, its podCIDR, an interface) is
+// looked for again, and told in log, status and /readyz.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,13 @@
 #include "absl/status/statusor.h"
 #include "control/admin/admin_server.h"
 #include "control/clock.h"
+#include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/node_network.h"
 #include "control/daemon/options.h"
 #include "control/daemon/trouble.h"
 #include "control/host/host.h"
+#include "control/kube/cluster_access.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
@@ -39,6 +41,7 @@ inline constexpr std::string_view kVersion = WEFT_VERSION;
 struct DaemonConfig {
   Options options;  // checked
   control::NetConf conf;
+  std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
   // For tests: in place of --healthz-port; 0 takes a free one.
   std::optional<std::uint16_t> healthz_port;
 };
@@ -71,7 +74,11 @@ class Daemon final : public admin::StateProvider {
 
   std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
   control::ReconcilerHooks Hooks();
+  std::string DescribeSource() const;
   void OnOwnNode();
+  void DeriveFacts();
+  // What peers are to read of us, once our end of the tunnels stands.
+  std::optional<kube::Publication> Wanted() const;
   // Brings what stands in line soon, out of the reconciler's calls; at most every 50 ms, since that
   // looks at everything.
   void Schedule();
@@ -90,13 +97,17 @@ class Daemon final : public admin::StateProvider {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted asks it first
   control::SystemClock clock_;
   control::Reconciler reconciler_;
-  control::FileSource source_;
+  // Where leases come from: one of the two.
+  std::unique_ptr<control::FileSource> file_;
+  std::unique_ptr<ClusterMember> member_;
+  std::string node_name_;  // empty: the API server is still to tell it
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_;
 
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::NotFoundError("the source of leases has not been read yet");
+  std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
   NodeNetwork network_;
   Trouble net_conf_trouble_;
   bool scheduled_ = false;

@@ -33,11 +33,19 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
   // Trouble after the first truth is told but fails nothing: the data plane keeps what it has.
   checks.push_back({"source", report.source_synced,
                     !trouble.empty() ? trouble
-                                     : absl::StrCat(source_.Describe(),
+                                     : absl::StrCat(DescribeSource(),
                                                     report.source_synced ? "" : " not read yet")});
-  checks.push_back(
-      {"own-node", facts_.ok(), facts_.ok() ? "" : std::string(facts_.status().message())});
+  const std::string nameless = member_ ? member_->name_trouble().text() : "";
+  checks.push_back({"own-node", facts_.ok(),
+                    facts_.ok()         ? ""
+                    : !nameless.empty() ? nameless
+                                        : std::string(facts_.status().message())});
   network_.AppendChecks(report, checks);
+  if (member_) {
+    const std::string& why = member_->publish_trouble().text();
+    const bool published = member_->published();
+    checks.push_back({"published", published, published || !why.empty() ? why : "not yet"});
+  }
   return checks;
 }
 
@@ -45,7 +53,7 @@ admin::Status Daemon::ReadStatus() {
   const control::ReconcilerReport report = reconciler_.report();
   admin::Status status;
   status.version = kVersion;
-  status.node = config_.options.node_name;
+  status.node = node_name_;
   status.pid = ProcessId();
   status.started = started_;
   status.backend = control::Name(config_.conf.type);
@@ -64,9 +72,13 @@ admin::Status Daemon::ReadStatus() {
     if (setup && setup->underlay.of(family)) own.public_ip = setup->underlay.of(family)->public_ip;
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
-  status.source = {source_.Describe(), report.source_synced, report.trouble.value_or("")};
+  status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
   Append("net-conf", net_conf_trouble_, status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
+  if (member_) {
+    Append("node-name", member_->name_trouble(), status.troubles);
+    Append("publish", member_->publish_trouble(), status.troubles);
+  }
   for (std::size_t i = 0; i < lease::kPeerStates; ++i) {
     const auto state = static_cast<lease::PeerState>(i);
     if (const std::size_t count = report.v4[i] + report.v6[i]) {
@@ -85,7 +97,7 @@ admin::Status Daemon::ReadStatus() {
 admin::LeaseList Daemon::ReadLeases() {
   admin::LeaseList list;
   list.generation = generation();
-  list.source = source_.Describe();
+  list.source = DescribeSource();
   for (const lease::LeaseRow& row : reconciler_.table().Rows()) {
     // The two halves of a node follow each other.
     if (list.leases.empty() || list.leases.back().node != row.node.name ||

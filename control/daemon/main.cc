@@ -29,11 +29,6 @@ int Fail(const absl::Status& status) {
 
 int Run(Options options) {
   if (absl::Status status = CheckOptions(options, Variable); !status.ok()) return Fail(status);
-  if (options.kube_subnet_mgr) {
-    return Fail(absl::UnimplementedError(
-        "--kube-subnet-mgr: reading leases from the Kubernetes API is not built yet; give a file "
-        "of Node objects with --lease-source=file:PATH"));
-  }
   absl::StatusOr<control::NetConf> conf = control::LoadNetConf(options.net_config_path);
   if (!conf.ok()) return Fail(conf.status());
   for (const std::string& note : conf->notes) LogInfo(note);
@@ -41,9 +36,18 @@ int Run(Options options) {
   absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
   if (!host.ok()) return Fail(host.status());
 
+  std::optional<kube::ClusterAccess> cluster;
+  if (options.kube_subnet_mgr) {
+    absl::StatusOr<kube::ClusterAccess> access =
+        kube::ReadClusterAccess(options.kubeconfig_file, options.kube_api_url, Variable);
+    if (!access.ok()) return Fail(access.status());
+    for (const std::string& warning : access->warnings) LogWarning(warning);
+    cluster = *std::move(access);
+  }
+
   EventLoop loop;
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon =
-      Daemon::Make(loop, {options, *std::move(conf), std::nullopt}, *std::move(host));
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Make(
+      loop, {options, *std::move(conf), std::move(cluster), std::nullopt}, *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
   const StopSignals signals(loop.io(), [&](std::string_view name) {
     LogInfo(absl::StrCat("stopping on ", name));

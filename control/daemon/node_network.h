@@ -57,6 +57,7 @@ class NodeNetwork {
 
   // What is wanted; stands when there is a tunnel for each of its own. Empty: not known yet.
   const std::optional<Setup>& setup() const { return setup_; }
+  bool stands() const { return IsComplete(); }
   // Peers were told another address of ours than the chosen one. Fails no check.
   const Trouble& public_ip_trouble() const { return public_ip_trouble_; }
   // "interface", "tunnels", "sinks", "subnet-file".

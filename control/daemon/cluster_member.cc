@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/cluster_member.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "control/daemon/log.h"
+#include "control/kube/pod_codec_json.h"
+
+namespace weft::daemon {
+namespace {
+
+// From dialling to the last octet of an answer that is not a stream.
+constexpr auto kCallLimit = std::chrono::seconds(40);
+
+kube::ApiStatus StatusOf(const kube::ApiAnswer& answer) {
+  kube::ApiStatus status;
+  status.code = answer.status;
+  if (answer.status >= 300)
+    status = kube::DecodeApiStatus(answer.status, answer.content_type, answer.body);
+  if (answer.retry_after) status.retry_after = answer.retry_after;
+  return status;
+}
+
+// Why an answer to the question for our pod is of no use.
+std::string Refusal(const kube::ApiStatus& status) {
+  const std::string said = absl::StrCat("the API server answers ", status.code, ": ",
+                                        status.message.empty() ? status.reason : status.message);
+  switch (status.code) {
+    case 401:
+      return absl::StrCat(said, "; check the credentials");
+    case 403:
+      return absl::StrCat(said, "; let this account `get` pods, or set NODE_NAME");
+    default:
+      return said;
+  }
+}
+
+}  // namespace
+
+ClusterMember::ClusterMember(EventLoop& loop, const control::Clock& clock, const Options& options,
+                             kube::ClusterAccess access, kube::AnnotationKeys keys,
+                             std::function<void(const std::string&)> on_name,
+                             std::function<void()> on_change)
+    : loop_(loop),
+      clock_(clock),
+      options_(options),
+      keys_(std::move(keys)),
+      on_name_(std::move(on_name)),
+      on_change_(std::move(on_change)),
+      client_(loop.io(), std::move(access), absl::StrCat("flanneld/", WEFT_VERSION, " (weft)")),
+      timer_(loop),
+      name_backoff_({}, control::SystemRandom()) {}
+
+ClusterMember::~ClusterMember() = default;
+
+void ClusterMember::Start(lease::SourceListener& listener) {
+  listener_ = &listener;
+  if (!options_.node_name.empty()) return OnName(options_.node_name);
+  name_trouble_.Set(absl::StrCat("asking the API server for the node of pod ",
+                                 options_.pod_namespace, "/", options_.pod_name));
+  AskForName();
+}
+
+void ClusterMember::AskForName() {
+  kube::HttpRequest request;
+  request.target =
+      absl::StrCat("/api/v1/namespaces/", options_.pod_namespace, "/pods/", options_.pod_name);
+  call_ = std::make_unique<kube::ApiCall>(
+      client_, std::move(request), kCallLimit,
+      [this](const absl::StatusOr<kube::ApiAnswer>& answer) { OnPod(answer); });
+}
+
+void ClusterMember::OnPod(const absl::StatusOr<kube::ApiAnswer>& answer) {
+  absl::StatusOr<std::string> name = answer.status();
+  if (answer.ok()) {
+    const kube::ApiStatus status = StatusOf(*answer);
+    name = status.code < 300 ? kube::DecodePodNodeName(answer->body)
+                             : absl::StatusOr<std::string>(absl::UnavailableError(Refusal(status)));
+  }
+  if (name.ok()) return OnName(*name);
+  name_trouble_.Set(absl::StrCat("the node of pod ", options_.pod_namespace, "/", options_.pod_name,
+                                 " is not known: ", name.status().message(),
+                                 "; trying again (NODE_NAME would tell it)"));
+  on_change_();
+  timer_.Set(clock_.Now() + name_backoff_.Next(), [this] { AskForName(); });
+}
+
+void ClusterMember::OnName(const std::string& name) {
+  call_.reset();
+  name_trouble_.Set("");
+  LogInfo(absl::StrCat("this node is ", name));
+  kube::Publisher::Options options;
+  options.keys = keys_;
+  options.node_name = name;
+  options.set_condition = options_.set_node_network_unavailable;
+  publisher_ = std::make_unique<kube::Publisher>(
+      clock_, [] { return absl::Now(); }, control::SystemRandom(), std::move(options));
+  on_name_(name);
+  source_ = std::make_unique<control::KubeSource>(loop_.io(), clock_, control::SystemRandom(),
+                                                  client_, keys_, name);
+  source_->Start(*listener_);
+}
+
+void ClusterMember::Update(const std::optional<lease::OwnNode>& node,
+                           std::optional<kube::Publication> wanted, bool ready) {
+  if (!publisher_) return;
+  publisher_->OnOwnNode(node);
+  publisher_->SetWanted(std::move(wanted));
+  publisher_->SetReady(ready);
+  Publish();
+}
+
+void ClusterMember::Publish() {
+  publish_trouble_.Set(publisher_->trouble());
+  if (call_) return;
+  if (std::optional<kube::HttpRequest> request = publisher_->Next()) {
+    LogVerbose(1, absl::StrCat(request->method, " ", request->target, " ", request->body));
+    call_ = std::make_unique<kube::ApiCall>(
+        client_, *std::move(request), kube::Publisher::kAnswerLimit,
+        [this](const absl::StatusOr<kube::ApiAnswer>& answer) { OnPatched(answer); });
+    return;
+  }
+  if (const std::optional<control::TimePoint> at = publisher_->NextDeadline()) {
+    timer_.Set(*at, [this] { Publish(); });
+  } else {
+    timer_.Cancel();
+  }
+}
+
+void ClusterMember::OnPatched(const absl::StatusOr<kube::ApiAnswer>& answer) {
+  const auto ended = std::move(call_);  // not destroyed amid its own callback's arguments
+  publisher_->OnAnswer(answer.ok() ? absl::StatusOr<kube::ApiStatus>(StatusOf(*answer))
+                                   : answer.status());
+  Publish();
+  on_change_();
+}
+
+std::string ClusterMember::Describe() const {
+  return absl::StrCat("Kubernetes API ", client_.Describe());
+}
+
+}  // namespace weft::daemon

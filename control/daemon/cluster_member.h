@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon as a member of a Kubernetes cluster: it learns its node's name, reads the Nodes,
+// publishes its own lease.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "control/clock.h"
+#include "control/daemon/event_loop.h"
+#include "control/daemon/options.h"
+#include "control/daemon/trouble.h"
+#include "control/kube/annotation_keys.h"
+#include "control/kube/api_call.h"
+#include "control/kube/api_client.h"
+#include "control/kube/publisher.h"
+#include "control/lease/own_node.h"
+#include "control/lease/source.h"
+#include "control/retry.h"
+#include "control/sources/kube_source.h"
+
+namespace weft::daemon {
+
+// Control thread. Waits for whatever is missing and tries for ever; what it waits for is told.
+class ClusterMember {
+ public:
+  // `loop`, `clock` and `options` outlive it. `on_name` is called once, from Start or later, before
+  // the first Node is told; `on_change` when published() or a trouble differs.
+  ClusterMember(EventLoop& loop, const control::Clock& clock, const Options& options,
+                kube::ClusterAccess access, kube::AnnotationKeys keys,
+                std::function<void(const std::string&)> on_name, std::function<void()> on_change);
+  ~ClusterMember();
+  ClusterMember(const ClusterMember&) = delete;
+  ClusterMember& operator=(const ClusterMember&) = delete;
+
+  void Start(lease::SourceListener& listener);
+  // Our Node as it was last told, what peers are to read in it (empty: not known yet), and whether
+  // the node's network works.
+  void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> wanted,
+              bool ready);
+
+  std::string Describe() const;  // the source, for people
+  // Why our name is not known; empty when it is.
+  const Trouble& name_trouble() const { return name_trouble_; }
+  const Trouble& publish_trouble() const { return publish_trouble_; }
+  bool published() const { return publisher_ && publisher_->published(); }
+
+ private:
+  void AskForName();
+  void OnPod(const absl::StatusOr<kube::ApiAnswer>& answer);
+  void OnName(const std::string& name);
+  void Publish();
+  void OnPatched(const absl::StatusOr<kube::ApiAnswer>& answer);
+
+  EventLoop& loop_;
+  const control::Clock& clock_;
+  const Options& options_;
+  const kube::AnnotationKeys keys_;
+  const std::function<void(const std::string&)> on_name_;
+  const std::function<void()> on_change_;
+  kube::ApiClient client_;
+  lease::SourceListener* listener_ = nullptr;
+  Timer timer_;  // of the name's next try, then of the publisher
+  control::Backoff name_backoff_;
+  Trouble name_trouble_, publish_trouble_;
+  std::unique_ptr<kube::Publisher> publisher_;  // once the name is known
+  std::unique_ptr<control::KubeSource> source_;
+  std::unique_ptr<kube::ApiCall> call_;  // last: ends first
+};
+
+}  // namespace weft::daemon
