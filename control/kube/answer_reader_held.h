@@ -17,6 +17,7 @@ class HeldOctets {
 
   std::size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
+  std::size_t room() const { return held_.capacity(); }
   std::string_view view() const { return held_; }
   void Append(std::string_view octets) { held_.append(octets); }
   void Clear() {

@@ -5,48 +5,10 @@
 #include <bit>
 #include <cstring>
 
+#include "control/kube/json_masks.h"
+
 namespace weft::kube {
 namespace {
-
-constexpr std::size_t kBlock = 64;
-
-// A bit for each octet of a block, the first one lowest.
-struct Masks {
-  std::uint64_t quotes = 0;
-  std::uint64_t backslashes = 0;
-  std::uint64_t opens = 0;   // { [
-  std::uint64_t closes = 0;  // } ]
-};
-
-constexpr std::uint64_t Eight(unsigned char octet) { return 0x0101010101010101U * octet; }
-
-// Bit i set where octet i of `word` is zero.
-std::uint64_t ZeroOctets(std::uint64_t word) {
-  constexpr std::uint64_t kLow = Eight(0x7f);
-  const std::uint64_t zeros = ~(((word & kLow) + kLow) | word | kLow);  // 0x80 where zero
-  return (zeros >> 7) * 0x0102040810204080U >> 56;
-}
-
-std::uint64_t LoadLittle(const char* at) {
-  std::uint64_t word;
-  std::memcpy(&word, at, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  return word;
-}
-
-Masks MasksOf(const char* block) {
-  Masks masks;
-  for (std::size_t i = 0; i < kBlock; i += 8) {
-    const std::uint64_t word = LoadLittle(block + i);
-    // With this bit [ and { are one, and so are ] and }.
-    const std::uint64_t folded = word | Eight(0x20);
-    masks.quotes |= ZeroOctets(word ^ Eight('"')) << i;
-    masks.backslashes |= ZeroOctets(word ^ Eight('\\')) << i;
-    masks.opens |= ZeroOctets(folded ^ Eight('{')) << i;
-    masks.closes |= ZeroOctets(folded ^ Eight('}')) << i;
-  }
-  return masks;
-}
 
 // Octets that stand behind an odd run of backslashes; `carry` goes from block to block. After
 // Langdale and Lemire, "Parsing Gigabytes of JSON per Second", section 3.1.1.
@@ -69,10 +31,6 @@ std::uint64_t EscapedOctets(std::uint64_t backslashes, std::uint64_t& carry) {
 std::uint64_t PrefixXor(std::uint64_t bits) {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
-}
-
-std::uint64_t CountOf(std::uint64_t bits) {
-  return static_cast<std::uint64_t>(std::popcount(bits));
 }
 
 }  // namespace
@@ -99,40 +57,35 @@ std::size_t JsonEndFinder::Take(std::string_view octets) {
 
 std::size_t JsonEndFinder::TakeContainer(std::string_view octets) {
   std::size_t at = 0;
-  for (; octets.size() - at >= kBlock; at += kBlock) {
-    const std::size_t taken = TakeBlock(octets.data() + at, kBlock);
+  for (; octets.size() - at >= kJsonBlock; at += kJsonBlock) {
+    const std::size_t taken = TakeBlock(octets.data() + at, kJsonBlock);
     if (ended_) return at + taken;
   }
   const std::string_view rest = octets.substr(at);
   if (rest.empty()) return at;
-  std::array<char, kBlock> block;
+  std::array<char, kJsonBlock> block;
   block.fill(' ');
   std::memcpy(block.data(), rest.data(), rest.size());
   return at + TakeBlock(block.data(), rest.size());
 }
 
 std::size_t JsonEndFinder::TakeBlock(const char* block, std::size_t size) {
-  const Masks masks = MasksOf(block);
+  const JsonMasks masks = JsonMasksOf(block);
   const std::uint64_t escaped = EscapedOctets(masks.backslashes, escaped_);
   // In a block that is filled up with spaces, the one behind the last octet takes the escape.
-  if (size < kBlock) escaped_ = escaped >> size & 1;
+  if (size < kJsonBlock) escaped_ = escaped >> size & 1;
   const std::uint64_t strings = PrefixXor(masks.quotes & ~escaped) ^ in_string_;
   in_string_ = 0 - (strings >> 63);
-  const std::uint64_t opens = masks.opens & ~strings;
-  std::uint64_t closes = masks.closes & ~strings;
-  if ((opens | closes) == 0) return size;
-
-  const std::uint64_t depth_behind = depth_ + CountOf(opens) - CountOf(closes);
-  if (CountOf(closes) >= depth_) {
-    for (std::uint64_t closed = 1; closes != 0; ++closed, closes &= closes - 1) {
-      const int at = std::countr_zero(closes);
-      if (depth_ + CountOf(opens & ((std::uint64_t{1} << at) - 1)) == closed) {
-        ended_ = true;
-        return static_cast<std::size_t>(at) + 1;
-      }
+  for (std::uint64_t marks = (masks.opens | masks.closes) & ~strings; marks != 0;
+       marks &= marks - 1) {
+    const int at = std::countr_zero(marks);
+    if ((masks.opens >> at & 1) != 0) {
+      ++depth_;
+    } else if (--depth_ == 0) {
+      ended_ = true;
+      return static_cast<std::size_t>(at) + 1;
     }
   }
-  depth_ = depth_behind;
   return size;
 }
 

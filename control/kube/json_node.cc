@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/json_node.h"
 
+#include <chrono>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -42,9 +43,37 @@ void ReadAnnotations(element value, const AnnotationKeys& keys, NodeFields& fiel
   }
 }
 
+// "2026-08-14T12:00:00Z", as an API server writes it; none for other forms and what is no time.
+std::optional<std::int64_t> SecondsOfUsualTime(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
+  if (text.size() != kForm.size()) return std::nullopt;
+  int numbers[6] = {};  // year, month, day, hour, minute, second
+  int* number = numbers;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == '0') {
+      if (text[i] < '0' || text[i] > '9') return std::nullopt;
+      *number = *number * 10 + (text[i] - '0');
+    } else if (text[i] != kForm[i]) {
+      return std::nullopt;
+    } else {
+      ++number;
+    }
+  }
+  const auto [year, month, day, hour, minute, second] = numbers;
+  using namespace std::chrono;
+  const year_month_day date{std::chrono::year(year), std::chrono::month(unsigned(month)),
+                            std::chrono::day(unsigned(day))};
+  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  return seconds(sys_days(date).time_since_epoch()).count() + hour * 3600 + minute * 60 + second;
+}
+
 void ReadCreated(const Member& value, NodeFields& fields) {
   const std::string_view text = TextOf(value, "metadata.creationTimestamp", fields.created_problem);
   if (text.empty()) return;
+  if (const auto usual = SecondsOfUsualTime(text)) {
+    fields.created = *usual;
+    return;
+  }
   absl::Time time;
   if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ||
       time == absl::InfiniteFuture() || time == absl::InfinitePast()) {

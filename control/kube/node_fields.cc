@@ -38,7 +38,10 @@ void NodeFields::SetAnnotation(const AnnotationKeys& keys, std::string_view key,
                                std::string_view value) {
   if (!key.starts_with(keys.prefix)) return;
   for (const auto& [wanted, field] : kAnnotations) {
-    if (key == keys.*wanted) this->*field = value;
+    if (key == keys.*wanted) {
+      this->*field = value;
+      return;
+    }
   }
 }
 
