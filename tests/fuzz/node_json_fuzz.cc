@@ -3,42 +3,21 @@
 // the codec's promises.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "control/kube/backend_data.h"
 #include "control/kube/json_error.h"
 #include "control/kube/node_codec_json.h"
+#include "tests/fuzz/lease_promises.h"
 
 namespace {
 
+using weft::fuzz::CheckLease;
+using weft::fuzz::CheckMessage;
+using weft::fuzz::Require;
 using weft::kube::DecodeBackendData;
 using weft::kube::EncodeBackendData;
 using weft::kube::NodeJsonCodec;
-
-void Require(bool promise) {
-  if (!promise) std::abort();
-}
-
-// Messages go to the log: one printable line, bounded.
-void CheckMessage(std::string_view message) {
-  Require(!message.empty() && message.size() < 1000);
-  for (const char c : message) Require(c >= ' ' && c < '\x7f');
-}
-
-void CheckHalf(const std::optional<weft::lease::FamilyLease>& half, weft::IpFamily family) {
-  if (!half) return;
-  Require(half->subnet.family() == family);
-  Require(!half->public_ip || half->public_ip->family() == family);
-  Require(!half->vni || *half->vni <= weft::Vni::kMax);
-  Require(!half->vtep_mac || (!half->vtep_mac->IsGroup() && !half->vtep_mac->IsZero()));
-}
-
-void CheckLease(const weft::lease::Lease& lease) {
-  Require(!lease.node.name.empty() && (lease.v4 || lease.v6));
-  CheckHalf(lease.v4, weft::IpFamily::kV4);
-  CheckHalf(lease.v6, weft::IpFamily::kV6);
-}
 
 }  // namespace
 
