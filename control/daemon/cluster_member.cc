@@ -37,6 +37,13 @@ std::string Refusal(const kube::ApiStatus& status) {
   }
 }
 
+absl::StatusOr<std::string> NodeNameOf(const absl::StatusOr<kube::ApiAnswer>& pod) {
+  if (!pod.ok()) return pod.status();
+  const kube::ApiStatus status = StatusOf(*pod);
+  if (status.code >= 300) return absl::UnavailableError(Refusal(status));
+  return kube::DecodePodNodeName(pod->body);
+}
+
 }  // namespace
 
 ClusterMember::ClusterMember(EventLoop& loop, const control::Clock& clock, const Options& options,
@@ -58,8 +65,8 @@ ClusterMember::~ClusterMember() = default;
 void ClusterMember::Start(lease::SourceListener& listener) {
   listener_ = &listener;
   if (!options_.node_name.empty()) return OnName(options_.node_name);
-  name_trouble_.Set(absl::StrCat("asking the API server for the node of pod ",
-                                 options_.pod_namespace, "/", options_.pod_name));
+  LogInfo(absl::StrCat("asking the API server for the node of pod ", options_.pod_namespace, "/",
+                       options_.pod_name));
   AskForName();
 }
 
@@ -73,12 +80,7 @@ void ClusterMember::AskForName() {
 }
 
 void ClusterMember::OnPod(const absl::StatusOr<kube::ApiAnswer>& answer) {
-  absl::StatusOr<std::string> name = answer.status();
-  if (answer.ok()) {
-    const kube::ApiStatus status = StatusOf(*answer);
-    name = status.code < 300 ? kube::DecodePodNodeName(answer->body)
-                             : absl::StatusOr<std::string>(absl::UnavailableError(Refusal(status)));
-  }
+  const absl::StatusOr<std::string> name = NodeNameOf(answer);
   if (name.ok()) return OnName(*name);
   name_trouble_.Set(absl::StrCat("the node of pod ", options_.pod_namespace, "/", options_.pod_name,
                                  " is not known: ", name.status().message(),
@@ -104,10 +106,15 @@ void ClusterMember::OnName(const std::string& name) {
 }
 
 void ClusterMember::Update(const std::optional<lease::OwnNode>& node,
-                           std::optional<kube::Publication> wanted, bool ready) {
+                           std::optional<kube::Publication> wanted) {
   if (!publisher_) return;
   publisher_->OnOwnNode(node);
   publisher_->SetWanted(std::move(wanted));
+  Publish();
+}
+
+void ClusterMember::SetReady(bool ready) {
+  if (!publisher_) return;
   publisher_->SetReady(ready);
   Publish();
 }

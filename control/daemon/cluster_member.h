@@ -36,10 +36,9 @@ class ClusterMember {
   ClusterMember& operator=(const ClusterMember&) = delete;
 
   void Start(lease::SourceListener& listener);
-  // Our Node as it was last told, what peers are to read in it (empty: not known yet), and whether
-  // the node's network works.
-  void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> wanted,
-              bool ready);
+  // Our Node as it was last told, and what peers are to read in it (empty: not known yet).
+  void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> wanted);
+  void SetReady(bool ready);  // the node's network works
 
   std::string Describe() const;  // the source, for people
   // Why our name is not known; empty when it is.

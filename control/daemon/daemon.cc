@@ -229,15 +229,17 @@ void Daemon::LookAtNetConf() {
 void Daemon::Settle() {
   const control::ReconcilerReport report = reconciler_.report();
   network_.Settle(report.in_sync);
-  if (member_) member_->Update(reconciler_.own_node(), Wanted(), ready_);
   if (admin_ && generation() != told_generation_) {
     told_generation_ = generation();
     LogVerbose(1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));
     admin_->LeasesChanged();
   }
+  if (member_) member_->Update(reconciler_.own_node(), Wanted());
   const std::vector<admin::Check> checks = Checks(report);
-  if (AllOk(checks) == ready_) return;
-  ready_ = !ready_;
+  const bool ready = AllOk(checks);
+  if (member_) member_->SetReady(ready);
+  if (ready == ready_) return;
+  ready_ = ready;
   if (ready_) {
     TellSupervisorReady();
     return LogInfo("ready");

@@ -106,7 +106,7 @@ class Daemon final : public admin::StateProvider {
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_;
 
   absl::StatusOr<control::OwnFacts> facts_ =
-      absl::NotFoundError("the source of leases has not been read yet");
+      absl::UnavailableError("the source of leases has not been read yet");
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
   NodeNetwork network_;
   Trouble net_conf_trouble_;

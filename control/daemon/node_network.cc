@@ -58,7 +58,8 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
   }
   interface_trouble_.Set("");
   if (!facts.ok()) {
-    own_trouble_.Set(absl::StrCat("waiting: ", facts.status().message()));
+    const bool unread = absl::IsUnavailable(facts.status());  // said by the source's check
+    own_trouble_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));
     if (stood_) return absl::OkStatus();
     const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawIfOfEarlierBoot();
     if (withdrawn.ok() && *withdrawn)

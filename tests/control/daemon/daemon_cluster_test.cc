@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon as a member of a cluster whose API server is a script: what it asks, in which order,
+// what it writes and tells. Over real sockets; on every system. (tests/e2e has the real server.)
+#include <utility>
+
+#include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/answers.h"
+#include "tests/support/fake_host.h"
+#include "tests/support/scripted_server.h"
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using weft::testing::Ending;
+using weft::testing::NodeFacts;
+
+class DaemonClusterTest : public DaemonFixture {
+ protected:
+  void SetUp() override {
+    DaemonFixture::SetUp();
+    config_.options.kube_subnet_mgr = true;
+    config_.options.lease_source.clear();
+    config_.healthz_port = 0;
+    kube::ClusterAccess access;
+    access.tls = false;
+    access.host = "127.0.0.1";
+    access.port = server_.port();
+    access.token.text = "planted-token";
+    access.origin = "a script";
+    config_.cluster = access;
+  }
+  // eth0 with 192.168.1.1 and the default route.
+  absl::Status StartDefault() {
+    return Start(weft::testing::HostWithDefaultRoute("192.168.1.1", "192.168.1.254"));
+  }
+
+  // Our Node with a subnet and no annotation of ours.
+  static NodeFacts Bare() {
+    return NodeFacts("a")
+        .Uid("5ac2b1c4-8c33-4b0c-9c5f-0d3c5d1f8b01")
+        .Version("7")
+        .PodCidr("10.244.1.0/24");
+  }
+  static NodeFacts Published() { return Bare().Leased("10.244.1.0/24", "192.168.1.1"); }
+  // A streaming list of these, which stays open as the watch.
+  void AnswerStream(const std::vector<NodeFacts>& nodes) {
+    std::string body;
+    for (const NodeFacts& node : nodes) body += weft::testing::NodeEventJson("ADDED", node);
+    body += weft::testing::BookmarkJson("9", /*initial_events_end=*/true);
+    server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + body,
+                    .ending = Ending::kHold});
+  }
+  void Answer(const std::string& status, const std::string& body) {
+    server_.Answer({.octets = "HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\n" +
+                              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                              body});
+  }
+  static std::string Refusal(int code, std::string reason, std::string message) {
+    weft::testing::StatusFacts status;
+    status.code = code;
+    status.reason = std::move(reason);
+    status.message = std::move(message);
+    return weft::testing::StatusJson(status);
+  }
+  bool RunUntilRequests(std::size_t count) {
+    return RunUntil([&] { return server_.requests().size() >= count; });
+  }
+
+  weft::testing::ScriptedServer server_{loop_.io(), {}};
+};
+
+TEST_F(DaemonClusterTest, PublishesOnceAndCompleteThenSaysThatTheNetworkWorks) {
+  AnswerStream({Bare()});
+  Answer("200 OK", "{}");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilRequests(2));
+  EXPECT_THAT(server_.requests()[0],
+              StartsWith("GET /api/v1/nodes?watch=1&sendInitialEvents=true"));
+  EXPECT_THAT(server_.requests()[0], HasSubstr("Authorization: Bearer planted-token\r\n"));
+  const std::string& patch = server_.requests()[1];
+  EXPECT_THAT(patch, StartsWith("PATCH /api/v1/nodes/a/status HTTP/1.1\r\n"));
+  EXPECT_THAT(patch, HasSubstr("Content-Type: application/strategic-merge-patch+json\r\n"));
+  EXPECT_THAT(patch, AllOf(HasSubstr(R"("flannel.alpha.coreos.com/kube-subnet-manager":"true")"),
+                           HasSubstr(R"("flannel.alpha.coreos.com/public-ip":"192.168.1.1")"),
+                           HasSubstr(R"(\"VNI\":4096,\"VtepMAC\":\"02:)")));
+  EXPECT_FALSE(CheckNamed("published").ok) << "nobody has shown us the patched Node";
+}
+
+TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
+  AnswerStream({Published()});
+  Answer("200 OK", "{}");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_TRUE(RunUntilRequests(2));
+  EXPECT_THAT(server_.requests()[1],
+              AllOf(StartsWith("PATCH /api/v1/nodes/a/status"), HasSubstr("NetworkUnavailable"),
+                    Not(HasSubstr("annotations"))));
+  EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac->ToString(), "02:00:00:00:00:01");
+}
+
+TEST_F(DaemonClusterTest, TheNameComesFromThePod) {
+  config_.options.node_name.clear();
+  config_.options.pod_name = "kube-flannel-x";
+  config_.options.pod_namespace = "kube-flannel";
+  Answer("200 OK", R"({"kind":"Pod","spec":{"nodeName":"a"}})");
+  AnswerStream({Published()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_THAT(server_.requests()[0],
+              StartsWith("GET /api/v1/namespaces/kube-flannel/pods/kube-flannel-x HTTP/1.1\r\n"));
+  EXPECT_EQ(daemon_->ReadStatus().node, "a");
+}
+
+TEST_F(DaemonClusterTest, APodThatMayNotBeAskedForIsToldAndAskedForAgain) {
+  config_.options.node_name.clear();
+  config_.options.pod_name = "p";
+  config_.options.pod_namespace = "n";
+  Answer("403 Forbidden", Refusal(403, "Forbidden", "pods is forbidden"));
+  Answer("200 OK", R"({"kind":"Pod","spec":{"nodeName":"a"}})");
+  AnswerStream({Published()});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] {
+    return !CheckNamed("own-node").ok && server_.connections() == 1 &&
+           CheckNamed("own-node").text.find("403") != std::string::npos;
+  }));
+  EXPECT_THAT(CheckNamed("own-node").text,
+              AllOf(HasSubstr("n/p"), HasSubstr("NODE_NAME"), Not(HasSubstr("planted"))));
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonClusterTest, WaitsForItsNode) {
+  AnswerStream({NodeFacts("b").Version("3")});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("node \"a\" is not among the Nodes"));
+  EXPECT_EQ(server_.requests().size(), 1u) << "there is nothing to write to";
+}
+
+TEST_F(DaemonClusterTest, ARefusalIsToldWithoutSecretsWhileHealthAnswers) {
+  Answer("401 Unauthorized", Refusal(401, "Unauthorized", "Unauthorized"));
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_NE(daemon_->healthz_port(), 0);
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").text.find("401") != std::string::npos; }));
+  EXPECT_FALSE(CheckNamed("source").ok);
+  EXPECT_THAT(CheckNamed("source").text, Not(HasSubstr("planted")));
+}
+
+TEST_F(DaemonClusterTest, APodCidrOutsideNetworkIsNotPublished) {
+  AnswerStream({Bare().PodCidr("10.9.1.0/24")});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
+  ASSERT_TRUE(RunUntil([&] { return !CheckNamed("own-node").text.empty(); }));
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("10.9.1.0/24"));
+  EXPECT_EQ(server_.requests().size(), 1u);
+}
+
+}  // namespace
+}  // namespace weft::daemon
