@@ -2,14 +2,35 @@
 // How Nodes are kept in sync with the API server: a state machine without I/O. It says which
 // request to send, is told what came of it, and reports to a lease::SourceListener.
 //
-//   streaming list (protobuf) ──► goes on as the watch ──► cut: watch again from the last version
-//        │ refused                                     └─► 410: streaming list again
+//   streamed list (protobuf) ──► goes on as the watch ──► cut: watch again from the last version
+//        │ refused                                   └──► 410: streamed list again
 //        ├─► list, then watch
 //        ├─► the same in JSON (406, 415, or a server that answers so)
 //        └─► list in pages, last
 //
 // After client-go's reflector (upstream v0.28.9) where servers depend on it: back-off, the watch's
-// duration, what 410, 429 and Retry-After mean.
+// duration, what 410, 429 and Retry-After mean. What is our own:
+//
+// - Never back in time. Versions are opaque and never compared; a later snapshot must not be older
+//   than the last version seen. Where that version is of no use (410, 400, "too large" for a
+//   minute), or a cut snapshot may have told newer things, a list without a version follows: it is
+//   as fresh as etcd. A streamed one without a version begins with what a cache holds, and serves
+//   only the first time, when nothing can be taken back.
+// - A streamed list is refused by 400, 405, 422, 501, by an ERROR event of code 500 before anything
+//   else, or by half a minute in which neither an ADDED nor the end mark comes (servers from before
+//   the feature; an ordinary bookmark proves nothing). Refusals of it, and of protobuf, count for
+//   an hour.
+// - Three failures that a smaller answer could mend (cut, stalled, 413, 500, 504) lead from the
+//   streamed list to the list, then to pages, then back. Others (no connection, 401, 403, 404, 429,
+//   502, 503) do not.
+// - A watch that brought something or stood for 5 s is asked for again at once, though not twice a
+//   second; one that did neither has failed. After 5 s the back-off begins anew and trouble is
+//   over. Three broken streams, or two silent ones, in a row lead to a new snapshot: the version
+//   may be one from the server's future (etcd was restored), of which a watch says nothing.
+// - Silence ends an exchange: 30 s (lists: 60 s) before the answer, 30 s amid a list, 120 s in a
+//   watch, whose bookmarks come each minute.
+// - Trouble is told after a failed attempt, not for the ordinary end of a watch, and once while it
+//   stays the same.
 #pragma once
 
 #include <memory>

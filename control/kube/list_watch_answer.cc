@@ -15,7 +15,12 @@ NodesAnswer::NodesAnswer(Question question, bool begins, Encoding encoding,
       added_at_(clock.Now()),
       reader_(MakeAnswerReader(encoding, kind_, keys, own_node_name, *this)) {}
 
-absl::Status NodesAnswer::Read(std::string_view octets) { return reader_->Read(octets); }
+absl::Status NodesAnswer::Read(std::string_view octets) {
+  added_ = false;
+  absl::Status read = reader_->Read(octets);
+  if (added_) added_at_ = clock_.Now();
+  return read;
+}
 
 absl::Status NodesAnswer::Finish() { return reader_->Finish(); }
 
@@ -24,7 +29,7 @@ void NodesAnswer::OnNode(NodeChange change, const DecodedNode& node,
   if (error_event_ || list_end_) return;
   BeginOnce();
   told_anything_ = true;
-  if (change == NodeChange::kAdded) added_at_ = clock_.Now();
+  if (change == NodeChange::kAdded) added_ = true;
   teller_.Tell(change, node);
   if (kind_ == AnswerKind::kWatch && !initial_) Watched(resource_version);
 }

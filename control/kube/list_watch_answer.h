@@ -66,6 +66,7 @@ class NodesAnswer final : AnswerListener {
   bool initial_;
   bool told_anything_ = false;
   bool watched_anything_ = false;
+  bool added_ = false;  // by these octets
   control::TimePoint added_at_;
   std::string version_;
   std::optional<ApiStatus> error_event_;

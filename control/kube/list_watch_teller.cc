@@ -13,7 +13,6 @@ NodeTeller::NodeTeller(bool has_own_name, lease::SourceListener& listener)
 void NodeTeller::BeginSnapshot() {
   in_snapshot_ = true;
   position_ = 0;
-  going_.clear();
   own_seen_ = false;
   listener_->OnSnapshotBegin();
 }
@@ -22,11 +21,12 @@ void NodeTeller::Tell(NodeChange change, const DecodedNode& node) {
   ++position_;
   const lease::NodeKey& key = node.lease.node;
   if (change == NodeChange::kDeleted) {
-    if (node.own) own_seen_ = false;
-    // The one of that name may be another by now.
-    if (!in_snapshot_ && node.own && own_ && *own_ && (*own_)->node == node.own->node)
+    // Our name may be another Node's by now.
+    if (node.own && own_ && *own_ && (*own_)->node == node.own->node) {
+      own_seen_ = false;
       TellOwn(std::nullopt);
-    TellGone(key);
+    }
+    if (!key.name.empty()) listener_->OnDelete(key);
     return;
   }
   if (node.own) {
@@ -35,35 +35,23 @@ void NodeTeller::Tell(NodeChange change, const DecodedNode& node) {
   }
   switch (node.kind) {
     case DecodedNode::Kind::kLease:
-      going_.erase(key);
       listener_->OnUpsert(node.lease);
       break;
     case DecodedNode::Kind::kRefused:
-      going_.erase(key);
       listener_->OnRefused(
           {key.name.empty() ? absl::StrCat("#", position_) : key.name, node.refusal});
       break;
     case DecodedNode::Kind::kNotManaged:
-      if (!in_snapshot_ || change == NodeChange::kModified) TellGone(key);
+      // It may have been one, unless the snapshot names it for the first time.
+      if (!in_snapshot_ || change == NodeChange::kModified) listener_->OnDelete(key);
       break;
   }
 }
 
 void NodeTeller::EndSnapshot() {
-  for (const lease::NodeKey& node : going_) listener_->OnDelete(node);
-  going_.clear();
   if (has_own_name_ && !own_seen_) TellOwn(std::nullopt);
   in_snapshot_ = false;
   listener_->OnSnapshotEnd();
-}
-
-void NodeTeller::TellGone(const lease::NodeKey& node) {
-  if (node.name.empty()) return;
-  if (in_snapshot_) {
-    going_.insert(node);
-  } else {
-    listener_->OnDelete(node);
-  }
 }
 
 void NodeTeller::TellOwn(const std::optional<lease::OwnNode>& node) {

@@ -2,9 +2,8 @@
 // The Nodes of an answer, as a lease::SourceListener is to hear of them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
-#include <set>
-#include <string_view>
 
 #include "control/kube/answer_reader.h"
 #include "control/kube/decoded_node.h"
@@ -13,9 +12,7 @@
 
 namespace weft::kube {
 
-// One thread. Within a snapshot a Node that goes, or is no flannel node any more, is told at the
-// end, when all of it counts: were the snapshot cut, another server might still hold the Node and
-// bring it back. Nodes of a list that are no flannel nodes are not told: the end sweeps them away.
+// One thread. Nodes of a snapshot that are no flannel nodes are not told: its end sweeps them away.
 class NodeTeller {
  public:
   // `has_own_name`: there is a Node to look out for. `listener` outlives the teller.
@@ -30,15 +27,13 @@ class NodeTeller {
   bool half_told() const { return in_snapshot_ && position_ > 0; }
 
  private:
-  void TellGone(const lease::NodeKey& node);
   void TellOwn(const std::optional<lease::OwnNode>& node);
 
   lease::SourceListener* listener_;
   bool has_own_name_;
   bool in_snapshot_ = false;
-  std::size_t position_ = 0;        // Nodes since the snapshot's begin: names those without a name
-  std::set<lease::NodeKey> going_;  // told at the snapshot's end
-  bool own_seen_ = false;           // in this snapshot
+  std::size_t position_ = 0;  // Nodes since the snapshot's begin: names those without a name
+  bool own_seen_ = false;     // in this snapshot
   // What was told last, if anything was.
   std::optional<std::optional<lease::OwnNode>> own_;
 };
