@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that do not do what is asked: other ways to the same snapshot.
+#include "control/kube/list_watch.h"
+#include "tests/control/kube/list_watch_fixture.h"
+
+namespace weft::kube {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Protobuf = testing::FakeApiServer::Protobuf;
+using StreamedList = testing::FakeApiServer::StreamedList;
+
+class ListWatchRefusal : public ListWatchTest {
+ protected:
+  ListWatchRefusal() {
+    server.Put(Node("a", 1));
+    server.Put(Node("b", 2));
+  }
+  // The watch says that a new snapshot is needed.
+  void Relist() {
+    server.refusals.push_front(Http(410, "Expired"));
+    carrier.Cut();
+    carrier.Run();
+  }
+  // For so long, with a bookmark each minute.
+  void Stand(minutes time) {
+    for (minutes i(0); i < time; ++i) {
+      server.SendBookmarks();
+      carrier.RunFor(minutes(1));
+    }
+  }
+};
+
+// ---- no streamed list
+
+TEST_F(ListWatchRefusal, TheFeatureIsOff) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@2"));
+  EXPECT_THAT(Told(), Not(Contains("trouble")));
+}
+
+TEST_F(ListWatchRefusal, EtcdIsTooOld) {
+  server.streamed_list = StreamedList::kRefusedByEvent;
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@2"));
+  EXPECT_THAT(Told(), Not(Contains("trouble")));
+}
+
+TEST_F(ListWatchRefusal, AServerThatDoesNotKnowTheParametersIsWaitedForHalfAMinute) {
+  server.streamed_list = StreamedList::kIgnored;
+  carrier.Start();
+  carrier.RunFor(seconds(29));
+  EXPECT_THAT(Asked(), ElementsAre("stream"));
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24"));
+  carrier.RunFor(seconds(1));
+  EXPECT_THAT(Asked(), ElementsAre("list", "watch@2"));
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
+                                  "own none", "end"));
+}
+
+TEST_F(ListWatchRefusal, NeitherHeartbeatsNorBookmarksAreTakenForTheMarksApproach) {
+  server.streamed_list = StreamedList::kIgnored;
+  carrier.Start();
+  for (int i = 0; i < 6; ++i) {
+    carrier.RunFor(seconds(5));
+    server.Put(Node("a", 1));
+    server.SendBookmarks();
+  }
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@7"));
+}
+
+TEST_F(ListWatchRefusal, NodesThatComeSlowlyAreWaitedFor) {
+  server.Put(Node("c", 3));
+  server.lag = 3;
+  carrier.Start();
+  for (const int lag : {2, 1}) {
+    carrier.RunFor(seconds(29));
+    server.lag = lag;
+  }
+  carrier.RunFor(seconds(29));
+  EXPECT_THAT(Asked(), ElementsAre("stream"));
+  carrier.RunFor(seconds(1));
+  EXPECT_THAT(Asked(), ElementsAre("list", "watch@3"));
+}
+
+TEST_F(ListWatchRefusal, AnErrorAmidAStreamedListIsNoRefusal) {
+  carrier.Start();
+  carrier.Step();
+  EXPECT_FALSE(carrier.waits());
+  const testing::Answers answers(Encoding::kProtobuf);
+  const Action action = machine.OnBody(answers.Event("ADDED", Node("a", 1)) +
+                                       answers.ErrorEvent(Event(500, "InternalError").status));
+  EXPECT_TRUE(std::holds_alternative<Wait>(action));
+  const Action again = [&] {
+    clock.AdvanceTo(std::get<Wait>(action).until);
+    return machine.OnTime();
+  }();
+  EXPECT_NE(std::get<Send>(again).request.target.find("sendInitialEvents"), std::string::npos);
+}
+
+TEST_F(ListWatchRefusal, TheRefusalIsRememberedForAnHour) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  server.streamed_list = StreamedList::kServed;
+  Asked();
+  Relist();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "list@2", "watch@2"));
+  Stand(minutes(60));
+  Asked();
+  Relist();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2"));
+}
+
+// ---- no protobuf
+
+TEST_F(ListWatchRefusal, AServerWithoutProtobufAnswersInJson) {
+  server.protobuf = Protobuf::kAbsent;
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream"));
+  EXPECT_EQ(Told().back(), "end");
+}
+
+TEST_F(ListWatchRefusal, AServerThatRefusesProtobufIsAskedForJson) {
+  server.protobuf = Protobuf::kRefused;
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json"));
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
+                                  "own none", "end"));
+}
+
+TEST_F(ListWatchRefusal, SoIsOneWhoseProtobufIsNone) {
+  server.protobuf = Protobuf::kFeigned;
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json"));
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
+                                  "own none", "end"));
+}
+
+TEST_F(ListWatchRefusal, ListsAndWatchesAreAskedForInJsonToo) {
+  for (const Protobuf manner : {Protobuf::kRefused, Protobuf::kFeigned}) {
+    server.protobuf = manner;
+    server.streamed_list = StreamedList::kRefused;
+    testing::WrittenSource written;
+    ListWatch fresh(
+        clock, [] { return 0.0; }, AnnotationKeys(), "", written);
+    testing::ListWatchCarrier anew(clock, server, fresh);
+    anew.Start();
+    anew.Run();
+    const Lines asked = Asked();
+    if (manner == Protobuf::kRefused) {
+      EXPECT_THAT(asked, ElementsAre("stream", "stream json", "list json", "watch@2 json"));
+    } else {
+      EXPECT_THAT(asked, ElementsAre("stream", "list", "list json", "watch@2 json"));
+    }
+    EXPECT_EQ(written.Take().back(), "end");
+  }
+}
+
+TEST_F(ListWatchRefusal, ProtobufIsAskedForAgainAfterAnHour) {
+  server.protobuf = Protobuf::kRefused;
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  server.protobuf = Protobuf::kServed;
+  Stand(minutes(60));
+  Asked();
+  carrier.Cut();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
+}
+
+TEST_F(ListWatchRefusal, AServerThatTakesNeitherIsAskedWithGrowingPauses) {
+  for (int i = 0; i < 4; ++i) server.refusals.push_back(Http(406, "NotAcceptable"));
+  carrier.Start();
+  carrier.Run();
+  EXPECT_TRUE(carrier.waits());
+  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json"));
+  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  carrier.RunFor(seconds(10));
+  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json", "stream"));
+  EXPECT_THAT(Told(), Contains("end"));
+}
+
+// One wrong frame among good ones may be an accident.
+TEST_F(ListWatchRefusal, WrongLengthsInAWatchAreReadAgainAndThenInJson) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  Asked();
+  Told();
+  server.wrong_lengths = true;
+  server.Put(Node("c", 3));
+  server.Put(Node("d", 4));
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  carrier.ToDeadline();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2 json")) << "this one began with it";
+  server.wrong_lengths = false;
+  carrier.RunFor(seconds(10));
+  EXPECT_THAT(Asked(), ElementsAre("watch@3 json"));
+  EXPECT_THAT(Told(), ElementsAre("upsert c/1 10.244.3.0/24", "trouble", "upsert d/1 10.244.4.0/24",
+                                  "well again"));
+}
+
+TEST_F(ListWatchRefusal, AnAnswerThatIsNotTheApisIsTrouble) {
+  carrier.Start();
+  const Action action = machine.OnHead({200, "text/html", std::nullopt});
+  EXPECT_TRUE(std::holds_alternative<Wait>(action));
+  EXPECT_EQ(source.trouble.message(),
+            "cannot list nodes: the answer's Content-Type is \"text/html\", not the API's; trying "
+            "again");
+}
+
+// ---- pages last
+
+TEST_F(ListWatchRefusal, ThreeFailedWaysLeadToTheNext) {
+  struct Row {
+    const char* description;
+    Refusal refusal;
+  };
+  for (const Row& row : {Row{"too slow", Http(504)}, Row{"too large", Http(413)},
+                         Row{"a fault", Http(500, "InternalError")}}) {
+    for (int i = 0; i < 9; ++i) server.refusals.push_back(row.refusal);
+    testing::WrittenSource written;
+    ListWatch fresh(
+        clock, [] { return 0.0; }, AnnotationKeys(), "", written);
+    testing::ListWatchCarrier anew(clock, server, fresh);
+    anew.Start();
+    anew.RunFor(seconds(150));
+    EXPECT_THAT(Asked(), ElementsAre("stream", "stream", "stream", "list", "list", "list", "page",
+                                     "page", "page", "stream"))
+        << row.description;
+    EXPECT_EQ(written.Take().back(), "well again") << row.description;
+  }
+}
+
+TEST_F(ListWatchRefusal, CutListsLeadToPagesToo) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  for (int i = 0; i < 3; ++i) {
+    for (int step = 0; step < (i == 0 ? 4 : 2); ++step) carrier.Step(300);
+    carrier.Cut();
+    carrier.ToDeadline();
+  }
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
+  EXPECT_EQ(Told().back(), "end");
+}
+
+// A balancer answers so while the servers behind it start: whole lists would do.
+TEST_F(ListWatchRefusal, AServerThatIsAwayIsNoReasonForPages) {
+  for (const int code : {502, 503, 429, 401, 403, 404})
+    for (int i = 0; i < 4; ++i) server.refusals.push_back(Http(code));
+  carrier.Start();
+  carrier.RunFor(minutes(10));
+  EXPECT_THAT(Asked(), ::testing::Each("stream"));
+  EXPECT_THAT(Told(), Contains("end"));
+}
+
+TEST_F(ListWatchRefusal, PagesWithoutEndAreGivenUp) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  for (int i = 0; i < 3; ++i) carrier.Step();
+  ASSERT_EQ(Asked().back(), "list");
+  const testing::Answers answers(Encoding::kProtobuf);
+  const std::string body = answers.List({Node("a", 1)}, "7", "next");
+  const auto give = [&] {
+    machine.OnHead({200, std::string(answers.content_type()), std::nullopt});
+    Action action = machine.OnBody(body);
+    return std::holds_alternative<Read>(action) ? machine.OnEnd(absl::OkStatus()) : action;
+  };
+  EXPECT_TRUE(std::holds_alternative<Send>(give()));
+  EXPECT_TRUE(std::holds_alternative<Wait>(give()));
+  EXPECT_EQ(source.trouble.message(),
+            "cannot list nodes: the list's pages have no end; trying again");
+}
+
+// What changed after the first page was made may be in none.
+TEST_F(ListWatchRefusal, AWatchGoesOnFromTheFirstPagesVersion) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  for (int i = 0; i < 3; ++i) carrier.Step();
+  const testing::Answers answers(Encoding::kProtobuf);
+  const auto give = [&](const std::string& body) {
+    machine.OnHead({200, std::string(answers.content_type()), std::nullopt});
+    Action action = machine.OnBody(body);
+    if (std::holds_alternative<Read>(action)) action = machine.OnEnd(absl::OkStatus());
+    return std::get<Send>(action).request.target;
+  };
+  EXPECT_EQ(give(answers.List({Node("a", 1)}, "5", "next")),
+            "/api/v1/nodes?limit=500&continue=next");
+  EXPECT_THAT(give(answers.List({Node("b", 2)}, "7", "")),
+              ::testing::EndsWith("&resourceVersion=5"));
+  EXPECT_EQ(source.lines.back(), "end");
+}
+
+// ---- versions that the server does not know
+
+TEST_F(ListWatchRefusal, AVersionAheadOfTheServersCacheIsWaitedFor) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  server.lag = 1;
+  server.waits = false;
+  Asked();
+  Told();
+  Relist();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2"));
+  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  server.lag = 0;
+  carrier.RunFor(seconds(20));
+  EXPECT_THAT(Asked(), ElementsAre("stream@2"));
+  EXPECT_THAT(Told(), Contains("end"));
+}
+
+// etcd was restored from a backup: what was seen since is not true any more.
+TEST_F(ListWatchRefusal, AVersionThatIsNotKnownForAMinuteIsDropped) {
+  for (const StreamedList manner : {StreamedList::kServed, StreamedList::kRefused}) {
+    server.streamed_list = manner;
+    testing::WrittenSource written;
+    ListWatch fresh(
+        clock, [] { return 0.0; }, AnnotationKeys(), "", written);
+    testing::ListWatchCarrier anew(clock, server, fresh);
+    anew.Start();
+    anew.RunFor(seconds(20));
+    const int before = server.revision();
+    server.Put(Node("c", 3));
+    anew.Run();
+    server.Restore(before);
+    written.Take();
+    Asked();
+    server.refusals = {Http(410)};
+    anew.Cut();
+    anew.RunFor(seconds(59));
+    EXPECT_THAT(written.Take(), ElementsAre("trouble"));
+    anew.RunFor(seconds(60));
+    const Lines asked = Asked();
+    EXPECT_EQ(asked.at(asked.size() - 2), "list");
+    EXPECT_EQ(asked.back(), "watch@2");
+    EXPECT_THAT(written.Take(), ElementsAre("begin", "upsert a/1 10.244.1.0/24",
+                                            "upsert b/1 10.244.2.0/24", "end", "well again"));
+  }
+}
+
+// A watch from the future says nothing, and nothing of what happens until then.
+TEST_F(ListWatchRefusal, TwoSilentWatchesAskForEverythingAnew) {
+  carrier.Start();
+  server.Put(Node("c", 3));
+  carrier.RunFor(seconds(20));
+  server.Restore(2);
+  Asked();
+  Told();
+  carrier.Cut();
+  carrier.RunFor(minutes(2));
+  EXPECT_THAT(Asked(), ElementsAre("watch@3", "watch@3"));
+  EXPECT_THAT(Told(), IsEmpty());
+  carrier.RunFor(minutes(4));
+  const Lines asked = Asked();
+  EXPECT_EQ(asked.front(), "stream@3");
+  EXPECT_EQ(asked.at(asked.size() - 2), "list");
+  EXPECT_EQ(asked.back(), "watch@2");
+}
+
+TEST_F(ListWatchRefusal, AVersionThatTheServerCannotReadIsDropped) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  Asked();
+  server.refusals = {Http(400), Http(400), Http(400)};
+  carrier.Cut();
+  carrier.RunFor(seconds(20));
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list@2", "list", "watch@2"));
+}
+
+}  // namespace
+}  // namespace weft::kube

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// When it is asked again, how long the server may keep silent, and what people are told.
+#include "control/kube/list_watch.h"
+#include "tests/control/kube/list_watch_fixture.h"
+
+namespace weft::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ListWatchRetry : public ListWatchTest {
+ protected:
+  // Until the next request, in milliseconds; none: it is running.
+  std::optional<int> Pause() const {
+    if (!carrier.waits()) return std::nullopt;
+    return static_cast<int>(
+        std::chrono::duration_cast<milliseconds>(carrier.deadline() - clock.Now()).count());
+  }
+  // Until the action's time, in seconds.
+  int Patience() const {
+    return static_cast<int>(
+        std::chrono::duration_cast<seconds>(carrier.deadline() - clock.Now()).count());
+  }
+};
+
+// ---- pauses
+
+TEST_F(ListWatchRetry, PausesDoubleToHalfAMinute) {
+  carrier.Start();
+  for (const int pause : {800, 1600, 3200, 6400, 12800, 25600, 30000, 30000}) {
+    carrier.Fail();
+    EXPECT_EQ(Pause(), pause);
+    carrier.ToDeadline();
+  }
+}
+
+TEST_F(ListWatchRetry, EachIsLengthenedByChance) {
+  roll = 0.5;
+  carrier.Start();
+  for (const int pause : {1200, 2400, 4800}) {
+    carrier.Fail();
+    EXPECT_EQ(Pause(), pause);
+    carrier.ToDeadline();
+  }
+}
+
+TEST_F(ListWatchRetry, TheyBeginAnewWhenAWatchHasStoodForAWhile) {
+  carrier.Start();
+  for (int i = 0; i < 5; ++i) {
+    carrier.Fail();
+    carrier.ToDeadline();
+  }
+  carrier.RunFor(milliseconds(4900));
+  carrier.Cut();
+  EXPECT_EQ(Pause(), std::nullopt) << "it had lived";
+  carrier.Fail();
+  EXPECT_EQ(Pause(), 25600);
+  carrier.ToDeadline();
+  carrier.RunFor(seconds(5));
+  carrier.Cut();
+  carrier.Fail();
+  EXPECT_EQ(Pause(), 800);
+}
+
+TEST_F(ListWatchRetry, TheServersWishIsKept) {
+  struct Row {
+    const char* description;
+    std::optional<int> head, details;  // seconds
+    int pause;                         // milliseconds
+  };
+  const Row rows[] = {
+      {"in the head", 7, {}, 7000},
+      {"in the Status", {}, 9, 9000},
+      {"the Status knows better", 7, 9, 9000},
+      {"less than ours", 0, {}, 800},
+      {"ours is longer", {}, 1, 1000},
+      {"a foolish one", 86400, {}, 300'000},
+  };
+  for (const Row& row : rows) {
+    for (const int code : {429, 503, 500}) {
+      testing::WrittenSource written;
+      ListWatch fresh(
+          clock, [] { return 0.0; }, AnnotationKeys(), "", written);
+      testing::ListWatchCarrier anew(clock, server, fresh);
+      Refusal refusal = Http(code);
+      refusal.retry_after = row.head;
+      refusal.status.retry_after = row.details.value_or(0);
+      server.refusals = {refusal};
+      anew.Start();
+      anew.Run();
+      ASSERT_TRUE(anew.waits());
+      EXPECT_EQ(anew.deadline() - clock.Now(), milliseconds(row.pause))
+          << row.description << ", " << code;
+    }
+  }
+}
+
+TEST_F(ListWatchRetry, TheServersWishIsLengthenedByChance) {
+  roll = 0.5;
+  Refusal refusal = Http(429);
+  refusal.retry_after = 100;
+  server.refusals = {refusal};
+  carrier.Start();
+  carrier.Run();
+  EXPECT_EQ(Pause(), 105'000);
+}
+
+TEST_F(ListWatchRetry, AnErrorEventMayHaveAWishToo) {
+  Synced();
+  Refusal refusal = Event(429, "TooManyRequests");
+  refusal.status.retry_after = 20;
+  server.refusals = {refusal};
+  carrier.Cut();
+  carrier.Run();
+  EXPECT_EQ(Pause(), 20'000);
+  carrier.ToDeadline();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2"));
+}
+
+// ---- storms
+
+TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsTrouble) {
+  Synced();
+  carrier.Cut();
+  for (const int pause : {800, 1600, 3200}) {
+    carrier.Step();  // the head
+    carrier.answer()->End();
+    carrier.Step();
+    EXPECT_EQ(Pause(), pause);
+    EXPECT_EQ(source.trouble.message(),
+              "cannot watch nodes: the watch ends as soon as it begins: the server has ended it; "
+              "trying again");
+    carrier.ToDeadline();
+  }
+  carrier.RunFor(seconds(5));
+  EXPECT_THAT(Told(), ElementsAre("trouble", "well again"));
+}
+
+TEST_F(ListWatchRetry, WatchesThatBringSomethingAreAskedForOnceASecond) {
+  Synced();
+  carrier.Cut();
+  for (int i = 0; i < 5; ++i) {
+    server.Put(Node("a", 3 + i));
+    carrier.Step();
+    carrier.Step();
+    carrier.Cut();
+    EXPECT_EQ(Pause(), 1000);
+    carrier.ToDeadline();
+  }
+  for (const std::string& line : Told()) EXPECT_THAT(line, HasSubstr("upsert a/1"));
+}
+
+TEST_F(ListWatchRetry, SnapshotsThatExpireAtOnceAreAskedForWithGrowingPauses) {
+  server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
+  Synced();
+  for (int i = 0; i < 4; ++i) {
+    server.refusals.push_back(Http(410, "Expired"));
+    server.refusals.back().only = "watch";
+  }
+  carrier.Cut();
+  for (const int pause : {800, 1600, 3200}) {
+    carrier.Run();
+    EXPECT_EQ(Pause(), pause);
+    carrier.ToDeadline();
+  }
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "list@2", "watch@2", "list@2", "watch@2", "list@2",
+                                   "watch@2", "list@2"));
+}
+
+// ---- what people are told
+
+TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsTroubleUntilItIsOver) {
+  struct Row {
+    Refusal refusal;
+    absl::StatusCode code;
+    const char* part;
+  };
+  Refusal gate = Http(429, "", "Too many requests, please try again later.");
+  gate.plain_text = true;
+  const Row rows[] = {
+      {Http(401, "Unauthorized", "Unauthorized"), absl::StatusCode::kUnauthenticated,
+       "they are read anew for every try"},
+      {Http(403, "Forbidden", "nodes is forbidden: User \"x\" cannot watch resource \"nodes\""),
+       absl::StatusCode::kPermissionDenied, "cannot watch resource"},
+      {Http(404), absl::StatusCode::kNotFound, "check the server's address and path"},
+      {gate, absl::StatusCode::kUnavailable, "Too many requests, please try again later."},
+      {Http(500, "InternalError"), absl::StatusCode::kUnavailable, "500"},
+      {Http(503, "ServiceUnavailable", "apiserver not ready"), absl::StatusCode::kUnavailable,
+       "apiserver not ready"},
+      {Event(500, "InternalError", "watch cache broke"), absl::StatusCode::kUnavailable,
+       "watch cache broke"},
+  };
+  Synced();
+  for (const Row& row : rows) {
+    server.refusals = {row.refusal};
+    carrier.Cut();
+    carrier.Run();
+    EXPECT_EQ(source.trouble.code(), row.code) << row.part;
+    EXPECT_THAT(std::string(source.trouble.message()), HasSubstr("cannot watch nodes: "));
+    EXPECT_THAT(std::string(source.trouble.message()), HasSubstr(row.part));
+    carrier.RunFor(seconds(8));
+    EXPECT_THAT(Told(), ElementsAre("trouble", "well again")) << row.part;
+    EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2")) << row.part;
+  }
+}
+
+TEST_F(ListWatchRetry, TheSameTroubleIsToldOnce) {
+  carrier.Start();
+  for (int i = 0; i < 5; ++i) {
+    carrier.Fail();
+    carrier.ToDeadline();
+  }
+  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_EQ(source.trouble.message(), "cannot list nodes: connection refused; trying again");
+  carrier.Fail(absl::UnauthenticatedError("the server's certificate has expired"));
+  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_EQ(source.trouble.code(), absl::StatusCode::kUnauthenticated);
+}
+
+TEST_F(ListWatchRetry, ACutWatchThatStandsAgainAtOnceIsNoTrouble) {
+  Synced();
+  carrier.Cut();
+  carrier.RunFor(minutes(1));
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+TEST_F(ListWatchRetry, AServerThatClosesWithoutAnAnswer) {
+  carrier.Start();
+  carrier.End(absl::OkStatus());
+  EXPECT_EQ(source.trouble.message(), "cannot list nodes: no answer; trying again");
+}
+
+// ---- silence
+
+TEST_F(ListWatchRetry, AStreamsAnswerIsWaitedForHalfAMinuteAListsForOne) {
+  carrier.Start();
+  EXPECT_EQ(Patience(), 30);
+  carrier.ToDeadline();
+  EXPECT_EQ(source.trouble.message(), "cannot list nodes: no answer in time; trying again");
+  EXPECT_EQ(Pause(), 800);
+  server.refusals = {Http(422)};
+  carrier.ToDeadline();
+  for (int i = 0; i < 3; ++i) carrier.Step();
+  EXPECT_EQ(Patience(), 60);
+  carrier.Run();
+  Told();
+  carrier.RunFor(seconds(20));
+  carrier.Cut();
+  EXPECT_EQ(Patience(), 30);
+  carrier.ToDeadline();
+  EXPECT_EQ(source.trouble.message(), "cannot watch nodes: no answer in time; trying again");
+}
+
+TEST_F(ListWatchRetry, AListMayPauseForHalfAMinute) {
+  server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
+  server.Put(Node("a", 1));
+  carrier.Start();
+  for (int i = 0; i < 4; ++i) carrier.Step();
+  for (int i = 0; i < 3; ++i) {
+    carrier.Step(1);
+    EXPECT_EQ(Patience(), 30);
+    clock.Advance(seconds(29));
+  }
+  carrier.ToDeadline();
+  EXPECT_EQ(source.trouble.message(), "cannot list nodes: the answer stalls; trying again");
+  EXPECT_EQ(Pause(), 800);
+}
+
+TEST_F(ListWatchRetry, AWatchMayPauseForTwoMinutesAndIsThenAskedForAnew) {
+  Synced();
+  server.SendBookmarks();
+  carrier.Run();
+  EXPECT_EQ(Patience(), 120);
+  carrier.ToDeadline();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+TEST_F(ListWatchRetry, AnErrorsTextIsWaitedForTenSecondsInAll) {
+  carrier.Start();
+  machine.OnHead({503, "text/plain", std::nullopt});
+  for (int i = 0; i < 9; ++i) {
+    clock.Advance(seconds(1));
+    EXPECT_TRUE(std::holds_alternative<Read>(machine.OnBody("x")));
+  }
+  clock.Advance(seconds(1));
+  EXPECT_TRUE(std::holds_alternative<Wait>(machine.OnTime()));
+  EXPECT_THAT(std::string(source.trouble.message()), HasSubstr("503: \"xxxxxxxxx\""));
+}
+
+TEST_F(ListWatchRetry, AnErrorsTextIsReadUpTo64KiB) {
+  carrier.Start();
+  machine.OnHead({503, "text/plain", std::nullopt});
+  const std::string part(1 << 10, 'x');
+  for (int i = 0; i < 63; ++i) EXPECT_TRUE(std::holds_alternative<Read>(machine.OnBody(part)));
+  EXPECT_TRUE(std::holds_alternative<Wait>(machine.OnBody(std::string(1 << 20, 'x'))));
+  EXPECT_LT(source.trouble.message().size(), 500u);
+}
+
+// ---- callers that are early or late
+
+TEST_F(ListWatchRetry, ATimerThatIsEarlyChangesNothing) {
+  carrier.Start();
+  const control::TimePoint deadline = carrier.deadline();
+  clock.Advance(seconds(29));
+  carrier.Time();
+  EXPECT_EQ(carrier.deadline(), deadline);
+  EXPECT_TRUE(carrier.live());
+  carrier.Fail();
+  const control::TimePoint until = carrier.deadline();
+  carrier.Time();
+  EXPECT_EQ(carrier.deadline(), until);
+}
+
+TEST_F(ListWatchRetry, WhatComesAfterTheExchangesEndIsNotHeard) {
+  carrier.Start();
+  carrier.Fail();
+  Told();
+  for (const Action& action : {machine.OnHead({200, "application/json", std::nullopt}),
+                               machine.OnBody("{}"), machine.OnEnd(absl::OkStatus())})
+    EXPECT_TRUE(std::holds_alternative<Wait>(action));
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::kube

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random schedules: a cluster that changes, an API server and a network that misbehave, and between
+// them and a sink the real list-and-watch, reconciler and lease table. A seed is a schedule.
+//   WEFT_SCHEDULES: how many (200)    WEFT_SEED: the first one's seed
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/kube/list_watch.h"
+#include "control/reconciler.h"
+#include "gtest/gtest.h"
+#include "tests/control/kube/list_watch_truth.h"
+#include "tests/support/fake_sink.h"
+#include "tests/support/list_watch_carrier.h"
+#include "tests/support/seed.h"
+
+namespace weft::kube {
+namespace {
+
+using lease::NodeKey;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::FakeApiServer;
+using testing::NodeFacts;
+using testing::Text;
+
+// A sink that is to be told of real differences only, and of nothing before the first snapshot.
+class StrictSink final : public lease::Sink {
+ public:
+  std::string name() const override { return "strict"; }
+  // The first one makes the world; later ones (every five minutes) find it right.
+  lease::SinkReport Resync(std::span<const lease::Peer> all) override {
+    const int touched = inner.touched;
+    const bool first = inner.resyncs == 0;
+    lease::SinkReport report = inner.Resync(all);
+    EXPECT_TRUE(first || inner.touched == touched) << "a change was not told";
+    return report;
+  }
+  lease::SinkReport Update(const lease::PeerChanges& changes) override {
+    EXPECT_FALSE(changes.empty());
+    for (const lease::Peer& peer : changes.upserts) {
+      const auto at = inner.world.find(peer.subnet);
+      EXPECT_TRUE(at == inner.world.end() || at->second != peer) << "needless: " << Text(peer);
+    }
+    for (const IpPrefix& subnet : changes.removals)
+      EXPECT_TRUE(inner.world.contains(subnet)) << "needless: - " << subnet.ToString();
+    return inner.Update(changes);
+  }
+  lease::SinkReport Retry() override { return inner.Retry(); }
+
+  testing::FakeSink inner;
+};
+
+// What was ever true of each Node, to judge the table by. A lease's value is the revision that made
+// it, and stands in its MAC.
+class History {
+ public:
+  void Note(const NodeKey& node, int revision, std::optional<int> value) {
+    auto& life = lives_[node];
+    if (life.empty() || life.rbegin()->second != value) life[revision] = value;
+  }
+
+  // The table may be late, but never goes back: each lease is as new as any that was seen of its
+  // Node, and one that went had ended after it was seen last.
+  void Judge(const lease::LeaseTable& table) {
+    std::map<NodeKey, int> now;
+    for (const lease::LeaseRow& row : table.Rows()) now[row.node] = ValueOf(*row.lease.vtep_mac);
+    for (const auto& [node, value] : now) {
+      const auto& life = lives_.at(node);
+      ASSERT_TRUE(life.contains(value)) << node.name << "/" << node.uid << " was never " << value;
+      ASSERT_GE(value, seen_[node]) << node.name << "/" << node.uid << " is back from the past";
+      seen_[node] = value;
+    }
+    for (const auto& [node, value] : before_) {
+      if (now.contains(node)) continue;
+      const auto& life = lives_.at(node);
+      auto end = life.upper_bound(seen_[node]);
+      while (end != life.end() && end->second) ++end;
+      ASSERT_TRUE(end != life.end()) << node.name << "/" << node.uid << " is lost";
+      seen_[node] = end->first;
+    }
+    before_ = std::move(now);
+  }
+
+  static std::string MacOf(int value) {
+    char text[18];
+    std::snprintf(text, sizeof text, "02:00:00:00:%02x:%02x", value >> 8 & 0xff, value & 0xff);
+    return text;
+  }
+
+ private:
+  static int ValueOf(const MacAddress& mac) {
+    const std::string text = mac.ToString();
+    return std::stoi(text.substr(12, 2), nullptr, 16) << 8 |
+           std::stoi(text.substr(15, 2), nullptr, 16);
+  }
+
+  std::map<NodeKey, std::map<int, std::optional<int>>> lives_;  // revision → value from then on
+  std::map<NodeKey, int> seen_;                                 // not older than this revision
+  std::map<NodeKey, int> before_;
+};
+
+class Schedule {
+ public:
+  explicit Schedule(std::uint32_t seed) : random_(seed) {
+    reconciler_.SetOwn(testing::OwnIdentityOf("us"));
+    reconciler_.AddSink(sink_);
+  }
+
+  void Run() {
+    for (int i = 0; i < 5; ++i) ChangeTruth();
+    for (int i = 0; i < 3; ++i) ChangeManners();
+    carrier_.Start();
+    const int steps = 100 + Below(700);
+    for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) {
+      Step();
+      Check();
+    }
+    if (!::testing::Test::HasFailure()) Quiesce();
+  }
+
+ private:
+  int Below(int n) { return std::uniform_int_distribution<>(0, n - 1)(random_); }
+  template <typename T, std::size_t kSize>
+  T Any(const T (&of)[kSize]) {
+    return of[Below(static_cast<int>(kSize))];
+  }
+
+  // ---- the cluster
+
+  void Put(NodeFacts node, std::optional<int> value) {
+    const NodeKey key{node.name, node.uid};
+    server_.Put(std::move(node));
+    history_.Note(key, server_.revision(), value);
+  }
+  // With a lease that is new in every case.
+  void Lease(NodeFacts node, const std::string& subnet) {
+    const int value = server_.revision() + 1;
+    node.Leased(subnet, "192.0.2." + std::to_string(1 + Below(20)), History::MacOf(value));
+    Put(std::move(node), value);
+  }
+  void Create(const std::string& name) {
+    const NodeFacts node =
+        NodeFacts(name).Uid("u" + std::to_string(++uids_)).Created(1000 + server_.revision());
+    if (Below(4) == 0) return Put(node, std::nullopt);
+    Lease(node, "10.244." + std::to_string(Below(12)) + ".0/24");
+  }
+  void Delete(const NodeFacts& node) {
+    const NodeKey key{node.name, node.uid};
+    server_.Delete(node.name);
+    history_.Note(key, server_.revision(), std::nullopt);
+  }
+  void ChangeTruth() {
+    static constexpr const char* kNames[] = {"a", "b", "c", "d", "e", "f", "g", "us"};
+    const std::string name = Any(kNames);
+    const auto at = server_.nodes().find(name);
+    if (at == server_.nodes().end()) return Create(name);
+    NodeFacts node = at->second;
+    switch (Below(6)) {
+      case 0:
+        return Delete(node);
+      case 1:  // made anew, perhaps with its subnet
+        Delete(node);
+        if (node.pod_cidr.empty()) return Create(name);
+        node.uid = "u" + std::to_string(++uids_);
+        return Lease(node, node.pod_cidr);
+      case 2:  // stripped
+        node.annotations.clear();
+        return Put(std::move(node), std::nullopt);
+      case 3:  // annotated anew
+        return Lease(node, node.pod_cidr.empty() ? "10.244.40.0/24" : node.pod_cidr);
+      case 4: {  // its subnet goes to a node that is new, before it goes itself
+        if (node.pod_cidr.empty() || server_.nodes().contains("heir")) return Heartbeat(node);
+        return Lease(
+            NodeFacts("heir").Uid("u" + std::to_string(++uids_)).Created(1000 + server_.revision()),
+            node.pod_cidr);
+      }
+      default:
+        return Heartbeat(node);
+    }
+  }
+  void Heartbeat(NodeFacts node) {
+    node.ForeignAnnotation("beat", std::to_string(server_.revision()));
+    server_.Put(std::move(node));
+  }
+
+  // ---- the server
+
+  void ChangeManners() {
+    using StreamedList = FakeApiServer::StreamedList;
+    using Protobuf = FakeApiServer::Protobuf;
+    switch (Below(5)) {
+      case 0:
+        server_.streamed_list =
+            Any({StreamedList::kServed, StreamedList::kServed, StreamedList::kRefused,
+                 StreamedList::kRefusedByEvent, StreamedList::kIgnored});
+        break;
+      case 1:
+        server_.protobuf = Any({Protobuf::kServed, Protobuf::kServed, Protobuf::kAbsent,
+                                Protobuf::kRefused, Protobuf::kFeigned});
+        break;
+      case 2:
+        server_.waits = Below(2) == 0;
+        break;
+      case 3:
+        server_.most_in_page = static_cast<std::size_t>(1 + Below(4));
+        break;
+      case 4:
+        server_.wrong_lengths = Below(3) == 0;
+        break;
+    }
+  }
+  void RefuseSome() {
+    FakeApiServer::Refusal refusal;
+    refusal.status.code =
+        Any({400, 401, 403, 404, 406, 410, 410, 413, 415, 422, 429, 500, 502, 503, 504});
+    if (refusal.status.code == 410) refusal.status.reason = "Expired";
+    refusal.event = Below(3) == 0;
+    refusal.plain_text = Below(4) == 0;
+    if (Below(4) == 0) refusal.status.retry_after = 1 + Below(30);
+    const int times = Any({1, 1, 2, 3, 6});
+    for (int i = 0; i < times; ++i) server_.refusals.push_back(refusal);
+  }
+
+  // ---- the network and the time
+
+  // With `carried`, what the server says is carried at once.
+  void PassTime(control::Duration time, bool carried) {
+    const control::TimePoint end = clock_.Now() + time;
+    while (!::testing::Test::HasFailure()) {
+      if (carried) carrier_.Run();
+      const control::TimePoint tick = reconciler_.NextDeadline().value_or(end);
+      const control::TimePoint next = std::min({end, carrier_.deadline(), tick});
+      if (next > clock_.Now()) sent_before_ = carrier_.sent();
+      clock_.AdvanceTo(std::max(next, clock_.Now()));
+      if (tick <= clock_.Now()) reconciler_.Tick();
+      if (carrier_.deadline() <= clock_.Now()) carrier_.Time();
+      Check();
+      if (next == end) break;
+    }
+  }
+  void Step() {
+    const int dice = Below(100);
+    if (dice < 30) {
+      carrier_.Step(static_cast<std::size_t>(Any({1, 7, 100, 1000, 100'000})));
+    } else if (dice < 46) {
+      carrier_.Run();
+    } else if (dice < 51) {
+      carrier_.Cut();
+    } else if (dice < 53) {
+      if (carrier_.answer() != nullptr) carrier_.answer()->End();
+    } else if (dice < 69) {
+      PassTime(milliseconds(Below(Any({500, 5000, 40'000, 200'000}))), Below(2) == 0);
+    } else if (dice < 82) {
+      ChangeTruth();
+    } else if (dice < 85) {
+      server_.Compact();
+    } else if (dice < 87) {
+      server_.SendBookmarks();
+    } else if (dice < 95) {
+      server_.lag = Below(5);  // the next request meets another server
+    } else if (dice < 98) {
+      ChangeManners();
+    } else {
+      RefuseSome();
+    }
+  }
+
+  // ---- what must hold
+
+  void Check() {
+    if (!reconciler_.report().source_synced) {
+      ASSERT_EQ(sink_.inner.resyncs + sink_.inner.updates, 0);
+      return;
+    }
+    if (judged_ != reconciler_.table().generation()) {
+      judged_ = reconciler_.table().generation();
+      history_.Judge(reconciler_.table());
+    }
+    if (reconciler_.report().in_sync) ASSERT_EQ(WorldText(), PeersText());
+    ASSERT_LE(carrier_.sent() - sent_before_, 40u) << "requests without a pause";
+  }
+  // What the sink holds, and what it should hold by the table.
+  std::string WorldText() const {
+    std::string text;
+    for (const auto& [subnet, peer] : sink_.inner.world) text += Text(peer) + "\n";
+    return text;
+  }
+  std::string PeersText() const {
+    std::string text;
+    for (const lease::Peer& peer : reconciler_.table().Snapshot(IpFamily::kV4))
+      text += Text(peer) + "\n";
+    return text;
+  }
+  // For so long all is well.
+  void Calm(minutes time) {
+    for (minutes i(0); i < time; ++i) {
+      PassTime(minutes(1), true);
+      server_.SendBookmarks();
+    }
+  }
+  void Quiesce() {
+    server_.streamed_list = FakeApiServer::StreamedList::kServed;
+    server_.protobuf = FakeApiServer::Protobuf::kServed;
+    server_.lag = 0;
+    server_.wrong_lengths = false;
+    server_.refusals.clear();
+    Calm(minutes(10));
+    ExpectTruth();
+    // Everything anew, and nothing to do.
+    const int updates = sink_.inner.updates;
+    FakeApiServer::Refusal expired;
+    expired.status.code = 410;
+    server_.refusals = {expired};
+    carrier_.Cut();
+    Calm(minutes(1));
+    ExpectTruth();
+    EXPECT_EQ(sink_.inner.updates, updates);
+  }
+  void ExpectTruth() const {
+    EXPECT_EQ(Text(reconciler_.table()),
+              Text(TrueTable(server_.nodes(), testing::OwnIdentityOf("us"))));
+    EXPECT_EQ(reconciler_.report().trouble, std::nullopt);
+    EXPECT_TRUE(carrier_.live());
+    const auto us = server_.nodes().find("us");
+    ASSERT_EQ(reconciler_.own_node().has_value(), us != server_.nodes().end());
+    if (us != server_.nodes().end()) {
+      EXPECT_EQ(reconciler_.own_node()->node, (NodeKey{"us", us->second.uid}));
+      EXPECT_EQ(reconciler_.own_node()->managed, testing::IsManaged(us->second));
+    }
+  }
+
+  std::mt19937 random_;
+  testing::ManualClock clock_;
+  FakeApiServer server_;
+  History history_;
+  StrictSink sink_;
+  control::Reconciler reconciler_{clock_, [] { return 0.0; }, {}};
+  ListWatch machine_{clock_, [this] { return std::uniform_real_distribution<>(0, 1)(random_); },
+                     AnnotationKeys(), "us", reconciler_};
+  testing::ListWatchCarrier carrier_{clock_, server_, machine_};
+  std::uint64_t judged_ = 0;     // the table's generation
+  std::size_t sent_before_ = 0;  // the clock moved last
+  int uids_ = 0;
+};
+
+TEST(ListWatchSchedules, TableEqualsTruth) {
+  const char* const wanted = std::getenv("WEFT_SCHEDULES");
+  const std::uint32_t schedules =
+      wanted == nullptr ? 200 : static_cast<std::uint32_t>(std::stoul(wanted));
+  const std::uint32_t first = TestSeed();
+  for (std::uint32_t seed = first; seed != first + schedules; ++seed) {
+    SCOPED_TRACE("once more: WEFT_SCHEDULES=1 WEFT_SEED=" + std::to_string(seed));
+    Schedule(seed).Run();
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace weft::kube

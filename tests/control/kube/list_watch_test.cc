@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The usual way: a streamed list that goes on as the watch, and what brings it to its end.
+#include "control/kube/list_watch.h"
+
+#include "tests/control/kube/list_watch_fixture.h"
+
+namespace weft::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class ListWatchBothEncodings : public ListWatchTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  ListWatchBothEncodings() {
+    server.protobuf = GetParam() ? testing::FakeApiServer::Protobuf::kServed
+                                 : testing::FakeApiServer::Protobuf::kAbsent;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Encodings, ListWatchBothEncodings, ::testing::Bool(),
+                         [](const auto& of) { return of.param ? "protobuf" : "json"; });
+
+TEST_P(ListWatchBothEncodings, AStreamedListGoesOnAsTheWatch) {
+  server.Put(Node("a", 1));
+  server.Put(Bare("c"));
+  server.Put(Node("us", 7));
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "own us/1",
+                                  "upsert us/1 10.244.7.0/24", "end"));
+  server.Put(Node("b", 2));
+  server.Put(Bare("a"));
+  server.Delete("us");
+  carrier.Run();
+  EXPECT_THAT(Told(),
+              ElementsAre("upsert b/1 10.244.2.0/24", "delete a/1", "own none", "delete us/1"));
+  EXPECT_THAT(Asked(), ElementsAre("stream"));
+}
+
+TEST_P(ListWatchBothEncodings, AListThenAWatch) {
+  server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
+  server.Put(Node("a", 1));
+  server.Put(Bare("c"));
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "own none", "end"));
+  server.Put(Node("b", 2));
+  server.Delete("a");
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("upsert b/1 10.244.2.0/24", "delete a/1"));
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@2"));
+}
+
+TEST_P(ListWatchBothEncodings, PagesThenAWatch) {
+  server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
+  server.most_in_page = 2;
+  for (int i = 1; i <= 5; ++i) server.Put(Node(std::string(1, static_cast<char>('a' + i)), i));
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  ASSERT_THAT(Asked(), ElementsAre("stream", "list", "watch@5"));
+  Told();
+  for (const int code : {410, 504, 504, 504}) server.refusals.push_back(Http(code));
+  carrier.Cut();
+  carrier.RunFor(seconds(20));
+  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert b/1 10.244.1.0/24",
+                                  "upsert c/1 10.244.2.0/24", "upsert d/1 10.244.3.0/24",
+                                  "upsert e/1 10.244.4.0/24", "upsert f/1 10.244.5.0/24", "end",
+                                  "well again"));
+  EXPECT_THAT(Asked(), ElementsAre("watch@5", "list@5", "list@5", "list@5", "page@5", "page+",
+                                   "page+", "watch@5"));
+}
+
+// ---- from where a watch goes on
+
+TEST_P(ListWatchBothEncodings, ACutWatchGoesOnAfterTheLastEvent) {
+  Synced();
+  server.Put(Node("c", 3));
+  carrier.Run();
+  carrier.Cut();
+  EXPECT_FALSE(carrier.waits()) << "it had lived";
+  server.Put(Node("d", 4));
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("watch@3"));
+  EXPECT_THAT(Told(), ElementsAre("upsert c/1 10.244.3.0/24", "upsert d/1 10.244.4.0/24"));
+}
+
+TEST_P(ListWatchBothEncodings, HeartbeatsOfNodesWithoutALeaseCountToo) {
+  Synced();
+  server.Put(Bare("x"));
+  carrier.Run();
+  carrier.Cut();
+  EXPECT_THAT(Asked(), ElementsAre("watch@3"));
+}
+
+TEST_P(ListWatchBothEncodings, ABookmarkKeepsTheVersionYoung) {
+  Synced();
+  // What happens elsewhere in the cluster makes versions too; here a node that comes and goes.
+  server.Put(Node("c", 3));
+  server.Delete("c");
+  carrier.Run();
+  server.SendBookmarks();
+  carrier.Run();
+  server.Compact();
+  carrier.Cut();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("watch@4"));
+  EXPECT_TRUE(carrier.live());
+}
+
+TEST_P(ListWatchBothEncodings, TheOrdinaryEndOfAWatchIsNoTrouble) {
+  Synced();
+  for (int i = 0; i < 5; ++i) {
+    carrier.RunFor(minutes(1));
+    server.SendBookmarks();
+  }
+  carrier.answer()->End();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+TEST_P(ListWatchBothEncodings, ANodeMadeAnewUnderItsNameIsAnotherOne) {
+  Synced();
+  server.Delete("a");
+  server.Put(Node("a", 1, "2"));
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("delete a/1", "upsert a/2 10.244.1.0/24"));
+}
+
+// ---- 410 (flannel's watch recovery after a compaction)
+
+TEST_P(ListWatchBothEncodings, AfterAGapWhatWentIsToldGoneAndWhatCameIsTold) {
+  Synced();
+  carrier.Cut();
+  carrier.Fail();
+  server.Delete("a");
+  server.Put(Node("c", 3));
+  server.Compact();
+  carrier.RunFor(seconds(10));
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2", "stream@2"));
+  // What is not told since "begin" is gone at "end".
+  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert b/1 10.244.2.0/24",
+                                  "upsert c/1 10.244.3.0/24", "end", "well again"));
+}
+
+TEST_P(ListWatchBothEncodings, ExpiredIsNoTroubleAndCostsNoTime) {
+  Synced();
+  server.refusals = {Http(410, "Expired")};
+  carrier.Cut();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2"));
+  EXPECT_THAT(Told(),
+              ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24", "end"));
+}
+
+TEST_P(ListWatchBothEncodings, ASnapshotThatHasExpiredIsAskedForWithoutAVersion) {
+  Synced();
+  server.refusals = {Event(410, "Expired"), Event(410, "Expired")};
+  carrier.Cut();
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
+}
+
+TEST_P(ListWatchBothEncodings, PagesThatHaveExpiredAreBegunAgain) {
+  server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
+  server.most_in_page = 1;
+  server.Put(Node("a", 1));
+  server.Put(Node("b", 2));
+  for (int i = 0; i < 3; ++i) server.refusals.push_back(Http(500));
+  server.refusals.push_front(Http(422, "Invalid"));
+  carrier.Start();
+  for (int i = 0; i < 4; ++i) {
+    carrier.Run();
+    if (i < 3) carrier.ToDeadline();
+    if (i == 2) {
+      carrier.Step();  // the first page
+      server.Put(Node("c", 3));
+      server.Compact();
+    }
+  }
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "list", "list", "page", "page+"));
+  Told();
+  carrier.RunFor(seconds(20));
+  EXPECT_THAT(Asked(), ElementsAre("page", "page+", "page+", "watch@3"));
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
+                                  "upsert c/1 10.244.3.0/24", "own none", "end", "well again"));
+}
+
+// ---- an initial stream that is cut
+
+TEST_P(ListWatchBothEncodings, TheFirstSnapshotIsBegunAgain) {
+  server.Put(Node("a", 1));
+  server.Put(Node("b", 2));
+  server.lag = 1;  // the mark is one change away
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24"));
+  carrier.Cut();
+  server.lag = 0;
+  carrier.RunFor(seconds(1));
+  EXPECT_THAT(Asked(), ElementsAre("stream", "stream"));
+  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+                                  "upsert b/1 10.244.2.0/24", "own none", "end"));
+}
+
+// What half a snapshot told may be newer than the version before it; a server that lags behind
+// could then take it back. A list without a version cannot.
+TEST_P(ListWatchBothEncodings, ALaterOneThatWasCutIsFollowedByAListWithoutAVersion) {
+  Synced();
+  server.refusals = {Http(410)};
+  carrier.Cut();
+  while (source.lines.size() < 2) carrier.Step(50);
+  ASSERT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24"));
+  carrier.Cut();
+  carrier.RunFor(seconds(10));
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
+  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+                                  "upsert b/1 10.244.2.0/24", "end", "well again"));
+}
+
+TEST_P(ListWatchBothEncodings, AStreamCutRightAfterItsMarkGoesOnAsAWatch) {
+  server.Put(Node("a", 1));
+  carrier.Start();
+  carrier.Run();
+  carrier.Cut();
+  carrier.RunFor(seconds(1));
+  EXPECT_THAT(Asked(), ElementsAre("stream", "watch@1"));
+}
+
+TEST_P(ListWatchBothEncodings, ChangesBeforeTheMark) {
+  server.Put(Node("a", 1));
+  server.Put(Node("b", 2));
+  server.Delete("a");
+  server.Put(Node("b", 3));
+  server.lag = 2;
+  carrier.Start();
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24"));
+  server.lag = 1;
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("delete a/1"));
+  server.lag = 0;
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("upsert b/1 10.244.3.0/24", "own none", "end"));
+}
+
+}  // namespace
+}  // namespace weft::kube

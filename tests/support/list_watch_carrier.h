@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries a ListWatch's actions out against a FakeApiServer, step by step, in the test's hands.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "control/kube/list_watch.h"
+#include "tests/support/fake_api_server.h"
+#include "tests/support/manual_clock.h"
+
+namespace weft::testing {
+
+class ListWatchCarrier {
+ public:
+  ListWatchCarrier(ManualClock& clock, FakeApiServer& server, kube::ListWatch& machine)
+      : clock_(clock), server_(server), machine_(machine) {}
+
+  void Start() { Do(machine_.Start()); }
+
+  // Carries what is there, the head or up to `most` octets or the end; false: there is nothing.
+  bool Step(std::size_t most = std::string::npos) {
+    if (!answer_) return false;
+    if (!head_carried_) {
+      head_carried_ = true;
+      Do(machine_.OnHead(answer_->head));
+      return true;
+    }
+    for (const std::string& part : answer_->Take()) octets_ += part;
+    if (!octets_.empty()) {
+      // Copied: the exchange may be gone before the machine returns.
+      const std::string part = octets_.substr(0, most);
+      octets_.erase(0, part.size());
+      Do(machine_.OnBody(part));
+      return true;
+    }
+    if (!answer_->ended()) return false;
+    End(absl::OkStatus());
+    return true;
+  }
+  // Until nothing is left but time.
+  void Run() {
+    while (Step()) {
+    }
+  }
+  // The exchange ends; what was not carried is lost.
+  void End(const absl::Status& status) {
+    if (answer_) Do(machine_.OnEnd(status));
+  }
+  void Cut() { End(absl::UnavailableError("connection reset")); }
+  // The server is asked and cannot be reached.
+  void Fail(const absl::Status& status = absl::UnavailableError("connection refused")) {
+    End(status);
+  }
+  // The clock's hand goes on by itself.
+  void Time() { Do(machine_.OnTime()); }
+  void ToDeadline() {
+    clock_.AdvanceTo(std::max(clock_.Now(), deadline()));
+    Time();
+  }
+  // Deadlines are kept, answers carried, for so long.
+  void RunFor(control::Duration time) {
+    const control::TimePoint end = clock_.Now() + time;
+    Run();
+    while (deadline() <= end) {
+      ToDeadline();
+      Run();
+    }
+    clock_.AdvanceTo(end);
+  }
+
+  // The same, one octet each second.
+  void RunSlowlyFor(std::chrono::seconds time) {
+    for (std::chrono::seconds i(0); i < time; ++i) {
+      Step(1);
+      clock_.Advance(std::chrono::seconds(1));
+      if (deadline() <= clock_.Now()) Time();
+    }
+  }
+
+  const kube::Action& action() const { return action_; }
+  control::TimePoint deadline() const {
+    if (const auto* send = std::get_if<kube::Send>(&action_)) return send->deadline;
+    if (const auto* read = std::get_if<kube::Read>(&action_)) return read->deadline;
+    return std::get<kube::Wait>(action_).until;
+  }
+  bool waits() const { return std::holds_alternative<kube::Wait>(action_); }
+  bool live() const { return answer_ != nullptr; }
+  FakeAnswer* answer() { return answer_.get(); }
+  // Sent by now.
+  std::size_t sent() const { return sent_; }
+
+ private:
+  void Do(kube::Action action) {
+    action_ = std::move(action);
+    if (std::holds_alternative<kube::Read>(action_)) return;
+    answer_.reset();
+    octets_.clear();
+    head_carried_ = false;
+    if (const auto* send = std::get_if<kube::Send>(&action_)) {
+      ++sent_;
+      answer_ = server_.Serve(send->request);
+    }
+  }
+
+  ManualClock& clock_;
+  FakeApiServer& server_;
+  kube::ListWatch& machine_;
+  kube::Action action_ = kube::Wait{};
+  std::unique_ptr<FakeAnswer> answer_;  // of the exchange that runs
+  bool head_carried_ = false;
+  std::string octets_;  // arrived, not carried yet
+  std::size_t sent_ = 0;
+};
+
+}  // namespace weft::testing
