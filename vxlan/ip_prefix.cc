@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vxlan/ip_prefix.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
 namespace weft {
 namespace {
 
+// The first `length` bits as a mask; none of them below 0, all from 64 on.
+std::uint64_t MaskOf(int length) {
+  if (length <= 0) return 0;
+  return length >= 64 ? ~std::uint64_t{0} : ~std::uint64_t{0} << (64 - length);
+}
+std::uint32_t MaskOfV4(int length) { return static_cast<std::uint32_t>(MaskOf(length) >> 32); }
+
 // Clears the bits of `address` behind its first `length`.
 IpAddress ClearHostBits(const IpAddress& address, int length) {
-  std::array<std::byte, 16> octets{};
-  std::ranges::copy(address.octets(), octets.begin());
-  for (std::size_t i = 0; i < octets.size(); ++i) {
-    const int kept = std::clamp(length - static_cast<int>(i) * 8, 0, 8);  // bits of this octet
-    octets[i] &= static_cast<std::byte>(0xff00 >> kept & 0xff);
-  }
-  return IpAddress::FromOctets(address.family(), octets.data());
+  if (address.is_v4()) return IpAddress::V4(address.v4() & MaskOfV4(length));
+  const std::byte* const from = address.octets().data();
+  std::array<std::byte, 16> octets;
+  StoreBe64(octets.data(), LoadBe64(from) & MaskOf(length));
+  StoreBe64(octets.data() + 8, LoadBe64(from + 8) & MaskOf(length - 64));
+  return IpAddress::V6(octets);
 }
 
 }  // namespace
@@ -45,7 +50,12 @@ std::optional<IpPrefix> IpPrefix::Parse(std::string_view text) {
 std::string IpPrefix::ToString() const { return base_.ToString() + "/" + std::to_string(length_); }
 
 bool IpPrefix::Contains(const IpAddress& address) const {
-  return address.family() == family() && ClearHostBits(address, length_) == base_;
+  if (address.family() != family()) return false;
+  if (address.is_v4()) return ((address.v4() ^ base_.v4()) & MaskOfV4(length_)) == 0;
+  const std::byte* const a = address.octets().data();
+  const std::byte* const b = base_.octets().data();
+  return ((LoadBe64(a) ^ LoadBe64(b)) & MaskOf(length_)) == 0 &&
+         ((LoadBe64(a + 8) ^ LoadBe64(b + 8)) & MaskOf(length_ - 64)) == 0;
 }
 
 bool IpPrefix::Contains(const IpPrefix& inner) const {
