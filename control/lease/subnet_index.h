@@ -5,44 +5,76 @@
 
 #include <array>
 #include <cstddef>
-#include <map>
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "control/lease/lease.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "control/lease/packed_lease.h"
+#include "control/lease/record_set.h"
+#include "control/lease/record_store.h"
 
 namespace weft::lease {
 
-// Whether `a` goes before `b` in the contest for one subnet: the newer, then the lesser name, then
-// the lesser UID.
-bool Precedes(const Lease& a, const Lease& b);
-
-// Points at leases that it does not own and that must not change or move while they are in. One
-// thread.
+// Names records of a store that it does not own; while they are in, their value does not change.
+// One thread.
 class SubnetIndex {
  public:
-  // Who held the subnet before a change and who holds it after; null: nobody.
+  SubnetIndex(const RecordStore& store, IpFamily family);
+
+  // Who held the subnet before a change and who holds it after; kNoRecord: nobody.
   struct Change {
-    const Lease* before = nullptr;
-    const Lease* after = nullptr;
+    RecordId before = kNoRecord;
+    RecordId after = kNoRecord;
   };
-  // O(log n) each. A lease is added once; Remove takes one that is in.
-  Change Add(const IpPrefix& subnet, const Lease& lease);
-  Change Remove(const IpPrefix& subnet, const Lease& lease);
+  // A lease with a half of this family is added once; Remove takes one that is in. O(1), but for
+  // O(claimants of the subnet) and, once anybody has asked what lies inside a subnet, O(log n).
+  Change Add(RecordId lease);
+  Change Remove(RecordId lease);
 
-  // The first of the subnet's claimants, or null.
-  const Lease* Holder(const IpPrefix& subnet) const;
-  // Another subnet of the index that strictly contains `subnet` or lies strictly inside it: the
-  // longest around it, else the first inside; null if there is none. `subnet` itself need not be
-  // in. O(log n × distinct lengths).
-  const Lease* Nested(const IpPrefix& subnet) const;
+  // The first of the subnet's claimants, or kNoRecord.
+  RecordId Holder(const IpPrefix& subnet) const;
+  // Holder of another subnet of the index that strictly contains `subnet` or lies strictly inside
+  // it: the longest around it, else the first inside; kNoRecord if there is none. `subnet` itself
+  // need not be in. While all subnets have its length, that is known without a look; else
+  // O(log n + distinct lengths).
+  RecordId Nested(const IpPrefix& subnet) const;
 
-  // Subnet → claimants, the holder first.
-  const std::map<IpPrefix, std::vector<const Lease*>>& all() const { return claims_; }
+  // Whether some subnet may have more than one claimant, or lie in another.
+  bool has_contests() const { return !contests_.empty(); }
+  bool has_many_lengths() const { return lengths_in_use_ > 1; }
+  std::size_t size() const { return holders_.size(); }
+  // The holders, in no order.
+  template <typename Visit>
+  void ForEachHolder(const Visit& visit) const {
+    for (const auto& slot : holders_) visit(slot.record);
+  }
 
  private:
-  std::map<IpPrefix, std::vector<const Lease*>>
-      claims_;  // ordered by base, then length: what is inside follows what is around
+  struct Key {
+    Key(std::string_view subnet_octets, IpFamily its_family);
+    bool Matches(const PackedLease& lease) const { return lease.subnet_octets(family) == octets; }
+    std::string_view octets;
+    IpFamily family;
+    std::uint32_t hash;
+  };
+  // Subnets in order of base, then length: what is inside follows what is around.
+  using Ordered = absl::btree_set<IpPrefix>;
+
+  PackedLease Read(RecordId lease) const { return PackedLease(store_.At(lease)); }
+  Key KeyOf(const PackedLease& lease) const;
+  void CountLength(const PackedLease& lease, bool added);
+  const Ordered& ordered() const;
+
+  const RecordStore& store_;
+  IpFamily family_;
+  RecordSet<Key> holders_;
+  // All claimants of the subnets that have more than one, the holder first.
+  absl::flat_hash_map<IpPrefix, std::vector<RecordId>> contests_;
   std::array<std::size_t, 129> subnets_of_length_{};
+  std::size_t lengths_in_use_ = 0;
+  mutable std::optional<Ordered> ordered_;  // from the first question on
 };
 
 }  // namespace weft::lease

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/admin/lease_list.h"
 
+#include <memory>
+
 #include "gmock/gmock.h"
 #include "tests/support/lease_makers.h"
 
@@ -17,10 +19,10 @@ FamilyLease Half(std::string_view subnet, std::string_view public_ip, std::strin
           .vtep_mac = MacAddress::Parse(mac)};
 }
 
-lease::LeaseTable Table() {
+std::unique_ptr<lease::LeaseTable> Table() {
   lease::OwnIdentity own;
   own.node_name = "me";
-  lease::LeaseTable table(own);
+  auto table = std::make_unique<lease::LeaseTable>(own);
   Lease me{.node = {"me", "u1"}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
   me.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
   Lease both{.node = {"both", "u2"}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
@@ -28,14 +30,14 @@ lease::LeaseTable Table() {
   both.v6 = Half("fd00:2::/64", "2001:db8::2", "02:00:00:00:00:62");
   Lease half{.node = {"half", ""}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
   half.v4 = Half("10.244.3.0/24", "192.0.2.3", "");
-  testing::ApplySnapshot(table, {me, half, both}, {{"bad", "spec.podCIDR is missing"}});
+  testing::ApplySnapshot(*table, {me, half, both}, {{"bad", "spec.podCIDR is missing"}});
   return table;
 }
 
 TEST(LeaseListTest, OneRowANodeByName) {
-  const lease::LeaseTable table = Table();
-  const LeaseList list = ListLeases(table, "file nodes.json");
-  EXPECT_EQ(list.generation, table.generation());
+  const auto table = Table();
+  const LeaseList list = ListLeases(*table, "file nodes.json");
+  EXPECT_EQ(list.generation, table->generation());
   EXPECT_EQ(list.source, "file nodes.json");
   ASSERT_EQ(list.leases.size(), 3u);
   EXPECT_EQ(list.leases[0].node, "both");
@@ -49,7 +51,7 @@ TEST(LeaseListTest, OneRowANodeByName) {
 }
 
 TEST(LeaseListTest, StatesCarryNameSentenceAndUse) {
-  const LeaseList list = ListLeases(Table(), "");
+  const LeaseList list = ListLeases(*Table(), "");
   EXPECT_EQ(list.leases[0].v4->state, "usable");
   EXPECT_TRUE(list.leases[0].v4->usable);
   EXPECT_EQ(list.leases[1].v4->state, "missing-mac");
@@ -62,7 +64,7 @@ TEST(LeaseListTest, StatesCarryNameSentenceAndUse) {
 }
 
 TEST(LeaseListTest, CountsAreOfHalvesAndLeaveEmptyStatesOut) {
-  const std::vector<LeaseCount> counts = CountLeases(Table());
+  const std::vector<LeaseCount> counts = CountLeases(*Table());
   ASSERT_EQ(counts.size(), 3u);
   EXPECT_EQ(counts[0].state, "usable");
   EXPECT_EQ(counts[0].count, 2u);

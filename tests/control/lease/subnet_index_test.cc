@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lease/subnet_index.h"
 
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
 
@@ -10,55 +13,91 @@ namespace {
 using testing::MakeLease;
 using testing::Prefix;
 
-TEST(Precedes, NewerThenNameThenUid) {
-  Lease a = MakeLease("a", "10.244.1.0/24", "192.0.2.1", 100);
-  Lease b = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
-  EXPECT_TRUE(Precedes(b, a));
-  EXPECT_FALSE(Precedes(a, b));
-  b.created = 100;
-  EXPECT_TRUE(Precedes(a, b));
-  b.node = {"a", "uid-b"};
-  EXPECT_TRUE(Precedes(a, b));
-  EXPECT_FALSE(Precedes(a, a));
+class SubnetIndexTest : public ::testing::Test {
+ protected:
+  RecordId Store(const Lease& lease) {
+    std::string packed;
+    Pack(lease, PackedUid(lease.node.uid), packed);
+    return store.Add(packed);
+  }
+  RecordId Store(std::string name, std::string_view block, std::int64_t created = 0) {
+    const bool v4 = Prefix(block).family() == IpFamily::kV4;
+    return Store(MakeLease(std::move(name), block, v4 ? "192.0.2.1" : "2001:db8::1", created));
+  }
+  std::string NameOf(RecordId lease) const {
+    return lease == kNoRecord ? "none" : std::string(PackedLease(store.At(lease)).name());
+  }
+
+  RecordStore store;
+  SubnetIndex index{store, IpFamily::kV4};
+  const IpPrefix subnet = Prefix("10.244.1.0/24");
+};
+
+TEST_F(SubnetIndexTest, TheNewestHoldsAndTheNextFollows) {
+  const RecordId old_one = Store("old", "10.244.1.0/24", 100);
+  const RecordId new_one = Store("new", "10.244.1.0/24", 200);
+  SubnetIndex::Change change = index.Add(old_one);
+  EXPECT_EQ(change.before, kNoRecord);
+  EXPECT_EQ(change.after, old_one);
+  EXPECT_FALSE(index.has_contests());
+  change = index.Add(new_one);
+  EXPECT_EQ(change.before, old_one);
+  EXPECT_EQ(change.after, new_one);
+  EXPECT_EQ(index.Holder(subnet), new_one);
+  EXPECT_TRUE(index.has_contests());
+
+  change = index.Remove(new_one);
+  EXPECT_EQ(change.before, new_one);
+  EXPECT_EQ(change.after, old_one);
+  EXPECT_EQ(index.Holder(subnet), old_one);
+  EXPECT_FALSE(index.has_contests());
+  change = index.Remove(old_one);
+  EXPECT_EQ(change.after, kNoRecord);
+  EXPECT_EQ(index.Holder(subnet), kNoRecord);
+  EXPECT_EQ(index.size(), 0u);
 }
 
-TEST(SubnetIndex, TheNewestHoldsAndTheNextFollows) {
-  const IpPrefix subnet = Prefix("10.244.1.0/24");
-  const Lease old_one = MakeLease("old", "10.244.1.0/24", "192.0.2.1", 100);
-  const Lease new_one = MakeLease("new", "10.244.1.0/24", "192.0.2.2", 200);
-  SubnetIndex index;
-
-  SubnetIndex::Change change = index.Add(subnet, old_one);
-  EXPECT_EQ(change.before, nullptr);
-  EXPECT_EQ(change.after, &old_one);
-  change = index.Add(subnet, new_one);
-  EXPECT_EQ(change.before, &old_one);
-  EXPECT_EQ(change.after, &new_one);
-  EXPECT_EQ(index.Holder(subnet), &new_one);
-
-  change = index.Remove(subnet, new_one);
-  EXPECT_EQ(change.after, &old_one);
-  change = index.Remove(subnet, old_one);
-  EXPECT_EQ(change.after, nullptr);
-  EXPECT_EQ(index.Holder(subnet), nullptr);
-  EXPECT_TRUE(index.all().empty());
-}
-
-TEST(SubnetIndex, RemovingALoserChangesNoHolder) {
-  const IpPrefix subnet = Prefix("10.244.1.0/24");
-  const Lease old_one = MakeLease("old", "10.244.1.0/24", "192.0.2.1", 100);
-  const Lease new_one = MakeLease("new", "10.244.1.0/24", "192.0.2.2", 200);
-  SubnetIndex index;
-  index.Add(subnet, new_one);
-  index.Add(subnet, old_one);
-  const SubnetIndex::Change change = index.Remove(subnet, old_one);
+TEST_F(SubnetIndexTest, RemovingALoserChangesNoHolder) {
+  const RecordId old_one = Store("old", "10.244.1.0/24", 100);
+  index.Add(Store("new", "10.244.1.0/24", 200));
+  index.Add(old_one);
+  const SubnetIndex::Change change = index.Remove(old_one);
   EXPECT_EQ(change.before, change.after);
+}
+
+TEST_F(SubnetIndexTest, AmongManyClaimantsTheHolderIsAlwaysTheNewest) {
+  const RecordId second = Store("b", "10.244.1.0/24", 200);
+  const RecordId third = Store("c", "10.244.1.0/24", 100);
+  const RecordId first = Store("a", "10.244.1.0/24", 200);
+  for (const RecordId lease : {third, first, second}) index.Add(lease);
+  EXPECT_EQ(NameOf(index.Holder(subnet)), "a");
+  index.Remove(first);
+  EXPECT_EQ(NameOf(index.Holder(subnet)), "b");
+  index.Remove(second);
+  EXPECT_EQ(NameOf(index.Holder(subnet)), "c");
+  int holders = 0;
+  index.ForEachHolder([&](RecordId) { ++holders; });
+  EXPECT_EQ(holders, 1);
+}
+
+TEST_F(SubnetIndexTest, OneBaseIsManySubnets) {
+  const RecordId wide = Store("wide", "10.244.0.0/16");
+  const RecordId narrow = Store("narrow", "10.244.0.0/24");
+  index.Add(wide);
+  EXPECT_FALSE(index.has_many_lengths());
+  index.Add(narrow);
+  EXPECT_TRUE(index.has_many_lengths());
+  EXPECT_EQ(index.Holder(Prefix("10.244.0.0/16")), wide);
+  EXPECT_EQ(index.Holder(Prefix("10.244.0.0/24")), narrow);
+  EXPECT_EQ(index.Holder(Prefix("10.244.0.0/20")), kNoRecord);
+  index.Remove(wide);
+  EXPECT_FALSE(index.has_many_lengths());
 }
 
 struct NestedRow {
   const char* description;
   const char* asked;
-  const char* found;  // nullptr: none
+  const char* found;
 };
 
 constexpr NestedRow kNestedRows[] = {
@@ -66,45 +105,54 @@ constexpr NestedRow kNestedRows[] = {
     {"inside two: the longer", "10.1.128.0/25", "10.1.128.0/20"},
     {"around one", "10.2.0.0/16", "10.2.3.0/24"},
     {"same base, longer inside", "10.3.0.0/16", "10.3.0.0/24"},
-    {"same base, shorter around", "10.3.0.0/24", nullptr},
-    {"apart", "10.9.0.0/16", nullptr},
-    {"itself does not count", "10.2.3.0/24", nullptr},
+    {"same base, shorter around", "10.3.0.0/24", "none"},
+    {"apart", "10.9.0.0/16", "none"},
+    {"itself does not count", "10.2.3.0/24", "none"},
     {"everything is around something", "0.0.0.0/0", "10.1.0.0/16"},
-    {"the neighbour behind", "10.2.4.0/24", nullptr},
-    {"the neighbour before", "10.2.2.0/24", nullptr},
+    {"the neighbour behind", "10.2.4.0/24", "none"},
+    {"the neighbour before", "10.2.2.0/24", "none"},
 };
 
-TEST(SubnetIndex, Nested) {
-  std::vector<Lease> leases;
-  for (const char* subnet : {"10.1.0.0/16", "10.1.128.0/20", "10.2.3.0/24", "10.3.0.0/24"}) {
-    leases.push_back(MakeLease(subnet, subnet, "192.0.2.1"));
-  }
-  SubnetIndex index;
-  for (const Lease& lease : leases) index.Add(lease.v4->subnet, lease);
-  for (const NestedRow& row : kNestedRows) {
-    const Lease* found = index.Nested(Prefix(row.asked));
-    EXPECT_EQ(found == nullptr ? "none" : found->node.name,
-              row.found == nullptr ? "none" : row.found)
-        << row.description;
-  }
+TEST_F(SubnetIndexTest, Nested) {
+  for (const char* each : {"10.1.0.0/16", "10.1.128.0/20", "10.2.3.0/24", "10.3.0.0/24"})
+    index.Add(Store(each, each));
+  for (const NestedRow& row : kNestedRows)
+    EXPECT_EQ(NameOf(index.Nested(Prefix(row.asked))), row.found) << row.description;
 }
 
-TEST(SubnetIndex, NestedForgetsWhatIsRemoved) {
-  const Lease around = MakeLease("around", "10.1.0.0/16", "192.0.2.1");
-  SubnetIndex index;
-  index.Add(around.v4->subnet, around);
-  EXPECT_EQ(index.Nested(Prefix("10.1.2.0/24")), &around);
-  index.Remove(around.v4->subnet, around);
-  EXPECT_EQ(index.Nested(Prefix("10.1.2.0/24")), nullptr);
+TEST_F(SubnetIndexTest, NestedAmongSubnetsOfOneLength) {
+  index.Add(Store("a", "10.1.0.0/24"));
+  index.Add(Store("b", "10.2.0.0/24"));
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.0.0/24"))), "none");
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.2.0.0/16"))), "b");
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.2.0.128/25"))), "b");
 }
 
-TEST(SubnetIndex, NestedInIpv6) {
-  const Lease around = MakeLease("around", "fd00:10:244::/56", "2001:db8::1");
-  SubnetIndex index;
-  index.Add(around.v6->subnet, around);
-  EXPECT_EQ(index.Nested(Prefix("fd00:10:244:3::/64")), &around);
-  EXPECT_EQ(index.Nested(Prefix("fd00:10:244:100::/64")), nullptr);
-  EXPECT_EQ(index.Nested(Prefix("fd00::/16")), &around);
+// What lies inside is kept in order from the first question on.
+TEST_F(SubnetIndexTest, NestedFollowsWhatComesAndGoes) {
+  const RecordId around = Store("around", "10.1.0.0/16");
+  const RecordId inside = Store("inside", "10.1.2.0/24");
+  index.Add(around);
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.2.0/24"))), "around");
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.0.0/16"))), "none");
+  index.Add(inside);
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.0.0/16"))), "inside");
+  const RecordId first = Store("first", "10.1.1.0/24");
+  index.Add(first);
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.0.0/16"))), "first");
+  index.Remove(first);
+  index.Remove(inside);
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.0.0/16"))), "none");
+  index.Remove(around);
+  EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.2.0/24"))), "none");
+}
+
+TEST_F(SubnetIndexTest, NestedInIpv6) {
+  SubnetIndex v6(store, IpFamily::kV6);
+  v6.Add(Store("around", "fd00:10:244::/56"));
+  EXPECT_EQ(NameOf(v6.Nested(Prefix("fd00:10:244:3::/64"))), "around");
+  EXPECT_EQ(NameOf(v6.Nested(Prefix("fd00:10:244:100::/64"))), "none");
+  EXPECT_EQ(NameOf(v6.Nested(Prefix("fd00::/16"))), "around");
 }
 
 }  // namespace

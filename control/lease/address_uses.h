@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often each address is used. Nearly every one is used once, and costs its own octets then.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "vxlan/ip_address.h"
+
+namespace weft::lease {
+
+// One thread.
+class AddressUses {
+ public:
+  void Add(const IpAddress& address);
+  // It was added.
+  void Remove(const IpAddress& address);
+  std::size_t Of(const IpAddress& address) const;
+  // Whether any address is used more than once.
+  bool any_shared() const { return !more_.empty(); }
+
+ private:
+  absl::flat_hash_set<std::uint32_t> v4_;
+  absl::flat_hash_set<std::array<std::uint64_t, 2>> v6_;  // hashed faster than octets are
+  absl::flat_hash_map<IpAddress, std::size_t> more_;      // uses beyond the first
+};
+
+}  // namespace weft::lease

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lease/packed_lease.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+
+namespace weft::lease {
+namespace {
+
+// Flannel's own; others are rare enough to stand as text. The number is the place.
+constexpr std::array<std::string_view, 9> kBackends = {
+    "vxlan", "host-gw", "alloc", "udp", "wireguard", "ipsec", "ipip", "extension", ""};
+
+template <typename T>
+char* Store(char* to, const T& value) {
+  std::memcpy(to, &value, sizeof value);
+  return to + sizeof value;
+}
+
+char* Store(char* to, Bytes octets) {
+  std::memcpy(to, octets.data(), octets.size());
+  return to + octets.size();
+}
+
+char* Store(char* to, std::string_view text) { return std::copy(text.begin(), text.end(), to); }
+
+IpAddress LoadAddress(IpFamily family, const char* at) {
+  std::array<std::byte, 16> octets;
+  std::memcpy(octets.data(), at, family == IpFamily::kV4 ? 4 : 16);
+  return IpAddress::FromOctets(family, octets.data());
+}
+
+constexpr std::array<std::int8_t, 256> kHexValues = [] {
+  std::array<std::int8_t, 256> values{};
+  for (std::int8_t& value : values) value = -1;
+  for (int i = 0; i < 10; ++i)
+    values[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
+  for (int i = 0; i < 6; ++i)
+    values[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
+  return values;
+}();
+
+// Where the 16 octets' digits stand in "01234567-89ab-cdef-0123-456789abcdef".
+constexpr std::array<std::uint8_t, 16> kUuidDigits = {0,  2,  4,  6,  9,  11, 14, 16,
+                                                      19, 21, 24, 26, 28, 30, 32, 34};
+
+bool ParseUuid(std::string_view text, char* octets) {
+  if (text.size() != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-')
+    return false;
+  int wrong = 0;
+  for (std::size_t i = 0; i < kUuidDigits.size(); ++i) {
+    const int high = kHexValues[static_cast<unsigned char>(text[kUuidDigits[i]])];
+    const int low = kHexValues[static_cast<unsigned char>(text[kUuidDigits[i] + 1u])];
+    wrong |= high | low;
+    octets[i] = static_cast<char>((high << 4 | low) & 0xff);
+  }
+  return wrong >= 0;
+}
+
+std::string UuidText(std::string_view octets) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(36, '-');
+  for (std::size_t i = 0; i < kUuidDigits.size(); ++i) {
+    const auto octet = static_cast<unsigned char>(octets[i]);
+    text[kUuidDigits[i]] = kDigits[octet >> 4];
+    text[kUuidDigits[i] + 1u] = kDigits[octet & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+PackedUid::PackedUid(std::string_view text) : text_(text), is_uuid_(ParseUuid(text, uuid_)) {}
+
+void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
+  using P = PackedLease;
+  constexpr std::size_t kMost = P::kHalves + P::HalfSize(IpFamily::kV4) +
+                                P::HalfSize(IpFamily::kV6) + 3 * 5;  // but for the texts
+  out.resize(kMost + uid.octets().size() + lease.backend_type.size() + lease.node.name.size());
+  char* const begin = out.data();
+  char* to = begin + P::kHalves;
+  unsigned fields = 0;
+  const auto store_half = [&](IpFamily family, const FamilyLease& half) {
+    assert(half.subnet.family() == family);
+    assert(!half.public_ip || half.public_ip->family() == family);
+    const unsigned shift = P::ShiftOf(family);
+    const std::size_t address_size = P::AddressSize(family);
+    fields |= P::kHalf << shift;
+    std::memset(to, 0, P::HalfSize(family));
+    to = Store(to, half.subnet.base().octets());
+    *to++ = static_cast<char>(half.subnet.length());
+    if (half.public_ip) {
+      fields |= P::kPublicIp << shift;
+      Store(to, half.public_ip->octets());
+    }
+    to += address_size;
+    if (half.vni) {
+      fields |= P::kVni << shift;
+      Store(to, *half.vni);
+    }
+    to += sizeof(std::uint32_t);
+    if (half.vtep_mac) {
+      fields |= P::kMac << shift;
+      Store(to, half.vtep_mac->octets());
+    }
+    to += MacAddress::kSize;
+  };
+  const auto store_text = [&](std::string_view text) {
+    if (text.size() < P::kLongText) {
+      *to++ = static_cast<char>(text.size());
+    } else {
+      *to++ = static_cast<char>(P::kLongText);
+      to = Store(to, static_cast<std::uint32_t>(text.size()));
+    }
+    to = Store(to, text);
+  };
+
+  if (lease.v4) store_half(IpFamily::kV4, *lease.v4);
+  if (lease.v6) store_half(IpFamily::kV6, *lease.v6);
+  if (uid.is_uuid()) {
+    fields |= P::kUuid;
+    to = Store(to, uid.octets());
+  } else {
+    store_text(uid.octets());
+  }
+  const auto backend = std::find(kBackends.begin(), kBackends.end(), lease.backend_type);
+  if (backend == kBackends.end()) {
+    fields |= P::kOtherBackend;
+    store_text(lease.backend_type);
+  }
+  store_text(lease.node.name);
+  begin[P::kTold] = begin[P::kStates] = 0;
+  Store(begin + P::kFields, static_cast<std::uint16_t>(fields));
+  begin[P::kBackend] = static_cast<char>(backend - kBackends.begin());
+  Store(begin + P::kCreated, lease.created);
+  out.resize(static_cast<std::size_t>(to - begin));
+}
+
+FamilyLease PackedLease::half(IpFamily family) const {
+  const unsigned there = fields() >> ShiftOf(family);
+  FamilyLease half;
+  half.subnet = subnet(family);
+  half.public_ip = public_ip(family);
+  const char* const at = at_ + OffsetOf(family) + 2 * AddressSize(family) + 1;
+  if ((there & kVni) != 0) half.vni = Load<std::uint32_t>(at);
+  if ((there & kMac) != 0) {
+    std::array<std::byte, MacAddress::kSize> octets;
+    std::memcpy(octets.data(), at + sizeof(std::uint32_t), octets.size());
+    half.vtep_mac = MacAddress::FromOctets(octets.data());
+  }
+  return half;
+}
+
+IpPrefix PackedLease::subnet(IpFamily family) const {
+  const std::string_view octets = subnet_octets(family);
+  return *IpPrefix::Of(LoadAddress(family, octets.data()),
+                       static_cast<unsigned char>(octets.back()));
+}
+
+std::optional<IpAddress> PackedLease::public_ip(IpFamily family) const {
+  if ((fields() >> ShiftOf(family) & kPublicIp) == 0) return std::nullopt;
+  return LoadAddress(family, at_ + OffsetOf(family) + AddressSize(family) + 1);
+}
+
+std::string_view PackedLease::backend_type() const {
+  const auto number = static_cast<unsigned char>(at_[kBackend]);
+  return number < kBackends.size() ? kBackends[number] : Text(at_ + OffsetAfter(uid_octets()));
+}
+
+NodeKey PackedLease::node() const {
+  const std::string_view uid = uid_octets();
+  return {std::string(name()), has_uuid() ? UuidText(uid) : std::string(uid)};
+}
+
+void SetTold(char* at, bool told) { at[PackedLease::kTold] = told ? 1 : 0; }
+
+void SetAlone(char* at, IpFamily family, PeerState state) {
+  const unsigned shift = PackedLease::ShiftOf(family);
+  char& states = at[PackedLease::kStates];
+  const unsigned others = static_cast<unsigned char>(states) & ~(15u << shift);
+  states = static_cast<char>(others | static_cast<unsigned>(state) << shift);
+}
+
+bool Precedes(const PackedLease& a, const PackedLease& b) {
+  if (a.created() != b.created()) return a.created() > b.created();
+  return IsOfLesserNode(a, b);
+}
+
+bool IsOfLesserNode(const PackedLease& a, const PackedLease& b) {
+  if (const int order = a.name().compare(b.name()); order != 0) return order < 0;
+  return a.node() < b.node();
+}
+
+}  // namespace weft::lease

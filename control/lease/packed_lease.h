@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lease as one run of octets, as the table keeps it: with a UUID and an IPv4 half 49 and the
+// node's name.
+//
+//   octets
+//     1     told in the snapshot that runs           worked out by the table:
+//     1     PeerState of each half, judged alone      not part of the value
+//     2     which fields there are
+//     1     backend type, by number
+//     8     created
+//    19     IPv4: subnet 4 and 1, public IP 4, VNI 4, MAC 6      if there is such a half
+//    43     IPv6: subnet 16 and 1, public IP 16, VNI 4, MAC 6    if there is such a half
+//    16     UID, a UUID; any other text: its length and itself
+//           backend type without a number: its length and itself
+//           name: its length and itself
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "control/lease/lease.h"
+#include "control/lease/peer_state.h"
+
+namespace weft::lease {
+
+// A UID as it stands in the record: a UUID in its canonical, lower-case form as 16 octets,
+// otherwise as it is. Views the text given.
+class PackedUid {
+ public:
+  explicit PackedUid(std::string_view text);
+  PackedUid(const PackedUid&) = delete;
+  PackedUid& operator=(const PackedUid&) = delete;
+
+  bool is_uuid() const { return is_uuid_; }
+  std::string_view octets() const {
+    return is_uuid_ ? std::string_view(uuid_, sizeof uuid_) : text_;
+  }
+
+ private:
+  std::string_view text_;
+  char uuid_[16];
+  bool is_uuid_;
+};
+
+// Makes `out` the lease's octets, nothing worked out yet. `uid` is the node's; subnet and public IP
+// of each half are of its family.
+void Pack(const Lease& lease, const PackedUid& uid, std::string& out);
+
+// A view of octets that Pack made. Offsets are worked out on the way: the octets are looked at once
+// or twice for each that is told, and most often never again.
+class PackedLease {
+ public:
+  explicit PackedLease(const char* at) : at_(at) {}
+
+  bool told() const { return at_[kTold] != 0; }
+  // Without the half: unspecified.
+  PeerState alone(IpFamily family) const {
+    return static_cast<PeerState>(static_cast<unsigned char>(at_[kStates]) >> ShiftOf(family) & 15);
+  }
+
+  // Two leases are equal exactly if these are.
+  std::string_view value() const { return {at_ + kFields, size() - kFields}; }
+  // Of all octets.
+  std::size_t size() const {
+    const std::string_view last = name();
+    return static_cast<std::size_t>(last.data() - at_) + last.size();
+  }
+
+  bool has(IpFamily family) const { return (fields() >> ShiftOf(family) & kHalf) != 0; }
+  // The half is there.
+  FamilyLease half(IpFamily family) const;
+  IpPrefix subnet(IpFamily family) const;
+  // Tells one subnet of the family from another; the last is its length.
+  std::string_view subnet_octets(IpFamily family) const {
+    return {at_ + OffsetOf(family), AddressSize(family) + 1};
+  }
+  std::optional<IpAddress> public_ip(IpFamily family) const;
+
+  std::int64_t created() const { return Load<std::int64_t>(at_ + kCreated); }
+  std::string_view backend_type() const;
+  std::string_view name() const { return Text(at_ + OffsetOfName()); }
+  bool has_uuid() const { return (fields() & kUuid) != 0; }
+  std::string_view uid_octets() const {
+    const char* const at = at_ + OffsetOfUid();
+    return has_uuid() ? std::string_view(at, kUuidSize) : Text(at);
+  }
+  NodeKey node() const;
+
+ private:
+  friend void Pack(const Lease& lease, const PackedUid& uid, std::string& out);
+  friend void SetTold(char* at, bool told);
+  friend void SetAlone(char* at, IpFamily family, PeerState state);
+
+  // Fields of one half, those of IPv6 four bits higher; then others.
+  static constexpr unsigned kHalf = 1, kPublicIp = 2, kVni = 4, kMac = 8;
+  static constexpr unsigned kUuid = 1u << 8, kOtherBackend = 1u << 9;
+  // Offsets.
+  static constexpr std::size_t kTold = 0, kStates = 1, kFields = 2, kBackend = 4, kCreated = 5,
+                               kHalves = 13;
+  static constexpr std::size_t kUuidSize = 16;
+  // A text's length below this is one octet; otherwise this octet and four more.
+  static constexpr std::size_t kLongText = 255;
+
+  template <typename T>
+  static T Load(const char* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  static constexpr unsigned ShiftOf(IpFamily family) { return family == IpFamily::kV4 ? 0 : 4; }
+  static constexpr std::size_t AddressSize(IpFamily family) {
+    return family == IpFamily::kV4 ? 4 : 16;
+  }
+  static constexpr std::size_t HalfSize(IpFamily family) { return 2 * AddressSize(family) + 11; }
+  static std::string_view Text(const char* at) {
+    const auto first = static_cast<unsigned char>(*at);
+    if (first < kLongText) return {at + 1, first};
+    return {at + 5, Load<std::uint32_t>(at + 1)};
+  }
+  std::size_t OffsetAfter(std::string_view part) const {
+    return static_cast<std::size_t>(part.data() - at_) + part.size();
+  }
+
+  unsigned fields() const { return Load<std::uint16_t>(at_ + kFields); }
+  std::size_t OffsetOf(IpFamily family) const {
+    return kHalves + (family == IpFamily::kV6 && has(IpFamily::kV4) ? HalfSize(IpFamily::kV4) : 0);
+  }
+  std::size_t OffsetOfUid() const {
+    return OffsetOf(IpFamily::kV6) + (has(IpFamily::kV6) ? HalfSize(IpFamily::kV6) : 0);
+  }
+  std::size_t OffsetOfName() const {
+    const std::size_t after_uid = OffsetAfter(uid_octets());
+    return (fields() & kOtherBackend) == 0 ? after_uid : OffsetAfter(Text(at_ + after_uid));
+  }
+
+  const char* at_;
+};
+
+// What the table works out, in octets that Pack made.
+void SetTold(char* at, bool told);
+void SetAlone(char* at, IpFamily family, PeerState state);
+
+// Whether `a` goes before `b` in the contest for one subnet: the newer, then the lesser name, then
+// the lesser UID.
+bool Precedes(const PackedLease& a, const PackedLease& b);
+// By name, then UID.
+bool IsOfLesserNode(const PackedLease& a, const PackedLease& b);
+
+}  // namespace weft::lease

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records found by something that stands in them: a hash set of record numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "control/lease/packed_lease.h"
+#include "control/lease/record_store.h"
+
+namespace weft::lease {
+
+// `Key` has a member `hash` and says whether a record Matches it; of the records with one key one
+// is in the set. The hash stands beside the number, so that neither a search nor the set's growth
+// looks at records in vain. The store outlives the set. One thread.
+template <typename Key>
+class RecordSet {
+ public:
+  struct Slot {
+    std::uint32_t hash;
+    mutable RecordId record;  // another with the same key may take its place
+  };
+
+  explicit RecordSet(const RecordStore& store) : slots_(0, Hash(), Equal{&store}) {}
+
+  // kNoRecord if there is none.
+  RecordId Find(const Key& key) const {
+    const auto at = slots_.find(key);
+    return at == slots_.end() ? kNoRecord : at->record;
+  }
+  // A search for the key follows soon.
+  void Prefetch(const Key& key) const { slots_.prefetch(key); }
+  // The slot of the key; a new one holds what `make` returns. Until the set is changed.
+  template <typename Make>
+  const Slot& FindOrAdd(const Key& key, const Make& make) {
+    return *slots_.lazy_emplace(key, [&](const auto& construct) {
+      construct(Slot{key.hash, make()});
+    });
+  }
+  void Replace(const Key& key, RecordId record) { slots_.find(key)->record = record; }
+  void Erase(const Key& key) { slots_.erase(slots_.find(key)); }
+  // Those of which `gone` says so.
+  template <typename Gone>
+  void EraseIf(const Gone& gone) {
+    for (auto at = slots_.begin(); at != slots_.end();) {
+      if (gone(at->record)) {
+        slots_.erase(at++);
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  std::size_t size() const { return slots_.size(); }
+  bool empty() const { return slots_.empty(); }
+  // In no order.
+  auto begin() const { return slots_.begin(); }
+  auto end() const { return slots_.end(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const Slot& slot) const { return slot.hash; }
+    std::size_t operator()(const Key& key) const { return key.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Slot& a, const Slot& b) const { return a.record == b.record; }
+    bool operator()(const Slot& slot, const Key& key) const {
+      return slot.hash == key.hash && key.Matches(PackedLease(store->At(slot.record)));
+    }
+    const RecordStore* store;
+  };
+
+  absl::flat_hash_set<Slot, Hash, Equal> slots_;
+};
+
+}  // namespace weft::lease

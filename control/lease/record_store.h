@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for runs of octets of many sizes, found by a number of 32 bits: without an allocation for
+// each, and half of a pointer in every index.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace weft::lease {
+
+using RecordId = std::uint32_t;
+inline constexpr RecordId kNoRecord = 0;
+
+// Records stand in chunks, in steps of eight octets; the place of a removed one waits for the next
+// of its size. Memory goes back to the system with the store (but for records of more than a
+// chunk). One thread.
+class RecordStore {
+ public:
+  RecordStore() : chunks_(1) {}  // the first stays empty: it has the number of no record
+  RecordStore(const RecordStore&) = delete;
+  RecordStore& operator=(const RecordStore&) = delete;
+
+  RecordId Add(std::string_view octets);
+  // `size` is what was added.
+  void Remove(RecordId record, std::size_t size);
+  // Writes `octets` in the place of the record where they fit exactly, otherwise in another.
+  RecordId Replace(RecordId record, std::size_t size, std::string_view octets);
+
+  // Until the record is removed or replaced.
+  char* At(RecordId record) {
+    return chunks_[record >> kPlaceBits].get() + (record & kPlaceMask) * kStep;
+  }
+  const char* At(RecordId record) const {
+    return chunks_[record >> kPlaceBits].get() + (record & kPlaceMask) * kStep;
+  }
+
+ private:
+  static constexpr std::size_t kStep = 8;  // octets
+  static constexpr unsigned kPlaceBits = 13;
+  static constexpr RecordId kPlaceMask = (1u << kPlaceBits) - 1;
+  static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;  // of a chunk: 64 KiB
+
+  static std::size_t StepsOf(std::size_t size) { return (size + kStep - 1) / kStep; }
+  RecordId Take(std::size_t steps);
+  void GiveBack(RecordId record, std::size_t steps);
+  RecordId NewChunk(std::size_t steps);
+
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  std::vector<RecordId> free_;            // by steps: the first free place, which names the next
+  std::vector<std::uint32_t> no_chunks_;  // numbers of chunks that are gone
+  // What was never used of the chunk that is being filled.
+  RecordId fresh_ = kNoRecord;
+  std::size_t fresh_steps_ = 0;
+};
+
+}  // namespace weft::lease

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lease/record_store.h"
+
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/support/seed.h"
+
+namespace weft::lease {
+namespace {
+
+std::string Read(const RecordStore& store, RecordId record, std::size_t size) {
+  return {store.At(record), size};
+}
+
+TEST(RecordStore, ThePlaceOfARemovedRecordIsTakenByTheNextOfItsSize) {
+  RecordStore store;
+  const RecordId a = store.Add(std::string(57, 'a'));
+  const RecordId b = store.Add(std::string(64, 'b'));
+  EXPECT_NE(a, kNoRecord);
+  EXPECT_NE(a, b);
+  store.Remove(a, 57);
+  EXPECT_NE(store.Add(std::string(65, 'c')), a) << "it is larger";
+  EXPECT_EQ(store.Add(std::string(64, 'd')), a);
+  EXPECT_EQ(Read(store, b, 64), std::string(64, 'b'));
+}
+
+TEST(RecordStore, ARecordThatFitsItsPlaceIsReplacedThere) {
+  RecordStore store;
+  const RecordId a = store.Add(std::string(57, 'a'));
+  EXPECT_EQ(store.Replace(a, 57, std::string(64, 'b')), a);
+  EXPECT_EQ(Read(store, a, 64), std::string(64, 'b'));
+  const RecordId moved = store.Replace(a, 64, std::string(65, 'c'));
+  EXPECT_NE(moved, a);
+  EXPECT_EQ(store.Add(std::string(60, 'd')), a);
+}
+
+TEST(RecordStore, ARecordOfMoreThanAChunkStandsAlone) {
+  RecordStore store;
+  const std::string large(1'000'000, 'x');
+  const RecordId first = store.Add(large);
+  EXPECT_EQ(Read(store, first, large.size()), large);
+  store.Remove(first, large.size());
+  EXPECT_EQ(store.Add(std::string(2'000'000, 'y')), first) << "its number is free again";
+  EXPECT_NE(store.Add("small"), first);
+}
+
+TEST(RecordStore, HoldsWhatAMapHolds) {
+  const std::uint32_t seed = TestSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  RecordStore store;
+  std::map<RecordId, std::string> model;
+  const auto any = [&] {
+    const std::size_t sizes[] = {1, 8, 9, 64, 72, 500, 8'000, 65'535, 65'536, 65'537};
+    const std::size_t size =
+        random() % 4 == 0 ? sizes[random() % std::size(sizes)] : 40 + random() % 60;
+    return std::string(size, static_cast<char>('a' + random() % 26));
+  };
+  for (int step = 0; step < 20'000; ++step) {
+    const auto at = model.empty() ? model.end() : model.lower_bound(random() % (1u << 22));
+    if (at == model.end() || random() % 5 < 2) {
+      std::string octets = any();
+      const RecordId record = store.Add(octets);
+      ASSERT_TRUE(model.emplace(record, std::move(octets)).second) << "given twice";
+      continue;
+    }
+    ASSERT_EQ(Read(store, at->first, at->second.size()), at->second);
+    if (random() % 2 == 0) {
+      store.Remove(at->first, at->second.size());
+      model.erase(at);
+      continue;
+    }
+    std::string octets = any();
+    const RecordId record = store.Replace(at->first, at->second.size(), octets);
+    model.erase(at);
+    ASSERT_TRUE(model.emplace(record, std::move(octets)).second);
+  }
+  for (const auto& [record, octets] : model) ASSERT_EQ(Read(store, record, octets.size()), octets);
+}
+
+}  // namespace
+}  // namespace weft::lease
