@@ -2,9 +2,10 @@
 #include "control/reconciler.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/lease/quoted.h"
@@ -39,6 +40,14 @@ std::string Items(const std::vector<std::string>& items) {
       absl::StrJoin(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown), "; ");
   if (shown < items.size()) absl::StrAppend(&text, "; and ", items.size() - shown, " more");
   return text;
+}
+
+// Hash of node and family → hash of the detail: a whole cluster may be wrong. If two are alike, a
+// line is missing in the log.
+using ToldStates = absl::flat_hash_map<std::uint64_t, std::uint64_t>;
+
+std::uint64_t KeyOf(const lease::NodeKey& node, IpFamily family) {
+  return absl::HashOf(node, family);
 }
 
 }  // namespace
@@ -104,6 +113,13 @@ struct Reconciler::Impl {
   void Flush() {
     flush_at.reset();
     if (!Ready()) return;
+    if (!resync_at) resync_at = clock.Now() + options.resync_period;
+    if (std::none_of(sinks.begin(), sinks.end(),
+                     [](const Attached& at) { return at.status.resynced; })) {
+      table.DropChanges();
+      for (Attached& at : sinks) Resync(at);
+      return;
+    }
     const lease::PeerChanges v4 = table.TakeChanges(IpFamily::kV4);
     const lease::PeerChanges v6 = table.TakeChanges(IpFamily::kV6);
     for (Attached& at : sinks) {
@@ -120,7 +136,6 @@ struct Reconciler::Impl {
       }
       if (!changes.empty()) Settle(at, at.sink->Update(changes));
     }
-    if (!resync_at) resync_at = clock.Now() + options.resync_period;
   }
 
   void FlushSoon() {
@@ -134,16 +149,14 @@ struct Reconciler::Impl {
     }
   }
 
-  void TellState(const lease::LeaseRow& row, std::size_t& lines) {
-    const auto key = std::pair(row.node, row.family);
-    if (row.state == lease::PeerState::kUsable || row.state == lease::PeerState::kSelf) {
-      told_states.erase(key);
-      return;
-    }
-    const auto [at, is_new] = told_states.try_emplace(key, row.detail);
-    if (!is_new && at->second == row.detail) return;
-    at->second = row.detail;
-    if (++lines > kMaxLines) return;
+  // Of a state that is neither plainly usable nor our own, unless it was told before.
+  void TellState(const lease::LeaseRow& row, const ToldStates& told, std::size_t& lines) {
+    const std::uint64_t key = KeyOf(row.node, row.family);
+    const std::uint64_t detail = absl::HashOf(row.detail);
+    const auto before = told.find(key);
+    const bool news = before == told.end() || before->second != detail;
+    told_states[key] = detail;
+    if (!news || ++lines > kMaxLines) return;
     Notice(lease::IsUsable(row.state) ? NoticeLevel::kInfo : NoticeLevel::kWarning,
            absl::StrCat("lease of node ", Quoted(row.node.name), " (", row.lease.subnet.ToString(),
                         "): ", lease::Name(row.state), ": ", row.detail));
@@ -156,17 +169,25 @@ struct Reconciler::Impl {
   void TellAllStates() {
     if (!own_known) return;
     told_generation = table.generation();
-    for (auto at = told_states.begin(); at != told_states.end();) {
-      at = table.StateOf(at->first.first, at->first.second) ? std::next(at) : told_states.erase(at);
-    }
+    const ToldStates before = std::exchange(told_states, {});
     std::size_t lines = 0;
-    for (const lease::LeaseRow& row : table.Rows()) TellState(row, lines);
+    table.ForEachRemarkable([&](const lease::LeaseRow& row) { TellState(row, before, lines); });
     TellMore(lines, "leases that are not plainly usable");
   }
   void TellStatesOf(const lease::NodeKey& node) {
     if (!own_known) return;
     std::size_t lines = 0;
-    for (const lease::LeaseRow& row : table.RowsOf(node)) TellState(row, lines);
+    for (const lease::LeaseRow& row : table.RowsOf(node)) {
+      if (row.state == lease::PeerState::kUsable || row.state == lease::PeerState::kSelf) {
+        told_states.erase(KeyOf(node, row.family));
+      } else {
+        TellState(row, told_states, lines);
+      }
+    }
+  }
+  void ForgetStatesOf(const lease::NodeKey& node) {
+    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})
+      told_states.erase(KeyOf(node, family));
   }
   void TellRefused(const lease::RefusedNode& node) const {
     Notice(NoticeLevel::kWarning,
@@ -189,7 +210,7 @@ struct Reconciler::Impl {
   std::vector<Attached> sinks;
   std::optional<TimePoint> flush_at;
   std::optional<TimePoint> resync_at;
-  std::map<std::pair<lease::NodeKey, IpFamily>, std::string> told_states;
+  ToldStates told_states;  // what the log knows
 };
 
 Reconciler::Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
@@ -221,8 +242,7 @@ void Reconciler::RemoveSink(const lease::Sink& sink) {
 
 void Reconciler::ResyncAll() {
   if (!impl_->Ready()) return;
-  impl_->table.TakeChanges(IpFamily::kV4);
-  impl_->table.TakeChanges(IpFamily::kV6);
+  impl_->table.DropChanges();
   impl_->flush_at.reset();
   for (Impl::Attached& at : impl_->sinks) impl_->Resync(at);
   impl_->resync_at = impl_->clock.Now() + impl_->options.resync_period;
@@ -268,10 +288,7 @@ ReconcilerReport Reconciler::report() const {
   report.in_sync = my.Ready() && !my.flush_at;
   report.generation = my.table.generation();
   report.leases = my.table.size();
-  report.v4 = my.table.Counts(IpFamily::kV4);
-  report.v6 = my.table.Counts(IpFamily::kV6);
-  report.refused = my.table.Refused();
-  report.refused_total = my.table.refused_total();
+  report.refused = my.table.refused();
   report.trouble = my.trouble;
   report.troubles_total = my.troubles_total;
   for (const Impl::Attached& at : my.sinks) {
@@ -321,8 +338,7 @@ void Reconciler::OnDelete(const lease::NodeKey& node) {
   Impl& my = *impl_;
   const std::uint64_t before = my.table.generation();
   if (my.table.Remove(node)) {
-    my.told_states.erase({node, IpFamily::kV4});
-    my.told_states.erase({node, IpFamily::kV6});
+    my.ForgetStatesOf(node);
     my.FlushSoon();
   }
   my.ChangedSince(before);

@@ -48,16 +48,14 @@ struct SinkStatus {
   lease::SinkReport report;
 };
 
+// Costs nothing that grows with the leases: states and refused nodes are asked of the table.
 struct ReconcilerReport {
   bool source_synced = false;  // the first snapshot has come
   // The source is synced, we know who we are, and every sink holds what it should: ready.
   bool in_sync = false;
   std::uint64_t generation = 0;  // moves with every change of the leases
   std::size_t leases = 0;
-  lease::StateCounts v4{};  // by PeerState
-  lease::StateCounts v6{};
-  std::vector<lease::RefusedNode> refused;
-  std::uint64_t refused_total = 0;
+  std::size_t refused = 0;             // nodes
   std::optional<std::string> trouble;  // why the source cannot be read now
   std::uint64_t troubles_total = 0;    // how often that began or changed
   std::vector<SinkStatus> sinks;

@@ -156,8 +156,8 @@ int Apply(const ApplyOptions& options) {
   std::printf(
       "{\"leases\": %zu, \"peers\": %zu, \"refused\": %zu, \"cpu_ms\": %.3f, \"events\": %zu, "
       "\"event_us\": %.2f, \"event_p99_us\": %.2f}\n",
-      report.leases, world.sink().peers, report.refused.size(), cpu_ms, microseconds.size(),
-      share(0.5), share(0.99));
+      report.leases, world.sink().peers, report.refused, cpu_ms, microseconds.size(), share(0.5),
+      share(0.99));
   return 0;
 }
 

@@ -79,14 +79,17 @@ admin::Status Daemon::ReadStatus() {
     Append("node-name", member_->name_trouble(), status.troubles);
     Append("publish", member_->publish_trouble(), status.troubles);
   }
+  const lease::LeaseTable& table = reconciler_.table();
+  const lease::StateCounts v4 = table.Counts(IpFamily::kV4);
+  const lease::StateCounts v6 = table.Counts(IpFamily::kV6);
   for (std::size_t i = 0; i < lease::kPeerStates; ++i) {
     const auto state = static_cast<lease::PeerState>(i);
-    if (const std::size_t count = report.v4[i] + report.v6[i]) {
+    if (const std::size_t count = v4[i] + v6[i]) {
       status.leases.push_back(
           {std::string(lease::Name(state)), std::string(lease::Sentence(state)), count});
     }
   }
-  status.refused_nodes = report.refused.size();
+  status.refused_nodes = report.refused;
   for (const control::SinkStatus& sink : report.sinks) {
     status.sinks.push_back(
         {sink.name, sink.report.desired, sink.report.applied, sink.report.pending});

@@ -446,10 +446,10 @@ TEST_F(ReconcilerTest, RefusedNodesAreNamedCountedAndShown) {
   source.Refuse({"bad", "spec.podCIDR is 7, not a string"});
   source.Refuse({"bad", "spec.podCIDR is 7, not a string"});
   EXPECT_THAT(log, ElementsAre("node \"bad\" is refused: spec.podCIDR is 7, not a string"));
-  const ReconcilerReport report = reconciler.report();
-  ASSERT_EQ(report.refused.size(), 1u);
-  EXPECT_EQ(report.refused[0].name, "bad");
-  EXPECT_EQ(report.refused_total, 1u);
+  ASSERT_EQ(reconciler.table().Refused().size(), 1u);
+  EXPECT_EQ(reconciler.table().Refused()[0].name, "bad");
+  EXPECT_EQ(reconciler.table().refused_total(), 1u);
+  EXPECT_EQ(reconciler.report().refused, 1u);
 }
 
 TEST_F(ReconcilerTest, AThousandRefusedNodesDoNotFloodTheLog) {
@@ -474,8 +474,8 @@ TEST_F(ReconcilerTest, ALeaseThatCannotBeUsedIsSaidOnce) {
       log[0],
       HasSubstr("lease of node \"a\" (10.244.1.0/24): vni-mismatch: its backend-data has no VNI"));
   EXPECT_THAT(World(sink), IsEmpty());
-  const auto mismatches =
-      reconciler.report().v4[static_cast<std::size_t>(lease::PeerState::kVniMismatch)];
+  const auto mismatches = reconciler.table().Counts(
+      IpFamily::kV4)[static_cast<std::size_t>(lease::PeerState::kVniMismatch)];
   EXPECT_EQ(mismatches, 1u);
 }
 
@@ -604,7 +604,6 @@ TEST_F(ReconcilerTest, ReportCountsAndNames) {
   const ReconcilerReport report = reconciler.report();
   EXPECT_TRUE(report.source_synced);
   EXPECT_EQ(report.leases, 1u);
-  EXPECT_EQ(report.v4[static_cast<std::size_t>(lease::PeerState::kUsable)], 1u);
   ASSERT_EQ(report.sinks.size(), 1u);
   EXPECT_EQ(report.sinks[0].name, "fake");
   EXPECT_TRUE(report.sinks[0].resynced);
