@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts every operator new of the program, so that a bench can say that its loop allocates
-// nothing. Include it in exactly one source file of a program: it replaces the global operators.
+// nothing, or how much memory what it made holds. Include it in exactly one source file of a
+// program: it replaces the global operators.
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <cstddef>
@@ -15,13 +17,25 @@
 namespace weft::bench {
 
 inline std::atomic<std::uint64_t> allocations{0};
+// What is allocated now, with what malloc adds: the rounding up, and a word for each.
+inline std::atomic<std::int64_t> live_octets{0};
+
+inline std::int64_t CostOf(void* memory) {
+  return static_cast<std::int64_t>(malloc_usable_size(memory) + sizeof(std::size_t));
+}
 
 inline void* CountedAllocate(std::size_t size, std::size_t alignment) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (memory == nullptr) throw std::bad_alloc();
+  live_octets.fetch_add(CostOf(memory), std::memory_order_relaxed);
   return memory;
+}
+
+inline void CountedFree(void* memory) {
+  if (memory != nullptr) live_octets.fetch_sub(CostOf(memory), std::memory_order_relaxed);
+  std::free(memory);
 }
 
 // Around a measuring loop: at the end of its scope the benchmark fails if anything was allocated
@@ -55,11 +69,17 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return weft::bench::CountedAllocate(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { weft::bench::CountedFree(memory); }
+void operator delete[](void* memory) noexcept { weft::bench::CountedFree(memory); }
+void operator delete(void* memory, std::size_t) noexcept { weft::bench::CountedFree(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { weft::bench::CountedFree(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { weft::bench::CountedFree(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  weft::bench::CountedFree(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  weft::bench::CountedFree(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  weft::bench::CountedFree(memory);
+}
