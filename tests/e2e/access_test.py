@@ -7,9 +7,6 @@ from lab import command, lease
 from cluster import audit, certificates
 from cluster.cluster import weft_only
 
-MANY = 1000  # refusals: the test means them
-
-
 def expect_told(a, *words):
     """Alive, and status names the trouble, each of `words` in it."""
     def told():
@@ -43,7 +40,7 @@ def test_wrong_token(cluster):
     a, b = cluster.add("a"), cluster.add("b")
     wrong = f"planted-wrong-{secrets.token_hex(16)}"
     cluster.secrets.append(wrong)
-    cluster.refusals = MANY
+    cluster.refusals = True
     lease.write_text(a.path("token"), wrong)
     a.write_kubeconfig({"tokenFile": a.path("token")})
     a.flags["v"] = 10
@@ -64,7 +61,7 @@ def test_token_rotated(cluster):
     cluster.start(a, b)
     rotated = f"planted-rotated-{secrets.token_hex(16)}"
     cluster.secrets.append(rotated)
-    cluster.refusals = MANY
+    cluster.refusals = True
     tokens = cluster.site.tokens
     with cluster.control.taking([rotated, *(token for name, token in tokens.items() if name != "a")]):
         command.wait_until(lambda: any(audit.code(row) == 401 for row in cluster.audit.entries(a)), "a is refused", timeout=30)
@@ -121,7 +118,7 @@ def test_unverified(cluster):
 
 def test_role_without_get(cluster):
     """Manifests before November 2022 did not let flannel get a Node."""
-    cluster.refusals = MANY
+    cluster.refusals = True
     with cluster.control.role([{**rule, "verbs": [verb for verb in rule["verbs"] if rule["resources"] != ["nodes"] or verb != "get"]}
                                for rule in cluster.control.rules]):
         cluster.pair()
@@ -131,7 +128,7 @@ def test_role_without_get(cluster):
 def test_role_without_patch(cluster):
     """Told while it lasts; then published."""
     a, b = cluster.add("a"), cluster.add("b")
-    cluster.refusals = MANY
+    cluster.refusals = True
     with cluster.control.role([rule for rule in cluster.control.rules if "patch" not in rule["verbs"]]):
         a.spawn()
         expect_told(a, "403")

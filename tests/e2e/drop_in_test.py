@@ -77,7 +77,7 @@ def start(cluster, words, environment, files):
     b.spawn()
     a.wait_ready()
     b.wait_ready()
-    cluster.settle(" ".join(words[:2]) + " ...")
+    cluster.settle("start")
     traffic.tcp(a.pod, b.pod, b.pod_ip, 1 << 20)
     return a
 

@@ -11,7 +11,7 @@ from lab.lease import ANNOTATION
 
 from cluster import audit
 from cluster.api import Refusal
-from cluster.cluster import Cut, weft_only
+from cluster.cluster import Cut, slow, weft_only
 
 MINUTE = 60
 
@@ -20,7 +20,7 @@ def change_nodes(cluster):
     """One bystander goes, one comes, one changes."""
     cluster.api.delete_node("old")
     cluster.bystander("new", "10.244.10.0/24")
-    cluster.api.annotate("moving", {ANNOTATION + "public-ip": "192.168.80.222"})
+    cluster.api.annotate("moving", {ANNOTATION + "public-ip": "192.168.80.250"})
 
 
 def start_with_bystanders(cluster):
@@ -63,8 +63,8 @@ def test_gone(cluster):
     cluster.control.compact()
     cluster.site.restart_apiserver()
     command.expect(forgotten(cluster, version), "the API server still knows what a knew: no 410 is to be had")
-    began = time.monotonic()
     cut.mend()
+    began = time.monotonic()
     cluster.settle("a is back, its version gone", timeout=90, since=began, of=a)
     if a.kind == "weft":
         command.expect("410" in a.log_text(), "a was never told 410")
@@ -72,13 +72,14 @@ def test_gone(cluster):
 
 @weft_only
 def test_dead_connection(cluster):
-    """Nobody tells a that its watch is dead: the path drops everything, and the server is another one afterwards."""
+    """Nobody tells a that its watch is dead: the path drops everything, and the server knows nothing of it afterwards."""
     a, _ = start_with_bystanders(cluster)
     cut = Cut(a, "drop")
+    cluster.control.forget_connections(a.address)
     cluster.site.restart_apiserver()
     change_nodes(cluster)
     cut.mend()
-    cluster.settle("a's connection was dead", timeout=150, of=a)
+    cluster.settle("a's connection is dead", timeout=150, of=a)
 
 
 def test_without_streaming_lists(cluster):
@@ -92,13 +93,15 @@ def test_without_streaming_lists(cluster):
                 command.expect_equal(first, [(422, "watch"), (200, "list")], "the first two requests of a for nodes")
         else:
             cluster.settle(f"another API server, {' '.join(flags) or 'as usual'}", timeout=90, of=a)
-        cluster.bystander(f"far-{len(cluster.api.nodes())}", f"10.244.{20 + len(cluster.api.nodes())}.0/24")
+        cluster.bystander(f"far-{len(cluster.api.nodes())}", f"10.244.{10 + len(cluster.api.nodes())}.0/24")
         cluster.settle("a Node more", with_traffic=False, of=a)
 
 
 @weft_only
+@slow
 def test_etcd_restored(cluster):
-    """An old backup is put back: versions run backwards, Nodes that were gone are there again."""
+    """An old backup is put back as it is: versions run backwards, Nodes that were gone are there again. A real API server says
+    nothing at all to a watch from a version that it has yet to reach; two such silences, of two minutes each, tell."""
     a, _ = start_with_bystanders(cluster)
     control = cluster.control
     backup = control.path("backup")
@@ -114,5 +117,5 @@ def test_etcd_restored(cluster):
     os.rename(backup, control.path("etcd"))
     control.start_etcd()
     cluster.site.start_apiserver()
-    cluster.settle("etcd is restored", timeout=90, of=a)
+    cluster.settle("etcd is restored", timeout=400, of=a)
     command.expect("10.244.8.0/24" in a.routes(), f"routes of a: {a.routes()}")

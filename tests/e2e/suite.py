@@ -23,7 +23,8 @@ def run_one(site, subject, name, function):
     """None, or why it failed. An interruption leaves everything to the site's end."""
     scene = Cluster(site, subject, name)
     reason = cases.judge(function, scene) or cases.judge(scene.inspect)
-    return cases.judge(scene.close) or reason
+    left = cases.judge(scene.close)
+    return reason or left
 
 
 def main():
@@ -31,13 +32,15 @@ def main():
     parser.add_argument("--list", action="store_true", help="the names, one a line")
     parser.add_argument("--subject", choices=["weft", "upstream"], default="weft",
                         help="upstream: prove the lab, upstream's flanneld in weft's place; tests that it cannot pass are left out")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some; slow ones run when named")
     chosen = parser.parse_args()
     try:
         tests = cases.choose(cases.find(HERE), chosen.names)
     except command.Failure as failure:
         print(f"tests/e2e: {failure}", file=sys.stderr)
         return 2
+    if not chosen.names:
+        tests = [(test, function) for test, function in tests if chosen.list or not hasattr(function, "slow")]
     if chosen.subject == "upstream":
         tests = [(test, function) for test, function in tests if not hasattr(function, "weft_only")]
     if chosen.list:

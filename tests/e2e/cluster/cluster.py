@@ -27,7 +27,8 @@ class Cluster:
         self.members = {}
         self.audit = audit.Audit(site.control.log_path("audit"))
         self.secrets = list(site.tokens.values())  # no log, no answer may show one
-        self.refusals = 0  # of our requests, as many as the test provokes
+        self.refusals = False  # whether the test means our requests to be refused
+        self.starts = site.control.starts
 
     # ---- Making
 
@@ -51,8 +52,9 @@ class Cluster:
         self.settle(f"start of {' and '.join(each.name for each in members)}", since=began)
         return members
 
-    def bystander(self, name, subnet, public_ip="192.168.80.200"):
+    def bystander(self, name, subnet):
         """A Node with a lease, and nobody there."""
+        public_ip = f"192.168.80.{200 + int(subnet.split('.')[2])}"
         said = lease.Lease(name, public_ip, subnet, lease.mac_for(name)).node()
         self.api.create_node(name, subnet, annotations=said["metadata"]["annotations"])
 
@@ -121,9 +123,11 @@ class Cluster:
 
     def inspect(self):
         """What holds in every test of weft: nothing asked beyond the role, nothing refused, no secret told."""
+        # An API server that has just started refuses everybody until it has read its roles.
+        refusals = self.refusals or self.control.starts > self.starts
         for each in self.members.values():
             if each.kind == "weft":
-                audit.expect_modest(self.audit, each, self.refusals)
+                audit.expect_modest(self.audit, each, refusals)
                 for secret in self.secrets:
                     command.expect(secret not in each.log_text(), f"the log of {each.name} shows a secret; see {each.log_path()}")
 
@@ -159,4 +163,10 @@ class Cut:
 def weft_only(function):
     """Of a test that upstream's flanneld, in weft's place, does not pass or cannot be asked."""
     function.weft_only = True
+    return function
+
+
+def slow(function):
+    """Of a test that takes minutes: run when it is named."""
+    function.slow = True
     return function

@@ -32,6 +32,7 @@ class ControlPlane:
     def __init__(self, where, address, folder, logs, tokens):
         self.where, self.address, self.folder, self.logs = where, address, folder, logs
         self.etcd = self.apiserver = None
+        self.starts = 0
         self.tokens = tokens
         os.makedirs(folder, exist_ok=True)
         self.authority = certificates.Authority(folder)
@@ -79,9 +80,10 @@ class ControlPlane:
                                 f"--advertise-client-urls=http://{ETCD}", "--listen-peer-urls=http://127.0.0.1:2380")
 
     def stop_etcd(self):
-        command.stop(self.etcd)
+        command.stop(self.etcd, signal.SIGKILL)
 
     def start_apiserver(self, *flags):
+        self.starts += 1
         # Compaction is the tests' own business.
         self.apiserver = self._start(
             "kube-apiserver", f"--etcd-servers=http://{ETCD}", "--etcd-compaction-interval=0", f"--secure-port={PORT}",
@@ -150,6 +152,10 @@ class ControlPlane:
             yield f"https://{address}:{PORT}"
         finally:
             self.where.ip(f"addr delete {address}/24 dev eth0")
+
+    def forget_connections(self, address):
+        """Those of this client, as if the machine had been switched off."""
+        self.where.run("ss", "--kill", "--tcp", "dst", address)
 
     def kubectl(self, *words):
         return self.where.run(peers.find("kubectl"), f"--kubeconfig={self.path('admin.kubeconfig')}", *words)

@@ -61,6 +61,8 @@ class Site:
 
     def tidy(self):
         """As after `up`, whatever the last test left: an API server with its usual flags, and no objects of ours."""
+        if self.control.etcd.poll() is not None:
+            self.control.start_etcd()
         if self.control.apiserver.poll() is not None:
             self.start_apiserver()
         elif self.flags:

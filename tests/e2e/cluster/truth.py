@@ -19,13 +19,13 @@ def subnets(node, family):
 
 
 def half(node, family):
-    """A Node's lease as `flannelctl leases -o json` words it, without its state; None where flannel has no say."""
+    """A Node's lease as `flannelctl leases -o json` words it, whole or not, without its state; None where flannel has no say."""
     said = annotations(node)
     public_ip, backend_data = KEYS[family]
-    if said.get("kube-subnet-manager") != "true" or public_ip not in said or not subnets(node, family):
+    if said.get("kube-subnet-manager") != "true" or not subnets(node, family):
         return None
     data = json.loads(said.get(backend_data, "null")) or {}
-    lease = {"subnet": subnets(node, family)[0], "publicIP": said[public_ip], "vtepMAC": data.get("VtepMAC"), "vni": data.get("VNI")}
+    lease = {"subnet": subnets(node, family)[0], "publicIP": said.get(public_ip), "vtepMAC": data.get("VtepMAC"), "vni": data.get("VNI")}
     return {key: value for key, value in lease.items() if value}
 
 
@@ -41,9 +41,9 @@ def peers(nodes, own, family):
     later_names_first = sorted(nodes, key=lambda node: node["metadata"]["name"], reverse=True)
     for node in sorted(later_names_first, key=lambda node: node["metadata"]["creationTimestamp"]):
         lease = half(node, family)
-        if not lease or node["metadata"]["name"] == own or "vtepMAC" not in lease or lease.get("vni") != 4096:
+        if not lease or node["metadata"]["name"] == own or annotations(node).get("backend-type") != "vxlan":
             continue
-        if annotations(node)["backend-type"] != "vxlan":
+        if not {"publicIP", "vtepMAC"} <= set(lease) or lease.get("vni") != 4096:
             continue
         if not any(ipaddress.ip_network(lease["subnet"]).overlaps(each) for each in own_subnets):
             found[lease["subnet"]] = (lease["vtepMAC"], lease["publicIP"])
