@@ -55,7 +55,7 @@ Forwarder::Forwarder(const ForwarderConfig& config, const RemoteTable& remotes, 
 
 Forwarder::~Forwarder() = default;
 
-InnerMtu Forwarder::device_mtu() const { return impl_->config.device_mtu; }
+InnerMtu Forwarder::pod_mtu() const { return impl_->config.pod_mtu; }
 
 void Forwarder::Refresh() {
   if (impl_->remotes.version() != impl_->snapshot->version()) {

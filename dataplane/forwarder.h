@@ -35,6 +35,7 @@ struct ForwarderConfig {
   std::vector<IpAddress> own_addresses;       // one a family (flannel's `.0`)
   OuterMtu link_mtu = *OuterMtu::Of(1500);    // of the underlay; path MTUs only lower it
   InnerMtu device_mtu = *InnerMtu::Of(1450);  // of the pod-side device
+  InnerMtu pod_mtu = *InnerMtu::Of(1450);     // of the pods behind it, which may be less
   PeerCheck peer_check = PeerCheck::kLease;
   PortKind wire = PortKind::kWireDatagram;
 };
@@ -67,8 +68,8 @@ class Forwarder {
   // kPartial checksum came from this host: it is not verified.
   void Decapsulate(Batch& batch);
 
-  // Of the pod-side device.
-  InnerMtu device_mtu() const;
+  // Of the pods.
+  InnerMtu pod_mtu() const;
 
   // A smaller path MTU towards `destination` was learnt, for every peer there; forgotten after
   // kPathMtuLifetime. Values below what the family guarantees (Linux's 552 for IPv4, 1280 for IPv6)

@@ -18,7 +18,7 @@ void TellSuperframeFromAggregate(Packet& packet);
 
 // For decapsulated packets: one with an unfinished checksum becomes kPartial, and if it is longer
 // than `mtu` (TCP) or has a segment_size (UDP) a superframe. The kernel does not tell the segment
-// size of TCP: the largest that fits `mtu` is as good as the sender's.
+// size of TCP: the largest that fits `mtu`, the pods', is as good as the sender's.
 void AcceptUnfinished(Batch& batch, InnerMtu mtu);
 
 }  // namespace weft::dataplane

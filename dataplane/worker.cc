@@ -154,7 +154,7 @@ void Worker::Impl::SendToWire(Batch& batch) {
 void Worker::Impl::SendToPods(Batch& batch) {
   forwarder.Decapsulate(batch);
   Coalesce(batch, pods.features());
-  if (pods.features().partial_checksum) AcceptUnfinished(batch, forwarder.device_mtu());
+  if (pods.features().partial_checksum) AcceptUnfinished(batch, forwarder.pod_mtu());
   pods.Send(batch);
   counters.to_pods.Count(batch);
 }

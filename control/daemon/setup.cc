@@ -69,6 +69,7 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
                      "EnableIPv6 off in net-conf.json"));
   }
   setup.env.mtu = *InnerMtu::Of(mtu);
+  for (TunnelConfig& tunnel : setup.tunnels) tunnel.pod_mtu = setup.env.mtu;
   return setup;
 }
 

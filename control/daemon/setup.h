@@ -27,7 +27,8 @@ struct TunnelConfig {
   MacAddress vtep_mac;
   IpAddress bind_address;  // unspecified: every local address
   OuterMtu link_mtu = *OuterMtu::Of(1500);
-  InnerMtu mtu = *InnerMtu::Of(1450);  // of the device
+  InnerMtu mtu = *InnerMtu::Of(1450);      // of the device
+  InnerMtu pod_mtu = *InnerMtu::Of(1450);  // subnet.env's: the least of all devices'
   bool udp_checksum = true;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;

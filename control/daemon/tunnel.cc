@@ -29,6 +29,7 @@ dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config) {
   out.own_addresses = {config.subnet.base()};
   out.link_mtu = config.link_mtu;
   out.device_mtu = config.mtu;
+  out.pod_mtu = config.pod_mtu;
   out.peer_check = config.peer_check;
   out.wire = dataplane::PortKind::kWireDatagram;
   return out;

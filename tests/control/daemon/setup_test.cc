@@ -66,6 +66,7 @@ TEST_F(SetupTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
   EXPECT_EQ(setup.tunnels[1].mtu.octets(), 1430u);
   EXPECT_EQ(setup.tunnels[1].bind_address, A("fd00:1::3"));
   EXPECT_EQ(setup.env.mtu.octets(), 1430u);
+  for (const TunnelConfig& tunnel : setup.tunnels) EXPECT_EQ(tunnel.pod_mtu, setup.env.mtu);
 }
 
 TEST_F(SetupTest, V6AloneHasNoV4Half) {
