@@ -1,44 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vxlan/mac_address.h"
 
+#include <array>
+#include <cstdint>
+
 namespace weft {
 namespace {
 
-// -1 when `c` is no hexadecimal digit.
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+// What is no hexadecimal digit has bits that no digit's value has.
+constexpr std::uint8_t kNoDigit = 0x80;
+
+constexpr std::array<std::uint8_t, 256> kHexValues = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::uint8_t i = 0; i < 10; ++i) values['0' + i] = i;
+  for (std::uint8_t i = 0; i < 6; ++i) values['a' + i] = values['A' + i] = 10 + i;
+  return values;
+}();
+
+std::uint8_t HexValue(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
 std::optional<MacAddress> MacAddress::Parse(std::string_view text) {
-  // The separator tells the form: 2 digits a group with ':' or '-', 4 with '.'.
-  std::size_t digits_per_group;
-  char separator;
-  if (text.size() == 17 && (text[2] == ':' || text[2] == '-')) {
-    digits_per_group = 2;
-    separator = text[2];
-  } else if (text.size() == 14 && text[4] == '.') {
-    digits_per_group = 4;
-    separator = '.';
-  } else {
-    return std::nullopt;
-  }
+  // The separator tells the form: one octet a group with ':' or '-', two with '.'.
+  const bool by_one = text.size() == 17 && (text[2] == ':' || text[2] == '-');
+  const bool by_two = text.size() == 14 && text[4] == '.';
+  if (!by_one && !by_two) return std::nullopt;
+  const char separator = text[by_one ? 2 : 4];
   MacAddress mac;
-  std::size_t digit = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i % (digits_per_group + 1) == digits_per_group) {
-      if (text[i] != separator) return std::nullopt;
-      continue;
-    }
-    const int value = HexValue(text[i]);
-    if (value < 0) return std::nullopt;
-    std::byte& octet = mac.octets_[digit / 2];
-    octet = octet << 4 | static_cast<std::byte>(value);
-    ++digit;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < mac.octets_.size(); ++i) {
+    const bool group_begins = by_one || i % 2 == 0;
+    if (i != 0 && group_begins && text[at++] != separator) return std::nullopt;
+    const unsigned high = HexValue(text[at++]);
+    const unsigned low = HexValue(text[at++]);
+    if (((high | low) & kNoDigit) != 0) return std::nullopt;
+    mac.octets_[i] = static_cast<std::byte>(high << 4 | low);
   }
   return mac;
 }
