@@ -156,10 +156,7 @@ absl::Status ProtobufListReader::OnField(std::string_view octets) {
     continue_token_ = meta.continue_token;
     return absl::OkStatus();
   }
-  if (field_ == kContentEncoding) {
-    if (octets.empty()) return absl::OkStatus();
-    return absl::DataLossError("the list is encoded as " + lease::Quoted(octets));
-  }
+  if (field_ == kContentEncoding) return CheckProtobufEncoding(octets);
   std::string_view kind;
   if (const auto status = DecodeProtobufKind(octets, kind); !status.ok()) return status;
   if (kind.empty() || kind == "NodeList") return absl::OkStatus();

@@ -46,7 +46,7 @@ absl::Status ProtobufWatchReader::ReadEvent(std::string_view octets) {
   if (const auto status = DecodeProtobufWatchEvent(octets, event); !status.ok()) return status;
   const auto type = EventTypeOf(event.type);
   if (!type) return absl::DataLossError("a watch event of type " + lease::Quoted(event.type));
-  ProtobufUnknown body;
+  ProtobufBody body;
   if (const auto status = DecodeProtobufBody(event.object, body); !status.ok()) return status;
   switch (*type) {
     case EventType::kError: {

@@ -18,9 +18,9 @@ constexpr std::chrono::hours kLongestWait{24};  // more is no answer but a mista
 
 bool DecodeBody(std::string_view content_type, std::string_view body, ApiStatus& status) {
   if (absl::StartsWithIgnoreCase(content_type, "application/vnd.kubernetes.protobuf")) {
-    ProtobufUnknown unknown;
-    return DecodeProtobufBody(body, unknown).ok() && unknown.kind == "Status" &&
-           DecodeProtobufStatus(unknown.raw, status).ok();
+    ProtobufBody object;
+    return DecodeProtobufBody(body, object).ok() && object.kind == "Status" &&
+           DecodeProtobufStatus(object.raw, status).ok();
   }
   return absl::StartsWithIgnoreCase(content_type, "application/json") &&
          DecodeJsonStatus(body, status);
@@ -34,6 +34,10 @@ std::string StatusLine(std::string_view text) {
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return line;
+}
+
+void SetCode(std::int64_t code, ApiStatus& status) {
+  status.code = code > 0 && code < 1000 ? static_cast<int>(code) : 0;
 }
 
 void SetRetryAfter(std::int64_t seconds, ApiStatus& status) {

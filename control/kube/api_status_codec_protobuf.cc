@@ -7,41 +7,24 @@
 namespace weft::kube {
 namespace {
 
+using protobuf::Field;
 using protobuf::ForEachField;
 using protobuf::Number;
 using protobuf::Text;
-using protobuf::View;
-using protozero::pbf_reader;
 
 void ReadCause(std::string_view octets, ApiStatus& status) {
   std::string_view reason, message;
-  ForEachField(octets, [&](pbf_reader& reader) {
-    switch (reader.tag_and_type()) {
-      case Text(1):
-        reason = View(reader);
-        return true;
-      case Text(2):
-        message = View(reader);
-        return true;
-      default:
-        return false;
-    }
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Text(1)) reason = field.text;
+    if (field.key == Text(2)) message = field.text;
   });
   AddCause(reason, message, status);
 }
 
 void ReadDetails(std::string_view octets, ApiStatus& status) {
-  ForEachField(octets, [&](pbf_reader& reader) {
-    switch (reader.tag_and_type()) {
-      case Text(4):
-        ReadCause(View(reader), status);
-        return true;
-      case Number(5):
-        SetRetryAfter(reader.get_int32(), status);
-        return true;
-      default:
-        return false;
-    }
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Text(4)) ReadCause(field.text, status);
+    if (field.key == Number(5)) SetRetryAfter(static_cast<std::int32_t>(field.number), status);
   });
 }
 
@@ -50,25 +33,11 @@ void ReadDetails(std::string_view octets, ApiStatus& status) {
 absl::Status DecodeProtobufStatus(std::string_view octets, ApiStatus& status) {
   status = {};
   return protobuf::Decoded("Status", [&] {
-    ForEachField(octets, [&](pbf_reader& reader) {
-      switch (reader.tag_and_type()) {
-        case Text(3):
-          status.message = StatusLine(View(reader));
-          return true;
-        case Text(4):
-          status.reason = StatusLine(View(reader));
-          return true;
-        case Text(5):
-          ReadDetails(View(reader), status);
-          return true;
-        case Number(6): {
-          const std::int32_t code = reader.get_int32();
-          status.code = code > 0 && code < 1000 ? code : 0;
-          return true;
-        }
-        default:
-          return false;
-      }
+    ForEachField(octets, [&](const Field& field) {
+      if (field.key == Text(3)) status.message = StatusLine(field.text);
+      if (field.key == Text(4)) status.reason = StatusLine(field.text);
+      if (field.key == Text(5)) ReadDetails(field.text, status);
+      if (field.key == Number(6)) SetCode(static_cast<std::int32_t>(field.number), status);
     });
   });
 }

@@ -14,6 +14,7 @@ namespace weft::kube {
 std::string StatusLine(std::string_view text);
 
 // The same way in both encodings.
+void SetCode(std::int64_t code, ApiStatus& status);
 void SetRetryAfter(std::int64_t seconds, ApiStatus& status);
 // One of details.causes.
 void AddCause(std::string_view reason, std::string_view message, ApiStatus& status);

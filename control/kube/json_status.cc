@@ -35,8 +35,7 @@ bool ReadJsonStatus(simdjson::dom::element value, ApiStatus& status) {
   if (!value.is_object()) return false;
   const auto members = value.get_object().value_unsafe();
   if (Text(members, "kind") != "Status") return false;
-  const std::int64_t code = Number(members, "code");
-  status.code = code > 0 && code < 1000 ? static_cast<int>(code) : 0;
+  SetCode(Number(members, "code"), status);
   status.reason = StatusLine(Text(members, "reason"));
   status.message = StatusLine(Text(members, "message"));
   const auto details = Find(members, "details");

@@ -4,16 +4,16 @@
 
 #include "control/kube/answer_reader_teller.h"
 #include "control/kube/node_codec_protobuf_fields.h"
+#include "control/lease/quoted.h"
 
 namespace weft::kube {
 namespace {
 
 using protobuf::Decoded;
+using protobuf::Field;
 using protobuf::ForEachField;
 using protobuf::Number;
 using protobuf::Text;
-using protobuf::View;
-using protozero::pbf_reader;
 
 // An entry of a map<string, string>.
 struct Entry {
@@ -22,17 +22,9 @@ struct Entry {
 };
 Entry ReadEntry(std::string_view octets) {
   Entry entry;
-  ForEachField(octets, [&](pbf_reader& reader) {
-    switch (reader.tag_and_type()) {
-      case Text(1):
-        entry.key = View(reader);
-        return true;
-      case Text(2):
-        entry.value = View(reader);
-        return true;
-      default:
-        return false;
-    }
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Text(1)) entry.key = field.text;
+    if (field.key == Text(2)) entry.value = field.text;
   });
   return entry;
 }
@@ -40,95 +32,96 @@ Entry ReadEntry(std::string_view octets) {
 // meta/v1 Time.
 std::int64_t ReadSeconds(std::string_view octets) {
   std::int64_t seconds = 0;
-  ForEachField(octets, [&](pbf_reader& reader) {
-    if (reader.tag_and_type() != Number(1)) return false;
-    seconds = reader.get_int64();
-    return true;
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Number(1)) seconds = static_cast<std::int64_t>(field.number);
   });
   return seconds;
 }
 
 void ReadObjectMeta(std::string_view octets, const AnnotationKeys& keys, NodeFields& fields) {
-  ForEachField(octets, [&](pbf_reader& reader) {
-    switch (reader.tag_and_type()) {
+  ForEachField(octets, [&](const Field& field) {
+    switch (field.key) {
       case Text(1):
-        fields.name = View(reader);
-        return true;
+        fields.name = field.text;
+        break;
       case Text(5):
-        fields.uid = View(reader);
-        return true;
+        fields.uid = field.text;
+        break;
       case Text(6):
-        fields.resource_version = View(reader);
-        return true;
+        fields.resource_version = field.text;
+        break;
       case Text(8):
-        fields.created = ReadSeconds(View(reader));
-        return true;
+        fields.created = ReadSeconds(field.text);
+        break;
       case Text(12): {
-        const Entry annotation = ReadEntry(View(reader));
+        const Entry annotation = ReadEntry(field.text);
         fields.SetAnnotation(keys, annotation.key, annotation.value);
-        return true;
+        break;
       }
       default:
-        return false;
+        break;
     }
   });
 }
 
 void ReadNodeSpec(std::string_view octets, NodeFields& fields) {
-  ForEachField(octets, [&](pbf_reader& reader) {
-    switch (reader.tag_and_type()) {
-      case Text(1):
-        fields.pod_cidr = View(reader);
-        return true;
-      case Text(7): {
-        const std::string_view cidr = View(reader);
-        if (fields.pod_cidr_count < fields.pod_cidrs.size()) {
-          fields.pod_cidrs[fields.pod_cidr_count] = cidr;
-        }
-        ++fields.pod_cidr_count;
-        return true;
-      }
-      default:
-        return false;
-    }
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Text(1)) fields.pod_cidr = field.text;
+    if (field.key != Text(7)) return;
+    const std::size_t at = fields.pod_cidr_count++;
+    if (at < fields.pod_cidrs.size()) fields.pod_cidrs[at] = field.text;
   });
 }
 
 std::string_view ReadKind(std::string_view type_meta) {
   std::string_view kind;
-  ForEachField(type_meta, [&](pbf_reader& reader) {
-    if (reader.tag_and_type() != Text(2)) return false;
-    kind = View(reader);
-    return true;
+  ForEachField(type_meta, [&](const Field& field) {
+    if (field.key == Text(2)) kind = field.text;
   });
   return kind;
 }
 
+std::string_view ReadRawExtension(std::string_view octets) {
+  std::string_view raw;
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Text(1)) raw = field.text;
+  });
+  return raw;
+}
+
+void ReadBookmarkMeta(std::string_view octets, ProtobufBookmark& bookmark) {
+  ForEachField(octets, [&](const Field& field) {
+    if (field.key == Text(6)) bookmark.resource_version = field.text;
+    if (field.key != Text(12)) return;
+    const Entry annotation = ReadEntry(field.text);
+    if (annotation.key == kInitialEventsEnd) {
+      bookmark.initial_events_end = annotation.value == "true";
+    }
+  });
+}
+
 }  // namespace
 
-absl::Status DecodeProtobufBody(std::string_view octets, ProtobufUnknown& unknown) {
-  unknown = {};
+absl::Status DecodeProtobufBody(std::string_view octets, ProtobufBody& body) {
+  body = {};
   if (!octets.starts_with(kProtobufMagic)) {
     return absl::DataLossError("the object does not begin with the mark of Kubernetes' protobuf");
   }
   octets.remove_prefix(kProtobufMagic.size());
-  return Decoded("object's envelope", [&] {
-    ForEachField(octets, [&](pbf_reader& reader) {
-      switch (reader.tag_and_type()) {
-        case Text(1):
-          unknown.kind = ReadKind(View(reader));
-          return true;
-        case Text(2):
-          unknown.raw = View(reader);
-          return true;
-        case Text(3):
-          unknown.content_encoding = View(reader);
-          return true;
-        default:
-          return false;
-      }
+  std::string_view encoding;
+  auto status = Decoded("object's envelope", [&] {
+    ForEachField(octets, [&](const Field& field) {
+      if (field.key == Text(1)) body.kind = ReadKind(field.text);
+      if (field.key == Text(2)) body.raw = field.text;
+      if (field.key == Text(3)) encoding = field.text;
     });
   });
+  return status.ok() ? CheckProtobufEncoding(encoding) : status;
+}
+
+absl::Status CheckProtobufEncoding(std::string_view encoding) {
+  if (encoding.empty()) return absl::OkStatus();
+  return absl::DataLossError("the object is encoded as " + lease::Quoted(encoding));
 }
 
 absl::Status DecodeProtobufKind(std::string_view octets, std::string_view& kind) {
@@ -138,21 +131,9 @@ absl::Status DecodeProtobufKind(std::string_view octets, std::string_view& kind)
 absl::Status DecodeProtobufWatchEvent(std::string_view octets, ProtobufWatchEvent& event) {
   event = {};
   return Decoded("watch event", [&] {
-    ForEachField(octets, [&](pbf_reader& reader) {
-      switch (reader.tag_and_type()) {
-        case Text(1):
-          event.type = View(reader);
-          return true;
-        case Text(2):  // RawExtension
-          ForEachField(View(reader), [&](pbf_reader& raw) {
-            if (raw.tag_and_type() != Text(1)) return false;
-            event.object = View(raw);
-            return true;
-          });
-          return true;
-        default:
-          return false;
-      }
+    ForEachField(octets, [&](const Field& field) {
+      if (field.key == Text(1)) event.type = field.text;
+      if (field.key == Text(2)) event.object = ReadRawExtension(field.text);
     });
   });
 }
@@ -160,17 +141,9 @@ absl::Status DecodeProtobufWatchEvent(std::string_view octets, ProtobufWatchEven
 absl::Status DecodeProtobufListMeta(std::string_view octets, ProtobufListMeta& meta) {
   meta = {};
   return Decoded("list's metadata", [&] {
-    ForEachField(octets, [&](pbf_reader& reader) {
-      switch (reader.tag_and_type()) {
-        case Text(2):
-          meta.resource_version = View(reader);
-          return true;
-        case Text(3):
-          meta.continue_token = View(reader);
-          return true;
-        default:
-          return false;
-      }
+    ForEachField(octets, [&](const Field& field) {
+      if (field.key == Text(2)) meta.resource_version = field.text;
+      if (field.key == Text(3)) meta.continue_token = field.text;
     });
   });
 }
@@ -180,44 +153,18 @@ absl::Status DecodeProtobufNode(std::string_view octets, const AnnotationKeys& k
   fields.Clear();
   return Decoded("Node", [&] {
     // `status`, most of a Node, is stepped over by its length.
-    ForEachField(octets, [&](pbf_reader& reader) {
-      switch (reader.tag_and_type()) {
-        case Text(1):
-          ReadObjectMeta(View(reader), keys, fields);
-          return true;
-        case Text(2):
-          ReadNodeSpec(View(reader), fields);
-          return true;
-        default:
-          return false;
-      }
+    ForEachField(octets, [&](const Field& field) {
+      if (field.key == Text(1)) ReadObjectMeta(field.text, keys, fields);
+      if (field.key == Text(2)) ReadNodeSpec(field.text, fields);
     });
   });
 }
 
 absl::Status DecodeProtobufBookmark(std::string_view octets, ProtobufBookmark& bookmark) {
   bookmark = {};
-  const auto read_meta = [&](pbf_reader& reader) {
-    switch (reader.tag_and_type()) {
-      case Text(6):
-        bookmark.resource_version = View(reader);
-        return true;
-      case Text(12): {
-        const Entry annotation = ReadEntry(View(reader));
-        if (annotation.key == kInitialEventsEnd) {
-          bookmark.initial_events_end = annotation.value == "true";
-        }
-        return true;
-      }
-      default:
-        return false;
-    }
-  };
   return Decoded("bookmark", [&] {
-    ForEachField(octets, [&](pbf_reader& reader) {
-      if (reader.tag_and_type() != Text(1)) return false;
-      ForEachField(View(reader), read_meta);
-      return true;
+    ForEachField(octets, [&](const Field& field) {
+      if (field.key == Text(1)) ReadBookmarkMeta(field.text, bookmark);
     });
   });
 }

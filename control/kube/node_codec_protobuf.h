@@ -16,14 +16,15 @@ inline constexpr std::string_view kProtobufMagic("k8s\0", 4);
 
 // All views are into what was decoded.
 
-// runtime.Unknown: what follows the magic.
-struct ProtobufUnknown {
+// runtime.Unknown: what follows the mark.
+struct ProtobufBody {
   std::string_view kind;
   std::string_view raw;
-  std::string_view content_encoding;
 };
-// A whole body, magic and all.
-absl::Status DecodeProtobufBody(std::string_view octets, ProtobufUnknown& unknown);
+// A whole body, mark and all.
+absl::Status DecodeProtobufBody(std::string_view octets, ProtobufBody& body);
+// contentEncoding: nobody has ever set it.
+absl::Status CheckProtobufEncoding(std::string_view encoding);
 // runtime.TypeMeta.
 absl::Status DecodeProtobufKind(std::string_view octets, std::string_view& kind);
 

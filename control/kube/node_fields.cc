@@ -6,6 +6,7 @@
 namespace weft::kube {
 namespace {
 
+// The usual ones first.
 constexpr std::pair<std::string AnnotationKeys::*, std::string_view NodeFields::*> kAnnotations[] =
     {
         {&AnnotationKeys::subnet_manager, &NodeFields::subnet_manager},

@@ -2,6 +2,8 @@
 #include "control/kube/node_reader.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,11 +27,26 @@ namespace {
 
 using lease::Quoted;
 
+// Whether one of eight octets is a space, a control octet or outside ASCII. An octet that is sets
+// its own highest bit in one of the three; no other does before it.
+bool HasHidden(const char* eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  std::uint64_t word;
+  std::memcpy(&word, eight, sizeof word);
+  return (((word - kOnes * '!') | (word + kOnes) | word) & kOnes << 7) != 0;
+}
+
 // An API server takes DNS names (RFC 1123) of at most 253 octets; hand-written files may be freer,
 // but not invisible.
 bool IsNodeName(std::string_view name) {
-  return !name.empty() && name.size() <= 253 && name.front() != '#' &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (name.empty() || name.size() > 253 || name.front() == '#') return false;
+  if (name.size() < 8) {
+    return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  }
+  for (std::size_t i = 0; i + 8 <= name.size(); i += 8) {
+    if (HasHidden(name.data() + i)) return false;
+  }
+  return !HasHidden(name.data() + name.size() - 8);
 }
 
 // ::ffff:0:0/96, RFC 4291 section 2.5.5.2: an IPv4 address in disguise, which no peer would route

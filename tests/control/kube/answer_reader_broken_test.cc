@@ -180,7 +180,7 @@ TEST(ProtobufList, WhatIsNone) {
       {mark, At(4) + "it ends before the list does"},
       {ProtobufEnvelope("Status", ""), At(4) + "it is a \"Status\", not a \"NodeList\""},
       {ListBody(""), "the list has no metadata.resourceVersion"},
-      {mark + "\x1a\x04gzip", At(4) + "the list is encoded as \"gzip\""},
+      {mark + "\x1a\x04gzip", At(4) + "the object is encoded as \"gzip\""},
       {mark + "\x0b", At(4) + "field 1 has the wire type 3"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
        At(4) + "field 2 of 9223372036854775807 octets is longer than what it stands in"},
