@@ -141,7 +141,8 @@ int Apply(const ApplyOptions& options) {
     const std::size_t before = world.sink().upserts;
     const auto began = std::chrono::steady_clock::now();
     const bool read = world.Read(frame);
-    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
+    const std::chrono::duration<double, std::micro> took =
+        std::chrono::steady_clock::now() - began;
     if (!read || world.sink().upserts != before + 1) {
       std::fprintf(stderr, "node_stream: a changed lease did not reach the sink\n");
       return 1;
