@@ -273,8 +273,6 @@ struct ListWatch::Impl {
   Action ListEnded(NodesAnswer::ListEnd end) {
     // Of the first page: what changed since then may be in none.
     if (page_version.empty()) page_version = end.version;
-    if (page_version.empty())
-      return TryAndCount(Why(absl::StatusCode::kDataLoss, "the list has no resourceVersion"));
     if (end.continue_token.empty()) {
       teller.EndSnapshot();
       SnapshotEnded(page_version);

@@ -39,7 +39,7 @@ void NodesAnswer::OnBookmark(std::string_view resource_version, bool initial_eve
   told_anything_ = true;
   if (!initial_) return Watched(resource_version);
   // Before the mark versions are in no order, and an ordinary bookmark proves nothing.
-  if (!initial_events_end || resource_version.empty()) return;
+  if (!initial_events_end) return;
   initial_ = false;
   version_ = resource_version;
   BeginOnce();
