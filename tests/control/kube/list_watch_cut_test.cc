@@ -19,6 +19,7 @@ using std::chrono::seconds;
 using testing::FakeApiServer;
 using testing::NodeFacts;
 using testing::Text;
+using testing::TrueText;
 
 // One daemon's worth, in sync with nothing yet; the server holds three nodes.
 struct Cluster {
@@ -43,8 +44,7 @@ struct Cluster {
   }
   void ExpectTruth() const {
     EXPECT_TRUE(reconciler.report().source_synced);
-    EXPECT_EQ(Text(reconciler.table()),
-              Text(TrueTable(server.nodes(), testing::OwnIdentityOf("us"))));
+    EXPECT_EQ(Text(reconciler.table()), TrueText(server.nodes(), testing::OwnIdentityOf("us")));
     EXPECT_EQ(reconciler.report().trouble, std::nullopt);
   }
 

@@ -31,6 +31,7 @@ using std::chrono::seconds;
 using testing::FakeApiServer;
 using testing::NodeFacts;
 using testing::Text;
+using testing::TrueText;
 
 // A sink that is to be told of real differences only, and of nothing before the first snapshot.
 class StrictSink final : public lease::Sink {
@@ -328,8 +329,7 @@ class Schedule {
     EXPECT_EQ(sink_.inner.updates, updates);
   }
   void ExpectTruth() const {
-    EXPECT_EQ(Text(reconciler_.table()),
-              Text(TrueTable(server_.nodes(), testing::OwnIdentityOf("us"))));
+    EXPECT_EQ(Text(reconciler_.table()), TrueText(server_.nodes(), testing::OwnIdentityOf("us")));
     EXPECT_EQ(reconciler_.report().trouble, std::nullopt);
     EXPECT_TRUE(carrier_.live());
     const auto us = server_.nodes().find("us");

@@ -40,14 +40,6 @@ inline bool IsManaged(const NodeFacts& node) {
   return node.annotations.contains("flannel.alpha.coreos.com/kube-subnet-manager");
 }
 
-inline lease::LeaseTable TrueTable(const FakeApiServer::Nodes& nodes, lease::OwnIdentity own) {
-  lease::LeaseTable table(std::move(own));
-  for (const auto& [name, node] : nodes) {
-    if (IsManaged(node)) table.Upsert(LeaseOf(node));
-  }
-  return table;
-}
-
 // A line for each row.
 inline std::string Text(const lease::LeaseTable& table) {
   std::string text;
@@ -57,6 +49,15 @@ inline std::string Text(const lease::LeaseTable& table) {
             std::string(lease::Name(row.state)) + "\n";
   }
   return text;
+}
+
+// The same of the table that should be.
+inline std::string TrueText(const FakeApiServer::Nodes& nodes, lease::OwnIdentity own) {
+  lease::LeaseTable table(std::move(own));
+  for (const auto& [name, node] : nodes) {
+    if (IsManaged(node)) table.Upsert(LeaseOf(node));
+  }
+  return Text(table);
 }
 
 }  // namespace weft::testing
