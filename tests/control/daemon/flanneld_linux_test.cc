@@ -211,7 +211,7 @@ TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
 TEST_F(FlanneldTest, ItStopsWhileItWaits) {
   std::filesystem::remove(folder_ / "nodes.json");
   Program program(Words());
-  ASSERT_TRUE(program.Says("] waiting: ")) << program.error;
+  ASSERT_TRUE(program.Says("; put the file back\n")) << program.error;
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
 }
