@@ -136,7 +136,9 @@ everything() {
   bootstrap tsan && must build-tsan compile tsan && ctest_suite ctest-tsan tsan -LE repo
   fuzz
   counted soak-transfer tests/soak/transfer.sh --short
-  [ ! -e tests/e2e/run.sh ] || counted e2e tests/e2e/run.sh
+  counted e2e tests/e2e/run.sh
+  counted sync bench/sync --nodes 200 --smoke --no-build
+  counted soak-churn tests/soak/churn.sh --short
   bootstrap bench && must build-bench compile bench || return
   counted bench bench/run --smoke --no-build
 }

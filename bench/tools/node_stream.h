@@ -14,11 +14,11 @@ struct DrainOptions {
 };
 
 struct ApplyOptions {
-  std::string capture;             // of `drain`
-  std::string own;                 // name of our own Node
-  std::string network;             // net-conf's
-  std::size_t chunk = 64 * 1024;   // octets given to the codec at once
-  std::size_t events = 1000;       // changes of single leases after the list
+  std::string capture;            // of `drain`
+  std::string own;                // name of our own Node
+  std::string network;            // net-conf's
+  std::size_t chunk = 16 * 1024;  // octets given to the codec at once: a TLS record's
+  std::size_t events = 1000;      // changes of single leases after the list
 };
 
 // Reads the stream to the end of its first part and does nothing with it: what any client has to

@@ -81,14 +81,17 @@ double CpuMilliseconds(std::clock_t ticks) {
   return static_cast<double>(ticks) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-// The processor's time for all of the file, without reading it. Negative: refused.
+// The processor's time for all of the file, without reading it. Negative: refused. The clock is a
+// system call: it is asked once a block.
 double ApplyFile(std::ifstream& file, std::size_t chunk, World& world) {
-  std::string octets(chunk, '\0');
+  std::string block(std::size_t{256} << 10, '\0');
   std::clock_t spent = 0;
-  while (file.read(octets.data(), static_cast<std::streamsize>(chunk)) || file.gcount() > 0) {
-    const std::string_view read(octets.data(), static_cast<std::size_t>(file.gcount()));
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    std::string_view rest(block.data(), static_cast<std::size_t>(file.gcount()));
     const std::clock_t began = std::clock();
-    if (!world.Read(read)) return -1;
+    for (; !rest.empty(); rest.remove_prefix(std::min(chunk, rest.size()))) {
+      if (!world.Read(rest.substr(0, chunk))) return -1;
+    }
     spent += std::clock() - began;
   }
   return CpuMilliseconds(spent);
@@ -141,8 +144,7 @@ int Apply(const ApplyOptions& options) {
     const std::size_t before = world.sink().upserts;
     const auto began = std::chrono::steady_clock::now();
     const bool read = world.Read(frame);
-    const std::chrono::duration<double, std::micro> took =
-        std::chrono::steady_clock::now() - began;
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
     if (!read || world.sink().upserts != before + 1) {
       std::fprintf(stderr, "node_stream: a changed lease did not reach the sink\n");
       return 1;

@@ -7,11 +7,10 @@ import os
 import signal
 import ssl
 
-from lab import command, lease, topology
+from lab import command, lease, peers, topology
 
 from . import api, certificates
 
-CACHE = os.environ.get("WEFT_DEPS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
 PORT = 6443
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/flannel"
 ETCD = "127.0.0.1:2379"
@@ -25,13 +24,6 @@ rules:
 - {level: Request, resources: [{group: "", resources: [nodes/status]}]}
 - {level: Metadata}
 """
-
-
-def peer(name):
-    """A program that tests/e2e/peers.sh has built."""
-    path = os.path.join(CACHE, "peers", name)
-    command.expect(os.access(path, os.X_OK), f"{path} is missing; run: cmake/bootstrap.sh peers")
-    return path
 
 
 class ControlPlane:
@@ -114,7 +106,7 @@ class ControlPlane:
 
     def _start(self, name, *flags):
         with open(self.log_path(name), "a", encoding="utf-8") as log:
-            return self.where.start(peer(name), *flags, stdout=log, stderr=log)
+            return self.where.start(peers.find(name), *flags, stdout=log, stderr=log)
 
     def _grant(self):
         """As the manual says."""
@@ -166,7 +158,7 @@ class ControlPlane:
         self.where.run("ss", "--kill", "--tcp", "dst", address)
 
     def kubectl(self, *words):
-        return self.where.run(peer("kubectl"), f"--kubeconfig={self.path('admin.kubeconfig')}", *words)
+        return self.where.run(peers.find("kubectl"), f"--kubeconfig={self.path('admin.kubeconfig')}", *words)
 
     def compact(self):
         """etcd forgets every revision but the last; which one that is."""

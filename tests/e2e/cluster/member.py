@@ -9,9 +9,9 @@ import re
 import shutil
 import signal
 
-from lab import command, lease, namespace, topology
+from lab import command, lease, namespace, peers, topology
 
-from . import control_plane, site
+from . import site
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 DEVICES = {"ipv4": "flannel.4096", "ipv6": "flannel-v6.4096"}
@@ -193,7 +193,7 @@ class Upstream(Member):
 
     @staticmethod
     def program():
-        return control_plane.peer("flanneld")
+        return peers.find("flanneld")
 
     def forget_device(self):
         """Its tunnel device, which it leaves behind at its end, goes: with it its MAC."""

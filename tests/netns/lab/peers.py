@@ -17,5 +17,5 @@ def missing(*names):
 
 
 def find(name):
-    command.expect(not missing(name), f"{path(name)} is missing; run: tests/e2e/peers.sh {name}")
+    command.expect(not missing(name), f"{path(name)} is missing; run: cmake/bootstrap.sh peers")
     return path(name)
