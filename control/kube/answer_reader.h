@@ -20,8 +20,8 @@ enum class AnswerKind : std::uint8_t { kList, kWatch };
 
 enum class NodeChange : std::uint8_t { kListed, kAdded, kModified, kDeleted };
 
-// What an answer says, in its order. Arguments live until the call returns. A bookmark or a list
-// without a version is an error of the reader's: nothing could go on from it.
+// What an answer says, in its order. Arguments live until the call returns, and so does the reader.
+// A bookmark or a list without a version is an error of the reader's: nothing could go on from it.
 class AnswerListener {
  public:
   virtual ~AnswerListener() = default;

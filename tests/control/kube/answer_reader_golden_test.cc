@@ -128,11 +128,7 @@ TEST_P(GoldenAnswers, EachOctetChanged) {
   }
 }
 
-std::string EncodingName(const ::testing::TestParamInfo<Encoding>& info) {
-  return info.param == Encoding::kProtobuf ? "Protobuf" : "Json";
-}
-INSTANTIATE_TEST_SUITE_P(, GoldenAnswers, ::testing::Values(Encoding::kProtobuf, Encoding::kJson),
-                         EncodingName);
+INSTANTIATE_TEST_SUITE_P(, GoldenAnswers, ::testing::ValuesIn(kEncodings), EncodingName);
 
 // What curl is given.
 TEST(GoldenList, Indented) {

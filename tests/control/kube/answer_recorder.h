@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader tells, as text.
+// What a reader tells, as text; and the two encodings, for suites that run over both.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/kube/answer_reader.h"
+#include "gtest/gtest.h"
 #include "tests/support/answers.h"
 
 namespace weft::kube {
+
+inline constexpr Encoding kEncodings[] = {Encoding::kProtobuf, Encoding::kJson};
+inline void PrintTo(Encoding encoding, std::ostream* out) {
+  *out << (encoding == Encoding::kProtobuf ? "Protobuf" : "Json");
+}
+inline std::string EncodingName(const ::testing::TestParamInfo<Encoding>& info) {
+  return ::testing::PrintToString(info.param);
+}
 
 class AnswerRecorder : public AnswerListener {
  public:

@@ -3,7 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/answers.h"
+#include "tests/control/kube/answer_recorder.h"
 
 namespace weft::kube {
 namespace {
@@ -75,11 +75,7 @@ TEST_P(StatusContract, EveryCutIsReadOrShown) {
   }
 }
 
-std::string EncodingName(const ::testing::TestParamInfo<Encoding>& info) {
-  return info.param == Encoding::kProtobuf ? "Protobuf" : "Json";
-}
-INSTANTIATE_TEST_SUITE_P(, StatusContract, ::testing::Values(Encoding::kProtobuf, Encoding::kJson),
-                         EncodingName);
+INSTANTIATE_TEST_SUITE_P(, StatusContract, ::testing::ValuesIn(kEncodings), EncodingName);
 
 TEST(ApiStatus, ContentTypesWithParametersAndInAnyCase) {
   const StatusFacts gone{410, "Expired", "gone", 0, "", ""};
