@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/allocation_counter.h"
-#include "control/kube/answer_reader.h"
+#include "control/kube/codec/answer_reader.h"
 #include "tests/support/answers.h"
 
 namespace weft::kube {

@@ -7,8 +7,8 @@
 #include "bench/tools/node_stream.h"
 #include "bench/tools/watch_frames.h"
 #include "boost/asio/io_context.hpp"
-#include "control/kube/api_client.h"
-#include "control/kube/cluster_access.h"
+#include "control/kube/client/api_client.h"
+#include "control/kube/client/cluster_access.h"
 
 namespace weft::bench {
 namespace {

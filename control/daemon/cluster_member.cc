@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "control/daemon/log.h"
-#include "control/kube/pod_codec_json.h"
+#include "control/kube/codec/pod_codec_json.h"
 
 namespace weft::daemon {
 namespace {

@@ -28,7 +28,7 @@
 #include "control/daemon/options.h"
 #include "control/daemon/trouble.h"
 #include "control/host/host.h"
-#include "control/kube/cluster_access.h"
+#include "control/kube/client/cluster_access.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"

@@ -40,8 +40,8 @@
 
 #include "absl/status/status.h"
 #include "control/clock.h"
-#include "control/kube/annotation_keys.h"
-#include "control/kube/http_exchange.h"
+#include "control/kube/client/http_exchange.h"
+#include "control/kube/codec/annotation_keys.h"
 #include "control/lease/source.h"
 #include "control/retry.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "control/clock.h"
-#include "control/kube/answer_reader.h"
+#include "control/kube/codec/answer_reader.h"
 #include "control/kube/list_watch_request.h"
 #include "control/kube/list_watch_teller.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "control/kube/answer_reader.h"
-#include "control/kube/http_exchange.h"
+#include "control/kube/client/http_exchange.h"
+#include "control/kube/codec/answer_reader.h"
 
 namespace weft::kube {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "control/kube/answer_reader.h"
-#include "control/kube/decoded_node.h"
+#include "control/kube/codec/answer_reader.h"
+#include "control/kube/codec/decoded_node.h"
 #include "control/lease/own_node.h"
 #include "control/lease/source.h"
 

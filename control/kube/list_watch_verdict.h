@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "control/kube/api_status.h"
+#include "control/kube/codec/api_status.h"
 #include "control/kube/list_watch_request.h"
 
 namespace weft::kube {

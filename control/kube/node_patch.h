@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "control/kube/http_exchange.h"
+#include "control/kube/client/http_exchange.h"
 
 namespace weft::kube {
 

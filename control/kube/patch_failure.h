@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "control/kube/api_status.h"
+#include "control/kube/codec/api_status.h"
 
 namespace weft::kube {
 

@@ -2,7 +2,7 @@
 #include "control/kube/publication.h"
 
 #include "absl/strings/str_cat.h"
-#include "control/kube/backend_data.h"
+#include "control/kube/codec/backend_data.h"
 #include "control/lease/quoted.h"
 #include "vxlan/ip_prefix.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/kube/annotation_keys.h"
+#include "control/kube/codec/annotation_keys.h"
 #include "control/kube/node_patch.h"
 #include "control/lease/own_node.h"
 #include "vxlan/ip_address.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/kube/node_codec_json.h"
+#include "control/kube/codec/node_codec_json.h"
 #include "control/lease/source.h"
 #include "control/sources/file_stamp.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "control/clock.h"
-#include "control/kube/annotation_keys.h"
-#include "control/kube/api_client.h"
+#include "control/kube/client/api_client.h"
+#include "control/kube/codec/annotation_keys.h"
 #include "control/lease/source.h"
 #include "control/retry.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/kube/answer_reader.h"
+#include "control/kube/codec/answer_reader.h"
 #include "tests/fuzz/lease_promises.h"
 
 namespace weft::fuzz {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/kube/api_carrier_answer.h"
+#include "control/kube/client/api_carrier_answer.h"
 
 namespace {
 

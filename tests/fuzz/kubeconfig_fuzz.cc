@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/kube/credentials_kubeconfig.h"
+#include "control/kube/client/credentials_kubeconfig.h"
 
 namespace {
 

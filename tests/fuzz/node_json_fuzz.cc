@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "control/kube/backend_data.h"
-#include "control/kube/json_error.h"
-#include "control/kube/node_codec_json.h"
+#include "control/kube/codec/backend_data.h"
+#include "control/kube/codec/json_error.h"
+#include "control/kube/codec/node_codec_json.h"
 #include "tests/fuzz/lease_promises.h"
 
 namespace {

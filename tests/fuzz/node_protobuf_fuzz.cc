@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "control/kube/api_status.h"
-#include "control/kube/node_codec_protobuf.h"
-#include "control/kube/node_reader.h"
+#include "control/kube/codec/api_status.h"
+#include "control/kube/codec/node_codec_protobuf.h"
+#include "control/kube/codec/node_reader.h"
 #include "tests/fuzz/lease_promises.h"
 
 namespace {

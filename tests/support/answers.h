@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/kube/answer_reader.h"
+#include "control/kube/codec/answer_reader.h"
 #include "tests/support/node_facts.h"
 #include "tests/support/node_json.h"
 #include "tests/support/node_protobuf.h"

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "control/kube/answer_reader.h"
-#include "control/kube/http_exchange.h"
+#include "control/kube/client/http_exchange.h"
+#include "control/kube/codec/answer_reader.h"
 #include "tests/support/node_facts.h"
 
 namespace weft::testing {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gtest/gtest.h"
-#include "tests/control/kube/answer_recorder.h"
+#include "tests/control/kube/codec/answer_recorder.h"
 
 namespace weft::kube {
 

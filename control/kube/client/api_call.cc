@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/client/api_call.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft::kube {
+
+struct ApiCall::Impl final : ExchangeHandler {
+  explicit Impl(Done then) : done(std::move(then)) {}
+
+  void OnHead(const HttpHead& head) override {
+    answer.status = head.status;
+    answer.content_type = head.content_type;
+    answer.retry_after = head.retry_after;
+  }
+
+  void OnBody(std::string_view octets) override {
+    if (answer.body.size() + octets.size() <= kMaxBody) {
+      answer.body.append(octets);
+      return;
+    }
+    exchange.reset();  // `done` is the last that is done here: it may destroy us
+    Done(std::move(done))(absl::ResourceExhaustedError(
+        absl::StrCat(server, ": the answer is longer than ", kMaxBody >> 20, " MiB")));
+  }
+
+  void OnEnd(const absl::Status& status) override {
+    const Done then = std::move(done);
+    if (status.ok()) {
+      then(std::move(answer));
+    } else {
+      then(status);
+    }
+  }
+
+  std::string server;
+  Done done;
+  ApiAnswer answer;
+  std::unique_ptr<Exchange> exchange;
+};
+
+ApiCall::ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done)
+    : impl_(std::make_unique<Impl>(std::move(done))) {
+  impl_->server = client.Describe();
+  impl_->exchange = client.Start(std::move(request), *impl_, limit);
+}
+
+ApiCall::~ApiCall() = default;
+
+}  // namespace weft::kube

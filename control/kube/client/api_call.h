@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One short request and its whole answer: a patch, a single object.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "control/kube/client/api_client.h"
+#include "control/kube/client/http_exchange.h"
+
+namespace weft::kube {
+
+// Whatever its status is.
+struct ApiAnswer {
+  int status = 0;
+  std::string content_type;
+  std::optional<std::chrono::seconds> retry_after;
+  std::string body;
+};
+
+// Destroying it ends the request; `done` is not called any more.
+class ApiCall {
+ public:
+  static constexpr std::size_t kMaxBody = std::size_t{1} << 20;
+  // Called once, later; the call may be destroyed within. An error is one of ExchangeHandler::OnEnd
+  // (kDeadlineExceeded: not complete within the limit), or kResourceExhausted: a longer body.
+  using Done = std::function<void(absl::StatusOr<ApiAnswer>)>;
+
+  ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done);
+  ~ApiCall();
+  ApiCall(const ApiCall&) = delete;
+  ApiCall& operator=(const ApiCall&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::kube

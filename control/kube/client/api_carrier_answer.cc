@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/client/api_carrier_answer.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+#include <limits>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "control/lease/quoted.h"
+
+namespace weft::kube {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+constexpr std::uint32_t kLongestRetryAfter = 24 * 3600;  // seconds
+
+std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status Bad(std::string_view what) {
+  return absl::UnavailableError(absl::StrCat("the answer is no HTTP/1.1: ", what));
+}
+
+}  // namespace
+
+// Reads a head only: to Beast, none of our answers has a body.
+class AnswerParser::Head final : public http::basic_parser<false> {
+ public:
+  Head() {
+    skip(true);
+    // Beast counts only what it still looks at; TakeHead counts all.
+    header_limit(std::numeric_limits<std::uint32_t>::max());
+  }
+
+  HttpHead told;
+  absl::Status refusal;
+
+ private:
+  void Refuse(std::string_view what, error_code& error) {
+    refusal = Bad(what);
+    error = http::error::bad_field;
+  }
+
+  void on_request_impl(http::verb, boost::beast::string_view, boost::beast::string_view, int,
+                       error_code&) override {}
+
+  void on_response_impl(int code, boost::beast::string_view, int, error_code& error) override {
+    told.status = code;
+    if (code < 100 || code == 101) Refuse(absl::StrCat("its status is ", code), error);
+  }
+
+  void on_field_impl(http::field name, boost::beast::string_view, boost::beast::string_view value,
+                     error_code& error) override {
+    const std::string_view text = View(value);
+    if (name == http::field::content_type) {
+      told.content_type = std::string(text);
+    } else if (name == http::field::retry_after) {
+      std::uint32_t seconds = 0;
+      if (absl::SimpleAtoi(text, &seconds))
+        told.retry_after = std::chrono::seconds(std::min(seconds, kLongestRetryAfter));
+    } else if (name == http::field::transfer_encoding && !absl::EqualsIgnoreCase(text, "chunked")) {
+      Refuse(absl::StrCat("its transfer encoding is ", lease::Quoted(text)), error);
+    } else if (name == http::field::content_encoding && !absl::EqualsIgnoreCase(text, "identity")) {
+      Refuse(
+          absl::StrCat("its content encoding is ", lease::Quoted(text), ", which nobody asked for"),
+          error);
+    }
+  }
+
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  std::size_t on_body_impl(boost::beast::string_view, error_code&) override { return 0; }
+  void on_chunk_header_impl(std::uint64_t, boost::beast::string_view, error_code&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, boost::beast::string_view, error_code&) override {
+    return 0;
+  }
+  void on_finish_impl(error_code&) override {}
+};
+
+AnswerParser::AnswerParser(To to, AnswerSink& sink)
+    : to_(to), sink_(sink), head_(std::make_unique<Head>()) {}
+AnswerParser::~AnswerParser() = default;
+
+absl::StatusOr<std::size_t> AnswerParser::Take(std::string_view octets) {
+  std::size_t taken = 0;
+  while (stage_ == Stage::kHead && taken < octets.size()) {
+    const auto head = TakeHead(octets.substr(taken));
+    if (!head.ok()) return head.status();
+    taken += *head;
+    if (!head_->is_done()) return taken;
+    if (!FinishHead()) return octets.size();
+  }
+  if (auto took = TakeBody(octets.substr(taken)); !took.ok()) return took;
+  return octets.size();
+}
+
+absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view octets) {
+  // Beast would wait for the end of the head before it looks.
+  constexpr std::string_view kBegin = "HTTP/1.";
+  if (head_octets_ == 0 && octets.substr(0, kBegin.size()) != kBegin.substr(0, octets.size()))
+    return Bad(absl::StrCat("it begins with ", lease::Quoted(octets.substr(0, 20))));
+  error_code error;
+  std::size_t taken = 0;
+  while (taken < octets.size() && !error && !head_->is_done()) {
+    taken += head_->put(boost::asio::buffer(octets.data() + taken, octets.size() - taken), error);
+  }
+  if (!head_->refusal.ok()) return head_->refusal;
+  if (error && error != http::error::need_more) return Bad(error.message());
+  head_octets_ += taken;
+  if (head_octets_ + (error ? octets.size() - taken : 0) > kHeadLimit)
+    return Bad(absl::StrCat("its head is longer than ", kHeadLimit >> 10, " KiB"));
+  return taken;
+}
+
+// False: nothing more is wanted.
+bool AnswerParser::FinishHead() {
+  const std::unique_ptr<Head> head = std::exchange(head_, std::make_unique<Head>());
+  head_octets_ = 0;
+  const int status = head->told.status;
+  if (status < 200) return true;  // interim
+  if (to_ == To::kConnect || status == 204 || status == 304) {
+    stage_ = Stage::kDone;
+  } else if (head->chunked()) {
+    stage_ = Stage::kChunks;
+  } else if (head->content_length()) {
+    rest_ = *head->content_length();
+    stage_ = rest_ == 0 ? Stage::kDone : Stage::kLength;
+  } else {
+    stage_ = Stage::kToTheEnd;
+  }
+  return sink_.OnHead(head->told);
+}
+
+absl::Status AnswerParser::TakeBody(std::string_view octets) {
+  if (stage_ == Stage::kLength)
+    octets = octets.substr(0, std::min<std::uint64_t>(rest_, octets.size()));
+  if (stage_ == Stage::kLength || stage_ == Stage::kToTheEnd) {
+    rest_ -= octets.size();  // means nothing in the latter
+    if (stage_ == Stage::kLength && rest_ == 0) stage_ = Stage::kDone;
+    if (!octets.empty()) sink_.OnBody(octets);
+    return absl::OkStatus();
+  }
+  while (stage_ == Stage::kChunks && !octets.empty()) {
+    const auto body = chunks_.Next(octets);
+    if (!body.ok()) return body.status();
+    if (chunks_.done()) stage_ = Stage::kDone;
+    if (!body->empty() && !sink_.OnBody(*body)) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AnswerParser::End() {
+  switch (stage_) {
+    case Stage::kHead:
+      return absl::UnavailableError("it closed the connection without an answer");
+    case Stage::kLength:
+    case Stage::kChunks:
+      return absl::UnavailableError("it closed the connection before the end of its answer");
+    case Stage::kToTheEnd:
+    case Stage::kDone:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weft::kube

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A TCP connection, plain first and then perhaps with TLS over it, that never waits.
+#pragma once
+
+#include <openssl/bio.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "control/kube/client/api_carrier_tls.h"
+
+namespace weft::kube {
+
+// "connection refused", in our words and language where the system's differ.
+std::string CauseOf(const boost::system::error_code& error);
+
+class CarrierStream {
+ public:
+  enum class Outcome : std::uint8_t {
+    kDone,
+    kWantRead,   // again once the socket is readable
+    kWantWrite,  // again once it is writable
+    kEnd,        // the other side has closed its
+    kFailed,     // failure() says why
+  };
+  struct Progress {
+    Outcome outcome = Outcome::kFailed;
+    std::size_t octets = 0;  // with kDone: at least one
+  };
+
+  explicit CarrierStream(boost::asio::io_context& io);
+  ~CarrierStream();
+  CarrierStream(const CarrierStream&) = delete;
+  CarrierStream& operator=(const CarrierStream&) = delete;
+
+  boost::asio::ip::tcp::socket& socket() { return socket_; }
+  // All that follows goes through `session`, beginning with Handshake.
+  void StartTls(std::unique_ptr<TlsSession> session);
+  Outcome Handshake();
+  Progress Read(std::span<char> into);
+  Progress Write(std::string_view octets);
+  const absl::Status& failure() const { return failure_; }
+  // Takes leave as TLS wants it, if it can be done at once, and closes.
+  void Close();
+
+ private:
+  static BIO_METHOD* SocketMethod();
+  static int BioRead(BIO* bio, char* into, std::size_t size, std::size_t* read);
+  static int BioWrite(BIO* bio, const char* octets, std::size_t size, std::size_t* written);
+  static long BioControl(BIO* bio, int command, long, void*);
+  // What a call that did not do its work came to.
+  Outcome Judge(int result);
+  Progress PlainProgress(std::size_t octets, const boost::system::error_code& error,
+                         Outcome wanted);
+
+  boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<TlsSession> tls_;
+  bool ended_ = false;               // no more octets will come
+  boost::system::error_code error_;  // of the socket
+  absl::Status failure_;
+};
+
+}  // namespace weft::kube

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that hold credentials, read anew whenever they are needed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "control/kube/client/cluster_access.h"
+
+namespace weft::kube {
+
+// Octets of a credentials file or kubeconfig; more is a wrong file.
+inline constexpr std::size_t kLargestCredentialsFile = std::size_t{4} << 20;
+
+// Whole text of the file at `path` (UTF-8). The message is what comes after the path: "cannot be
+// opened: No such file or directory".
+absl::StatusOr<std::string> ReadCredentialsFile(const std::string& path);
+
+// The secret itself. `what` names it in the message: "client key". kUnauthenticated: its file
+// cannot be read, kInvalidArgument: it is empty.
+absl::StatusOr<std::string> ReadSecret(const Secret& secret, std::string_view what);
+
+}  // namespace weft::kube

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/client/credentials_kubeconfig.h"
+
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/kube/client/cluster_access_proxy.h"
+#include "control/kube/client/cluster_access_server.h"
+#include "control/lease/quoted.h"
+#include "yaml-cpp/yaml.h"
+
+namespace weft::kube {
+namespace {
+
+using lease::Quoted;
+
+absl::Status Bad(std::string_view where, std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(where, what));
+}
+
+// A mapping of the document, and how messages name it: `kubeconfig /etc/x: user "u": `.
+struct Fields {
+  YAML::Node node;
+  std::string where;
+
+  bool Has(const std::string& key) const {
+    const YAML::Node value = node[key];
+    return value.IsDefined() && !value.IsNull();
+  }
+  // Empty when absent or null.
+  absl::StatusOr<std::string> Text(const std::string& key) const {
+    if (!Has(key)) return std::string();
+    const YAML::Node value = node[key];
+    if (!value.IsScalar()) return Bad(where, absl::StrCat(key, " is not a text"));
+    return value.Scalar();
+  }
+  absl::StatusOr<bool> Bool(const std::string& key) const {
+    if (!Has(key)) return false;
+    bool value = false;
+    if (!YAML::convert<bool>::decode(node[key], value))
+      return Bad(where, absl::StrCat(key, " is neither true nor false"));
+    return value;
+  }
+};
+
+class Kubeconfig {
+ public:
+  Kubeconfig(const std::string& file, Fields document)
+      : file_(file), document_(std::move(document)) {}
+
+  absl::StatusOr<ClusterAccess> CurrentContext(const std::string& api_url) {
+    ClusterAccess access;
+    const auto name = CurrentName();
+    if (!name.ok()) return name.status();
+    access.origin = absl::StrCat("kubeconfig ", file_, " (context ", Quoted(*name), ")");
+    const auto context = Entry("context", *name, "current-context");
+    if (!context.ok()) return context.status();
+    const auto cluster = Referred(*context, "cluster");
+    if (!cluster.ok()) return cluster.status();
+    const auto user = Referred(*context, "user");
+    if (!user.ok()) return user.status();
+    if (auto read = ReadTls(*cluster, access); !read.ok()) return read;
+    if (auto read = ReadUser(*user, access); !read.ok()) return read;
+    if (auto read = ReadServer(*cluster, api_url, access); !read.ok()) return read;
+    Warn(access);
+    return access;
+  }
+
+ private:
+  static bool HasName(const YAML::Node& entry) {
+    return entry.IsMap() && entry["name"].IsDefined() && entry["name"].IsScalar();
+  }
+
+  absl::StatusOr<std::string> CurrentName() const {
+    const auto kind = document_.Text("kind");
+    if (!kind.ok()) return kind.status();
+    if (!kind->empty() && *kind != "Config")
+      return Bad(document_.where, absl::StrCat("is a ", Quoted(*kind), ", not a kubeconfig"));
+    auto name = document_.Text("current-context");
+    if (!name.ok() || !name->empty()) return name;
+    std::vector<std::string> known;
+    if (const YAML::Node contexts = document_.node["contexts"];
+        contexts.IsDefined() && contexts.IsSequence()) {
+      for (const YAML::Node& entry : contexts)
+        if (HasName(entry)) known.push_back(Quoted(entry["name"].Scalar()));
+    }
+    return Bad(document_.where,
+               absl::StrCat("current-context is not set; set it to one of contexts (",
+                            known.empty() ? "there are none" : absl::StrJoin(known, ", "), ")"));
+  }
+
+  // What `contexts`, `clusters` or `users` hold under `name`; `wanted_by` is the field that says
+  // so.
+  absl::StatusOr<Fields> Entry(const std::string& what, const std::string& name,
+                               std::string_view wanted_by) const {
+    const std::string list = what + "s";
+    const YAML::Node entries = document_.node[list];
+    if (document_.Has(list) && !entries.IsSequence())
+      return Bad(document_.where, absl::StrCat(list, " is not a list"));
+    std::optional<YAML::Node> found;
+    for (const YAML::Node& entry : entries) {
+      if (!HasName(entry) || entry["name"].Scalar() != name) continue;
+      if (found)
+        return Bad(document_.where, absl::StrCat(list, " holds two with the name ", Quoted(name)));
+      found.emplace(entry[what]);
+    }
+    if (!found) {
+      return Bad(document_.where, absl::StrCat(wanted_by, " is ", Quoted(name), ", which ", list,
+                                               " does not hold; correct one of them"));
+    }
+    const std::string where = absl::StrCat(document_.where, what, " ", Quoted(name), ": ");
+    if (!found->IsDefined() || found->IsNull())
+      return Fields{YAML::Node(YAML::NodeType::Map), where};
+    if (!found->IsMap()) return Bad(where, "is not a mapping");
+    return Fields{*found, where};
+  }
+
+  // The cluster or user that a context names; an empty one if it names none.
+  absl::StatusOr<Fields> Referred(const Fields& context, const std::string& what) const {
+    const auto name = context.Text(what);
+    if (!name.ok()) return name.status();
+    if (!name->empty()) return Entry(what, *name, absl::StrCat(context.where, what));
+    return Fields{YAML::Node(YAML::NodeType::Map), context.where};
+  }
+
+  // Text out of `key`-data in base64, else the file that `key` names.
+  absl::Status ReadSecretField(const Fields& fields, const std::string& key, Secret& into) const {
+    const std::string inline_key = key + "-data";
+    const auto data = fields.Text(inline_key);
+    if (!data.ok()) return data.status();
+    const auto path = fields.Text(key);
+    if (!path.ok()) return path.status();
+    if (!data->empty()) {
+      if (!absl::Base64Unescape(*data, &into.text) || into.text.empty())
+        return Bad(fields.where, absl::StrCat(inline_key, " is not base64; write it anew"));
+    } else if (!path->empty()) {
+      into.file = Absolute(*path);
+    }
+    return absl::OkStatus();
+  }
+
+  // Relative to the kubeconfig's folder.
+  std::string Absolute(const std::string& path) const {
+    const auto from_utf8 = [](const std::string& text) {
+      return std::filesystem::path(std::u8string(text.begin(), text.end()));
+    };
+    const std::u8string joined = (from_utf8(file_).parent_path() / from_utf8(path)).u8string();
+    return {joined.begin(), joined.end()};
+  }
+
+  absl::Status ReadTls(const Fields& cluster, ClusterAccess& access) const {
+    if (auto read = ReadSecretField(cluster, "certificate-authority", access.certificate_authority);
+        !read.ok())
+      return read;
+    const auto insecure = cluster.Bool("insecure-skip-tls-verify");
+    if (!insecure.ok()) return insecure.status();
+    access.insecure_skip_tls_verify = *insecure;
+    if (access.insecure_skip_tls_verify && !access.certificate_authority.empty()) {
+      return Bad(cluster.where,
+                 "has both insecure-skip-tls-verify and certificate-authority; remove the former");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadServer(const Fields& cluster, const std::string& api_url,
+                          ClusterAccess& access) const {
+    if (!api_url.empty()) {
+      if (auto set = SetServer(api_url, "kube-api-url", access); !set.ok()) return set;
+    } else {
+      const auto server = cluster.Text("server");
+      if (!server.ok()) return server.status();
+      if (server->empty())
+        return Bad(cluster.where,
+                   "server is not set; write \"server: https://ADDRESS:PORT\" there");
+      if (auto set = SetServer(*server, cluster.where + "server", access); !set.ok()) return set;
+      auto name = cluster.Text("tls-server-name");
+      if (!name.ok()) return name.status();
+      access.tls_server_name = *std::move(name);
+    }
+    const auto proxy_url = cluster.Text("proxy-url");
+    if (!proxy_url.ok()) return proxy_url.status();
+    if (proxy_url->empty()) return absl::OkStatus();
+    auto proxy = ParseProxy(*proxy_url, cluster.where + "proxy-url");
+    if (!proxy.ok()) return proxy.status();
+    access.proxy.emplace(*std::move(proxy));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadUser(const Fields& user, ClusterAccess& access) const {
+    for (const char* const program : {"exec", "auth-provider"}) {
+      if (!user.Has(program)) continue;
+      return Bad(user.where, absl::StrCat(program,
+                                          " is not supported; give tokenFile, token or a "
+                                          "client certificate instead"));
+    }
+    for (const char* const other : {"as", "as-uid", "as-groups", "as-user-extra"}) {
+      if (!user.Has(other)) continue;
+      return Bad(user.where, absl::StrCat(other,
+                                          " (impersonation) is not supported; give the "
+                                          "credentials of that account itself"));
+    }
+    if (auto read = ReadSecretField(user, "client-certificate", access.client_certificate);
+        !read.ok())
+      return read;
+    if (auto read = ReadSecretField(user, "client-key", access.client_key); !read.ok()) return read;
+    if (access.client_certificate.empty() != access.client_key.empty()) {
+      return Bad(user.where,
+                 absl::StrCat("has a client-", access.client_key.empty() ? "certificate" : "key",
+                              " without a client-",
+                              access.client_key.empty() ? "key" : "certificate", "; give both"));
+    }
+    return ReadTexts(user, access);
+  }
+
+  absl::Status ReadTexts(const Fields& user, ClusterAccess& access) const {
+    std::string token, token_file;
+    const std::array<std::pair<const char*, std::string*>, 4> fields = {
+        {{"token", &token},
+         {"tokenFile", &token_file},
+         {"username", &access.username},
+         {"password", &access.password}}};
+    for (const auto& [key, into] : fields) {
+      auto text = user.Text(key);
+      if (!text.ok()) return text.status();
+      *into = *std::move(text);
+    }
+    if (!token_file.empty()) {
+      access.token.file = Absolute(token_file);
+    } else {
+      access.token.text = std::move(token);
+    }
+    if (access.token.empty() || (access.username.empty() && access.password.empty()))
+      return absl::OkStatus();
+    return Bad(user.where, "has both a token and a username or password; remove one of them");
+  }
+
+  static void Warn(ClusterAccess& access) {
+    if (!access.tls) {
+      const bool had =
+          !access.token.empty() || !access.username.empty() || !access.client_certificate.empty();
+      access.token = access.client_certificate = access.client_key = Secret();
+      access.username = access.password = std::string();
+      if (had) {
+        access.warnings.push_back(
+            absl::StrCat(access.origin,
+                         ": the credentials are not used, since the server's address "
+                         "is \"http://\"; write \"https://\""));
+      }
+    } else if (access.insecure_skip_tls_verify) {
+      access.warnings.push_back(absl::StrCat(
+          access.origin, ": insecure-skip-tls-verify is set, so whoever answers at ", access.host,
+          " is taken for the API server and is sent our credentials; give certificate-authority "
+          "instead"));
+    }
+  }
+
+  const std::string& file_;
+  Fields document_;
+};
+
+}  // namespace
+
+absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
+                                              const std::string& api_url) {
+  const std::string where = absl::StrCat("kubeconfig ", file, ": ");
+  try {
+    Fields document{YAML::Load(std::string(text)), where};
+    if (!document.node.IsMap()) return Bad(where, "is not a kubeconfig: no mapping of fields");
+    return Kubeconfig(file, std::move(document)).CurrentContext(api_url);
+  } catch (const YAML::ParserException& error) {
+    // Its message may repeat a piece of the text.
+    return Bad(where, absl::StrCat("line ", error.mark.line + 1, ", column ", error.mark.column + 1,
+                                   ": neither YAML nor JSON"));
+  } catch (const std::exception&) {
+    return Bad(where, "cannot be read as YAML or JSON");
+  }
+}
+
+}  // namespace weft::kube

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/client/url.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft::kube {
+namespace {
+
+constexpr std::size_t kLongestHost = 255;
+
+absl::Status Bad(std::string_view what) { return absl::InvalidArgumentError(what); }
+
+bool IsAlphanumeric(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
+
+std::optional<std::string> DecodePercent(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto hex = [](char c) { return absl::ascii_isxdigit(static_cast<unsigned char>(c)); };
+    if (digits.size() != 2 || !hex(digits[0]) || !hex(digits[1])) return std::nullopt;
+    out += absl::HexStringToBytes(digits);
+    i += 2;
+  }
+  return out;
+}
+
+// Cuts "scheme://" off the front of `text`.
+absl::Status TakeScheme(std::string_view& text, Url& url) {
+  const std::size_t end = text.find("://");
+  if (end == std::string_view::npos) return absl::OkStatus();
+  const std::string_view scheme = text.substr(0, end);
+  const auto fits = [](char c) { return IsAlphanumeric(c) || c == '+' || c == '-' || c == '.'; };
+  if (scheme.empty() || scheme.size() > 16 || !std::all_of(scheme.begin(), scheme.end(), fits))
+    return Bad("what stands before \"://\" is no scheme");
+  url.scheme = absl::AsciiStrToLower(scheme);
+  text.remove_prefix(end + 3);
+  return absl::OkStatus();
+}
+
+absl::Status TakeUser(std::string_view& authority, Url& url) {
+  const std::size_t at = authority.rfind('@');
+  if (at == std::string_view::npos) return absl::OkStatus();
+  const std::string_view user = authority.substr(0, at);
+  const std::size_t colon = user.find(':');
+  auto name = DecodePercent(user.substr(0, colon));
+  auto password =
+      colon == std::string_view::npos ? std::string() : DecodePercent(user.substr(colon + 1));
+  if (!name || !password) return Bad("its user name or password has a broken percent escape");
+  url.username = *std::move(name);
+  url.password = *std::move(password);
+  authority.remove_prefix(at + 1);
+  return absl::OkStatus();
+}
+
+absl::Status ReadPort(std::string_view text, Url& url) {
+  std::uint32_t port = 0;
+  if (text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) ||
+      !absl::SimpleAtoi(text, &port) || port == 0 || port > 65'535)
+    return Bad("its port is not a number from 1 to 65535");
+  url.port = static_cast<std::uint16_t>(port);
+  return absl::OkStatus();
+}
+
+absl::Status ReadHost(std::string_view authority, Url& url) {
+  std::string_view port;
+  bool has_port = false;
+  if (!authority.empty() && authority.front() == '[') {
+    const std::size_t close = authority.find(']');
+    if (close == std::string_view::npos) return Bad("its '[' has no ']'");
+    auto host = DecodePercent(authority.substr(1, close - 1));  // a zone: "fe80::1%25eth0"
+    if (!host || host->find(':') == std::string::npos)
+      return Bad("what stands in brackets is no IPv6 address");
+    url.host = *std::move(host);
+    port = authority.substr(close + 1);
+    has_port = !port.empty();
+    if (has_port && port.front() != ':') return Bad("its host is not followed by ':' or '/'");
+    if (has_port) port.remove_prefix(1);
+  } else {
+    const std::size_t colon = authority.find(':');
+    has_port = colon != std::string_view::npos;
+    url.host = std::string(authority.substr(0, colon));
+    if (has_port) port = authority.substr(colon + 1);
+    if (port.find(':') != std::string_view::npos)
+      return Bad("it has more than one ':'; an IPv6 address stands in brackets");
+  }
+  const bool v6 = url.host.find(':') != std::string::npos;
+  const auto fits = [v6](char c) {
+    return IsAlphanumeric(c) || c == '.' || c == '-' || c == '_' || (v6 && (c == ':' || c == '%'));
+  };
+  if (url.host.empty()) return Bad("it has no host");
+  if (url.host.size() > kLongestHost || !std::all_of(url.host.begin(), url.host.end(), fits))
+    return Bad("its host is neither a name nor an address");
+  // "host:" means the default, as in Go.
+  return has_port && !port.empty() ? ReadPort(port, url) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Url> ParseUrl(std::string_view text) {
+  Url url;
+  if (auto taken = TakeScheme(text, url); !taken.ok()) return taken;
+  const std::size_t slash = text.find_first_of("/?#");
+  std::string_view authority = text.substr(0, slash);
+  std::string_view path = slash == std::string_view::npos ? std::string_view() : text.substr(slash);
+  if (auto taken = TakeUser(authority, url); !taken.ok()) return taken;
+  if (auto read = ReadHost(authority, url); !read.ok()) return read;
+  if (url.port == 0 && url.scheme == "https") url.port = 443;
+  if (url.port == 0 && url.scheme == "http") url.port = 80;
+  if (path.find_first_of("?#") != std::string_view::npos)
+    return Bad("it has a query or a fragment");
+  const auto visible = [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); };
+  if (!std::all_of(path.begin(), path.end(), visible))
+    return Bad("its path has characters that must be escaped");
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  url.path = std::string(path);
+  return url;
+}
+
+std::string HostAndPort(std::string_view host, std::uint16_t port) {
+  const bool v6 = host.find(':') != std::string_view::npos;
+  return absl::StrCat(v6 ? "[" : "", host, v6 ? "]:" : ":", port);
+}
+
+}  // namespace weft::kube

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/codec/answer_reader_protobuf_list.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/kube/codec/node_codec_protobuf.h"
+#include "control/lease/quoted.h"
+
+namespace weft::kube {
+namespace {
+
+// Longer than any answer; sums of two do not wrap.
+constexpr std::uint64_t kNoAnswerIsSoLong = std::uint64_t{1} << 62;
+
+// Fields that are looked at.
+constexpr std::uint64_t kTypeMeta = 1, kRaw = 2, kContentEncoding = 3;  // runtime.Unknown
+constexpr std::uint64_t kListMeta = 1, kItems = 2;                      // NodeList
+
+}  // namespace
+
+absl::Status ProtobufListReader::Read(std::string_view octets) {
+  absl::Status status;
+  while (!octets.empty() && status.ok()) {
+    switch (step_) {
+      case Step::kMark:
+        status = TakeMark(octets);
+        break;
+      case Step::kKey:
+      case Step::kNumber:
+      case Step::kLength:
+        status = TakeVarintOctet(octets);
+        break;
+      case Step::kSkip:
+        status = TakeSkipped(octets);
+        break;
+      case Step::kField:
+        status = TakeField(octets);
+        break;
+    }
+  }
+  return status;
+}
+
+absl::Status ProtobufListReader::Finish() {
+  if (told_ && step_ == Step::kKey && varint_shift_ == 0) return absl::OkStatus();
+  return BrokenAt(at_ + held_.size(), "it ends before the list does");
+}
+
+absl::Status ProtobufListReader::TakeMark(std::string_view& octets) {
+  if (octets.front() != kProtobufMagic[at_]) {
+    return BrokenAt(at_, "it does not begin with the mark of Kubernetes' protobuf");
+  }
+  octets.remove_prefix(1);
+  if (++at_ == kProtobufMagic.size()) step_ = Step::kKey;
+  return absl::OkStatus();
+}
+
+absl::Status ProtobufListReader::TakeVarintOctet(std::string_view& octets) {
+  if (in_list() && at_ == *list_end_) return BrokenAt(at_, "the list ends amid a field");
+  if (step_ == Step::kKey && varint_shift_ == 0) field_at_ = at_;
+  const auto octet = static_cast<unsigned char>(octets.front());
+  octets.remove_prefix(1);
+  ++at_;
+  if (varint_shift_ == 63 && octet > 1) return BrokenAt(at_ - 1, "a number of more than 64 bits");
+  varint_ |= std::uint64_t{octet & 0x7fU} << varint_shift_;
+  varint_shift_ += 7;
+  if ((octet & 0x80) != 0) return absl::OkStatus();
+
+  const std::uint64_t value = varint_;
+  varint_ = 0;
+  varint_shift_ = 0;
+  if (step_ == Step::kKey) return OnKey(value);
+  if (step_ == Step::kLength) return OnLength(value);
+  return EndField();
+}
+
+absl::Status ProtobufListReader::OnKey(std::uint64_t key) {
+  field_ = key >> 3;
+  switch (key & 7) {
+    case 0:
+      step_ = Step::kNumber;
+      return absl::OkStatus();
+    case 1:
+      return Skip(8);
+    case 2:
+      step_ = Step::kLength;
+      return absl::OkStatus();
+    case 5:
+      return Skip(4);
+    default:
+      return BrokenAt(field_at_, absl::StrCat("field ", field_, " has the wire type ", key & 7));
+  }
+}
+
+absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
+  if (length > kNoAnswerIsSoLong || TooLong(length)) {
+    return BrokenAt(field_at_, absl::StrCat("field ", field_, " of ", length,
+                                            " octets is longer than what it stands in"));
+  }
+  if (!in_list() && field_ == kRaw) {
+    if (told_) return BrokenAt(field_at_, "a second list");
+    list_end_ = at_ + length;
+    return EndField();
+  }
+  const bool wanted = in_list() ? field_ == kListMeta || field_ == kItems
+                                : field_ == kTypeMeta || field_ == kContentEncoding;
+  if (!wanted) return Skip(length);
+  if (length > kMaxObject) {
+    return BrokenAt(field_at_,
+                    absl::StrCat("an object of ", length, " octets, more than ", kMaxObject));
+  }
+  left_ = length;
+  step_ = Step::kField;
+  if (length > 0) return absl::OkStatus();
+  std::string_view none;
+  return TakeField(none);
+}
+
+absl::Status ProtobufListReader::Skip(std::uint64_t length) {
+  if (TooLong(length)) return BrokenAt(field_at_, "the list ends amid a field");
+  left_ = length;
+  step_ = Step::kSkip;
+  return length == 0 ? EndField() : absl::OkStatus();
+}
+
+absl::Status ProtobufListReader::TakeSkipped(std::string_view& octets) {
+  const std::size_t skipped = std::min<std::uint64_t>(left_, octets.size());
+  octets.remove_prefix(skipped);
+  at_ += skipped;
+  left_ -= skipped;
+  return left_ == 0 ? EndField() : absl::OkStatus();
+}
+
+absl::Status ProtobufListReader::TakeField(std::string_view& octets) {
+  const auto field = held_.Take(octets, left_);
+  if (!field) return absl::OkStatus();
+  if (const auto status = OnField(*field); !status.ok()) {
+    return BrokenAt(field_at_, status.message());
+  }
+  held_.Clear();
+  at_ += left_;
+  return EndField();
+}
+
+absl::Status ProtobufListReader::OnField(std::string_view octets) {
+  if (in_list()) {
+    if (field_ == kItems) {
+      const auto status = DecodeProtobufNode(octets, teller_.keys(), teller_.fields());
+      if (status.ok()) teller_.TellNode(NodeChange::kListed);
+      return status;
+    }
+    ProtobufListMeta meta;
+    if (const auto status = DecodeProtobufListMeta(octets, meta); !status.ok()) return status;
+    resource_version_ = meta.resource_version;
+    continue_token_ = meta.continue_token;
+    return absl::OkStatus();
+  }
+  if (field_ == kContentEncoding) return CheckProtobufEncoding(octets);
+  std::string_view kind;
+  if (const auto status = DecodeProtobufKind(octets, kind); !status.ok()) return status;
+  if (kind.empty() || kind == "NodeList") return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("it is a ", lease::Quoted(kind), ", not a \"NodeList\""));
+}
+
+// Also the beginning of the list, where no field has gone before.
+absl::Status ProtobufListReader::EndField() {
+  step_ = Step::kKey;
+  if (!in_list() || at_ < *list_end_) return absl::OkStatus();
+  told_ = true;
+  const auto status = teller_.TellListEnd(resource_version_, continue_token_);
+  return status.ok() ? status : BrokenAt(at_, status.message());
+}
+
+}  // namespace weft::kube

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list in protobuf: the mark, and one runtime.Unknown whose `raw` is a NodeList, some hundred
+// megaoctets long. Its fields are followed as they come; only single ones are held.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "control/kube/codec/answer_reader.h"
+#include "control/kube/codec/answer_reader_held.h"
+#include "control/kube/codec/answer_reader_teller.h"
+
+namespace weft::kube {
+
+class ProtobufListReader : public AnswerReader {
+ public:
+  explicit ProtobufListReader(AnswerTeller teller) : teller_(std::move(teller)) {}
+
+  absl::Status Read(std::string_view octets) override;
+  absl::Status Finish() override;
+
+ private:
+  enum class Step : std::uint8_t { kMark, kKey, kNumber, kLength, kSkip, kField };
+
+  // Each takes from the front of `octets`, at least one.
+  absl::Status TakeMark(std::string_view& octets);
+  absl::Status TakeVarintOctet(std::string_view& octets);
+  absl::Status TakeSkipped(std::string_view& octets);
+  absl::Status TakeField(std::string_view& octets);
+
+  absl::Status OnKey(std::uint64_t key);
+  absl::Status OnLength(std::uint64_t length);
+  absl::Status Skip(std::uint64_t length);
+  absl::Status OnField(std::string_view octets);
+  absl::Status EndField();
+
+  bool in_list() const { return list_end_.has_value() && !told_; }
+  // Whether the field goes on beyond the list that it stands in.
+  bool TooLong(std::uint64_t length) const { return in_list() && length > *list_end_ - at_; }
+
+  AnswerTeller teller_;
+  HeldOctets held_;
+  Step step_ = Step::kMark;
+  std::uint64_t at_ = 0;  // octets taken so far
+  std::uint64_t varint_ = 0;
+  int varint_shift_ = 0;                   // zero: none has begun
+  std::uint64_t field_at_ = 0;             // where the field's key began
+  std::uint64_t field_ = 0;                // its number
+  std::uint64_t left_ = 0;                 // in kSkip: of it; in kField: all of it
+  std::optional<std::uint64_t> list_end_;  // once the NodeList has begun
+  bool told_ = false;                      // the list's end was told
+  std::string resource_version_;
+  std::string continue_token_;
+};
+
+}  // namespace weft::kube

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/codec/answer_reader_protobuf_watch.h"
+
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "control/kube/codec/api_status_codec_protobuf.h"
+#include "control/kube/codec/node_codec_protobuf.h"
+#include "control/lease/quoted.h"
+#include "vxlan/bytes.h"
+
+namespace weft::kube {
+
+absl::Status ProtobufWatchReader::Read(std::string_view octets) {
+  while (true) {
+    if (!size_) {
+      const auto length = held_.Take(octets, kLengthSize);
+      if (!length) return absl::OkStatus();
+      const std::uint32_t size = LoadBe32(std::as_bytes(std::span(*length)).data());
+      held_.Clear();
+      if (size > kMaxObject) {
+        return BrokenAt(frame_at_,
+                        absl::StrCat("a frame of ", size, " octets, more than ", kMaxObject));
+      }
+      size_ = size;
+    }
+    const auto event = held_.Take(octets, *size_);
+    if (!event) return absl::OkStatus();
+    if (const auto status = ReadEvent(*event); !status.ok()) {
+      return BrokenAt(frame_at_, status.message());
+    }
+    held_.Clear();
+    frame_at_ += kLengthSize + *size_;
+    size_.reset();
+  }
+}
+
+absl::Status ProtobufWatchReader::Finish() {
+  if (!size_ && held_.empty()) return absl::OkStatus();
+  return BrokenAt(frame_at_ + held_.size() + (size_ ? kLengthSize : 0),
+                  absl::StrCat("it ends amid the frame that began at octet ", frame_at_));
+}
+
+absl::Status ProtobufWatchReader::ReadEvent(std::string_view octets) {
+  ProtobufWatchEvent event;
+  if (const auto status = DecodeProtobufWatchEvent(octets, event); !status.ok()) return status;
+  const auto type = EventTypeOf(event.type);
+  if (!type) return absl::DataLossError("a watch event of type " + lease::Quoted(event.type));
+  ProtobufBody body;
+  if (const auto status = DecodeProtobufBody(event.object, body); !status.ok()) return status;
+  switch (*type) {
+    case EventType::kError: {
+      ApiStatus error;
+      if (const auto status = DecodeProtobufStatus(body.raw, error); !status.ok()) return status;
+      teller_.TellError(error);
+      return absl::OkStatus();
+    }
+    case EventType::kBookmark: {
+      ProtobufBookmark mark;
+      if (const auto status = DecodeProtobufBookmark(body.raw, mark); !status.ok()) return status;
+      return teller_.TellBookmark(mark.resource_version, mark.initial_events_end);
+    }
+    case EventType::kAdded:
+    case EventType::kModified:
+    case EventType::kDeleted:
+      break;
+  }
+  const auto status = DecodeProtobufNode(body.raw, teller_.keys(), teller_.fields());
+  if (!status.ok()) return status;
+  teller_.fields().kind = body.kind;
+  teller_.TellNode(ChangeOf(*type));
+  return absl::OkStatus();
+}
+
+}  // namespace weft::kube

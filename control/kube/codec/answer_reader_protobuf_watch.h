@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A watch in protobuf: frames, each its length in four octets, big endian, and a WatchEvent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "control/kube/codec/answer_reader.h"
+#include "control/kube/codec/answer_reader_held.h"
+#include "control/kube/codec/answer_reader_teller.h"
+
+namespace weft::kube {
+
+class ProtobufWatchReader : public AnswerReader {
+ public:
+  explicit ProtobufWatchReader(AnswerTeller teller) : teller_(std::move(teller)) {}
+
+  absl::Status Read(std::string_view octets) override;
+  absl::Status Finish() override;
+
+ private:
+  static constexpr std::size_t kLengthSize = 4;
+
+  absl::Status ReadEvent(std::string_view octets);
+
+  AnswerTeller teller_;
+  HeldOctets held_;                  // of the length, then of the frame
+  std::optional<std::size_t> size_;  // of the frame, once its length is known
+  std::uint64_t frame_at_ = 0;       // octet of the answer at which the frame begins
+};
+
+}  // namespace weft::kube

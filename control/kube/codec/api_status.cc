@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/codec/api_status.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "control/kube/codec/api_status_codec_protobuf.h"
+#include "control/kube/codec/api_status_text.h"
+#include "control/kube/codec/json_status.h"
+#include "control/kube/codec/node_codec_protobuf.h"
+
+namespace weft::kube {
+namespace {
+
+constexpr std::size_t kMaxMessage = 300;
+constexpr std::chrono::hours kLongestWait{24};  // more is no answer but a mistake
+
+bool DecodeBody(std::string_view content_type, std::string_view body, ApiStatus& status) {
+  if (absl::StartsWithIgnoreCase(content_type, "application/vnd.kubernetes.protobuf")) {
+    ProtobufBody object;
+    return DecodeProtobufBody(body, object).ok() && object.kind == "Status" &&
+           DecodeProtobufStatus(object.raw, status).ok();
+  }
+  return absl::StartsWithIgnoreCase(content_type, "application/json") &&
+         DecodeJsonStatus(body, status);
+}
+
+}  // namespace
+
+std::string StatusLine(std::string_view text) {
+  text = absl::StripAsciiWhitespace(text).substr(0, kMaxMessage);
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return line;
+}
+
+void SetCode(std::int64_t code, ApiStatus& status) {
+  status.code = code > 0 && code < 1000 ? static_cast<int>(code) : 0;
+}
+
+void SetRetryAfter(std::int64_t seconds, ApiStatus& status) {
+  if (seconds <= 0) return;
+  status.retry_after = std::min<std::chrono::seconds>(std::chrono::seconds(seconds), kLongestWait);
+}
+
+// As client-go knows it; the message alone is that of servers before 1.18.6.
+void AddCause(std::string_view reason, std::string_view message, ApiStatus& status) {
+  if (reason == "ResourceVersionTooLarge" || message == "Too large resource version") {
+    status.resource_version_too_large = true;
+  }
+}
+
+ApiStatus DecodeApiStatus(int http_status, std::string_view content_type, std::string_view body) {
+  ApiStatus status;
+  if (!DecodeBody(content_type, body, status)) {
+    status = {};
+    status.message = StatusLine(body);
+  }
+  if (status.code == 0) status.code = http_status;
+  return status;
+}
+
+}  // namespace weft::kube

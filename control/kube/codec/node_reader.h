@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Node's fields mean for leases (upstream v0.28.9), whatever encoding they came in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/kube/codec/annotation_keys.h"
+#include "control/kube/codec/decoded_node.h"
+#include "control/kube/codec/node_fields.h"
+
+namespace weft::kube {
+
+// A value. Its results differ only with what it is given.
+class NodeReader {
+ public:
+  // `own_node_name` empty: no Node is ours.
+  NodeReader(AnnotationKeys keys, std::string own_node_name);
+
+  const AnnotationKeys& keys() const { return keys_; }
+  // `node` is overwritten, its strings' room kept. An unreadable field of a family that it has a
+  // podCIDR of refuses the whole Node, by field and value.
+  void Read(const NodeFields& fields, DecodedNode& node) const;
+
+ private:
+  struct PodCidrs {
+    std::optional<IpPrefix> v4, v6;
+  };
+  // One family's annotations: values, and the keys for messages.
+  struct Half;
+
+  Half HalfOf(const NodeFields& fields, IpFamily family) const;
+  absl::Status ReadName(const NodeFields& fields, lease::NodeKey& key) const;
+  absl::Status ReadLease(const NodeFields& fields, lease::Lease& lease) const;
+  // Never fails: what cannot be read is absent and among the problems.
+  lease::OwnNode ReadOwn(const NodeFields& fields, const lease::NodeKey& key) const;
+  static absl::StatusOr<PodCidrs> ReadPodCidrs(const NodeFields& fields);
+  static absl::StatusOr<std::optional<IpAddress>> ReadPublicIp(const Half& half, IpFamily family);
+  absl::Status ReadFamily(const NodeFields& fields, const IpPrefix& subnet,
+                          std::optional<lease::FamilyLease>& into) const;
+  lease::OwnNodeFamily ReadOwnFamily(const NodeFields& fields, IpFamily family,
+                                     std::vector<std::string>& problems) const;
+
+  AnnotationKeys keys_;
+  std::string own_node_name_;
+};
+
+}  // namespace weft::kube

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/client/api_client.h"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/control/kube/client/client_fixture.h"
+
+namespace weft::kube {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::Ending;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kShort = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+class ApiClientTest : public ClientFixture {
+ protected:
+  Server server{io, {}};
+  ClusterAccess access = To(server.port(), /*tls=*/false);
+};
+
+TEST_F(ApiClientTest, ARequestAndItsAnswer) {
+  server.Answer(
+      {"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nRetry-After: 3\r\n"
+       "Content-Length: 7\r\n\r\n{\"a\":1}"});
+  access.path = "/prefix";
+  HttpRequest request = Get("/api/v1/nodes/a/status");
+  request.method = "PATCH";
+  request.accept = "application/vnd.kubernetes.protobuf";
+  request.content_type = "application/strategic-merge-patch+json";
+  request.body = "{\"x\":2}";
+  Listener listener;
+  Ask(access, listener, request);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_EQ(listener.head.status, 201);
+  EXPECT_EQ(listener.head.content_type, "application/json");
+  EXPECT_EQ(listener.head.retry_after, std::chrono::seconds(3));
+  EXPECT_EQ(listener.body, "{\"a\":1}");
+  const std::string host = "127.0.0.1:" + std::to_string(server.port());
+  EXPECT_THAT(server.requests(),
+              ElementsAre("PATCH /prefix/api/v1/nodes/a/status HTTP/1.1\r\nHost: " + host +
+                          "\r\nUser-Agent: flanneld/test\r\n"
+                          "Accept: application/vnd.kubernetes.protobuf\r\n"
+                          "Content-Type: application/strategic-merge-patch+json\r\n"
+                          "Content-Length: 7\r\nConnection: close\r\n\r\n{\"x\":2}"));
+}
+
+TEST_F(ApiClientTest, ChunksInSingleOctets) {
+  server.Answer({.octets = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
+                           "Transfer-Encoding: chunked\r\n\r\n"
+                           "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n",
+                 .piece = 1});
+  const Listener listener = Ask(access);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_EQ(listener.heads, 1);
+  EXPECT_EQ(listener.body, "hello, world");
+}
+
+TEST_F(ApiClientTest, UntilTheConnectionEnds) {
+  server.Answer({"HTTP/1.1 200 OK\r\n\r\nabc"});
+  const Listener listener = Ask(access);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_EQ(listener.body, "abc");
+}
+
+TEST_F(ApiClientTest, ALongAnswer) {
+  const std::string body(5'000'000, 'x');
+  server.Answer({"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n" + body});
+  const Listener listener = Ask(access);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_EQ(listener.body, body);
+}
+
+TEST_F(ApiClientTest, ALongRequest) {
+  HttpRequest request = Get();
+  request.body = std::string(3'000'000, 'x');
+  server.Answer({kShort});
+  Listener listener;
+  Ask(access, listener, request);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_TRUE(server.requests()[0].ends_with(request.body));
+}
+
+TEST_F(ApiClientTest, Broken) {
+  struct Row {
+    const char* description;
+    testing::ScriptedAnswer answer;
+    const char* reason;
+  };
+  for (const Row& row : {
+           Row{"cut",
+               {.octets = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"},
+               "before the end of its answer"},
+           Row{"reset",
+               {.octets = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
+               .ending = Ending::kReset},
+               "connection reset by the other side"},
+           Row{"no answer", {.octets = ""}, "closed the connection without an answer"},
+           Row{"garbage",
+               {.octets = "220 smtp.example ESMTP\r\n", .ending = Ending::kHold},
+               "the answer is no HTTP/1.1"},
+           Row{"a head without end",
+               {.octets = "HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'x'),
+               .ending = Ending::kHold},
+               "its head is longer than 64 KiB"},
+       }) {
+    SCOPED_TRACE(row.description);
+    server.Answer(row.answer);
+    const Listener listener = Ask(access);
+    EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(listener.error(),
+                AllOf(HasSubstr("http://127.0.0.1:" + std::to_string(server.port()) + " (test): "),
+                      HasSubstr(row.reason)));
+    EXPECT_EQ(listener.ends, 1);
+  }
+}
+
+TEST_F(ApiClientTest, NobodyListensThere) {
+  boost::asio::ip::tcp::acceptor closed(io, {boost::asio::ip::address_v4::loopback(), 0});
+  access.port = closed.local_endpoint().port();
+  closed.close();
+  const Listener listener = Ask(access);
+  EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(listener.error(), HasSubstr("(test): connection refused; is the API server running"));
+}
+
+// RFC 6761: "invalid" never has an address.
+TEST_F(ApiClientTest, ANameWithoutAddress) {
+  access.host = "weft.invalid";
+  const Listener listener = Ask(access);
+  EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(listener.error(), HasSubstr("no address of weft.invalid can be found: "));
+}
+
+// "localhost" may be ::1 too, where nobody listens: then the next address is tried.
+TEST_F(ApiClientTest, EveryAddressIsTried) {
+  access.host = "localhost";
+  server.Answer({kShort});
+  const Listener listener = Ask(access);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_EQ(listener.body, "ok");
+}
+
+TEST_F(ApiClientTest, AnIpv6Literal) {
+  Server six(io, {.address = "::1"});
+  access.host = "::1";
+  access.port = six.port();
+  six.Answer({kShort});
+  const Listener listener = Ask(access);
+  EXPECT_TRUE(listener.end.ok()) << listener.end;
+  EXPECT_THAT(six.requests()[0],
+              HasSubstr("\r\nHost: [::1]:" + std::to_string(six.port()) + "\r\n"));
+}
+
+TEST_F(ApiClientTest, EachExchangeHasItsOwnConnection) {
+  for (int i = 1; i <= 3; ++i) {
+    server.Answer({kShort});
+    EXPECT_TRUE(Ask(access).end.ok());
+    EXPECT_EQ(server.connections(), i);
+  }
+}
+
+TEST_F(ApiClientTest, NothingIsToldBeforeStartReturns) {
+  Listener listener;
+  access.token.file = "/nowhere/token";  // fails at once
+  ApiClient client(io, access, "x");
+  const auto exchange = client.Start(Get(), listener);
+  EXPECT_EQ(listener.ends, 0);
+  RunUntil([&] { return listener.ends > 0; });
+}
+
+TEST_F(ApiClientTest, AnExchangeThatIsDestroyedTellsNothing) {
+  Listener listener;
+  server.Answer({.octets = kShort, .ending = Ending::kHold});
+  ApiClient client(io, access, "x");
+  auto exchange = client.Start(Get(), listener);
+  exchange.reset();
+  exchange = client.Start(Get(), listener);
+  RunUntil([&] { return server.connections() == 1; });
+  exchange.reset();
+  RunUntil([&] { return server.open_connections() == 0; });
+  EXPECT_EQ(listener.heads + listener.pieces + listener.ends, 0);
+}
+
+TEST_F(ApiClientTest, DestroyedWithinEachCall) {
+  ApiClient client(io, access, "x");
+  for (int when = 0; when < 3; ++when) {
+    SCOPED_TRACE(when);
+    Listener listener;
+    server.Answer(
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+         "1\r\na\r\n1\r\nb\r\n0\r\n\r\n"});
+    auto exchange = client.Start(Get(), listener);
+    bool destroyed = false;
+    auto destroy = [&] {
+      exchange.reset();
+      destroyed = true;
+    };
+    (when == 0 ? listener.on_head : when == 1 ? listener.on_body : listener.on_end) = destroy;
+    RunUntil([&] { return destroyed; });
+    RunUntil([&] { return server.open_connections() == 0; });
+    EXPECT_EQ(listener.heads, 1);
+    EXPECT_EQ(listener.pieces, when == 0 ? 0 : when == 1 ? 1 : 2);
+    EXPECT_EQ(listener.ends, when == 2 ? 1 : 0);
+  }
+}
+
+TEST_F(ApiClientTest, TheLoopMayEndBeforeTheExchange) {
+  Listener listener;
+  auto own_io = std::make_unique<boost::asio::io_context>();
+  Server held(*own_io, {.silent = true});
+  ApiClient client(*own_io, To(held.port(), /*tls=*/true), "x");
+  const auto exchange = client.Start(Get(), listener);
+  while (held.connections() == 0) own_io->run_one();
+  EXPECT_EQ(listener.ends, 0);
+}
+
+TEST_F(ApiClientTest, AnAnswerThatDoesNotCome) {
+  Listener listener;
+  server.Answer({.octets = "HTTP/1.1 200 OK\r\n", .ending = Ending::kHold});
+  ApiClient client(io, access, "x");
+  const auto exchange = client.Start(Get(), listener, std::chrono::milliseconds(50));
+  RunUntil([&] { return listener.ends > 0; });
+  EXPECT_EQ(listener.end.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(listener.error(), HasSubstr("no whole answer within 0.05 s"));
+}
+
+// The dial limit is over once the request is sent.
+TEST_F(ApiClientTest, AWatchIsNotLimited) {
+  Listener listener;
+  server.Answer({.octets = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+                 .ending = Ending::kHold});
+  ApiClient client(io, access, "x", std::chrono::milliseconds(200));
+  const auto exchange = client.Start(Get(), listener);
+  RunUntil([&] { return listener.pieces > 0; });
+  io.run_for(std::chrono::milliseconds(250));
+  EXPECT_EQ(listener.ends, 0);
+}
+
+TEST_F(ApiClientTest, BasicAuthentication) {
+  access.username = "admin";
+  access.password = "s3cret";
+  server.Answer({kShort});
+  EXPECT_TRUE(Ask(access).end.ok());
+  EXPECT_THAT(server.requests()[0], HasSubstr("\r\nAuthorization: Basic YWRtaW46czNjcmV0\r\n"));
+}
+
+TEST_F(ApiClientTest, AProxyIsAskedForAPlainResource) {
+  access.proxy = Proxy{"127.0.0.1", server.port(), "u", "p"};
+  access.host = "api.invalid";
+  access.port = 8080;
+  server.Answer({kShort});
+  EXPECT_TRUE(Ask(access).end.ok());
+  EXPECT_THAT(server.requests()[0],
+              AllOf(HasSubstr("GET http://api.invalid:8080/api/v1/nodes HTTP/1.1\r\n"),
+                    HasSubstr("\r\nHost: api.invalid:8080\r\n"),
+                    HasSubstr("\r\nProxy-Authorization: Basic dTpw\r\n")));
+}
+
+TEST_F(ApiClientTest, Describes) {
+  access.host = "fd00::1";
+  access.port = 6443;
+  access.tls = true;
+  access.token.text = access.password = "s3cret";
+  EXPECT_EQ(ApiClient(io, access, "x").Describe(), "https://[fd00::1]:6443 (test)");
+}
+
+}  // namespace
+}  // namespace weft::kube

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the API client share: a loop, a listener, access to a scripted server.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/kube/client/api_client.h"
+#include "gtest/gtest.h"
+#include "tests/support/scripted_server.h"
+
+namespace weft::kube {
+
+// Writes down what it hears, and can do something about it.
+class Listener final : public ExchangeHandler {
+ public:
+  void OnHead(const HttpHead& told) override {
+    ++heads;
+    head = told;
+    if (on_head) on_head();
+  }
+  void OnBody(std::string_view octets) override {
+    ++pieces;
+    body += octets;
+    if (on_body) on_body();
+  }
+  void OnEnd(const absl::Status& status) override {
+    ++ends;
+    end = status;
+    if (on_end) on_end();
+  }
+  std::string error() const { return std::string(end.message()); }
+
+  HttpHead head;
+  std::string body;
+  absl::Status end = absl::UnknownError("no end yet");
+  int heads = 0, pieces = 0, ends = 0;
+  std::function<void()> on_head, on_body, on_end;
+};
+
+class ClientFixture : public ::testing::Test {
+ protected:
+  using Server = testing::ScriptedServer;
+
+  // Until `done`; a minute is for machines that are slow beyond measure.
+  void RunUntil(const std::function<bool()>& done) {
+    io.restart();
+    while (!done()) {
+      if (io.run_one_for(std::chrono::minutes(1)) == 0) {
+        FAIL() << "nothing happens any more";
+      }
+    }
+  }
+
+  // To a server on this machine.
+  static ClusterAccess To(std::uint16_t port, bool tls) {
+    ClusterAccess access;
+    access.host = "127.0.0.1";
+    access.port = port;
+    access.tls = tls;
+    access.origin = "test";
+    return access;
+  }
+
+  static HttpRequest Get(std::string target = "/api/v1/nodes") {
+    HttpRequest request;
+    request.target = std::move(target);
+    return request;
+  }
+
+  // Carries one request out to its end.
+  void Ask(const ClusterAccess& access, Listener& listener, HttpRequest request = Get(),
+           std::chrono::milliseconds dial_limit = ApiClient::kDialLimit) {
+    ApiClient client(io, access, "flanneld/test", dial_limit);
+    const auto exchange = client.Start(std::move(request), listener);
+    RunUntil([&listener] { return listener.ends > 0; });
+  }
+  Listener Ask(const ClusterAccess& access) {
+    Listener listener;
+    Ask(access, listener);
+    return listener;
+  }
+
+  boost::asio::io_context io;
+};
+
+}  // namespace weft::kube

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/kube/client/credentials_kubeconfig.h"
+
+#include <filesystem>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft::kube {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::string Utf8(const std::filesystem::path& path) {
+  const std::u8string text = path.u8string();
+  return {text.begin(), text.end()};
+}
+
+// An absolute folder of this system ("/k/", "C:\k\"); nothing is read there.
+std::string InFolder(const std::string& name) {
+  return Utf8(std::filesystem::absolute("/k").make_preferred() / name);
+}
+
+// One context with `cluster` and `user`, the fields of which are indented by four.
+std::string With(const std::string& cluster, const std::string& user = "{}") {
+  return "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+         "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+         "clusters:\n- name: k\n  cluster:\n    " +
+         cluster + "\nusers:\n- name: u\n  user:\n    " + user + "\n";
+}
+
+absl::StatusOr<ClusterAccess> Parse(const std::string& text, const std::string& api_url = "") {
+  return ParseKubeconfig(text, InFolder("config"), api_url);
+}
+
+std::string Error(const std::string& text, const std::string& api_url = "") {
+  const auto access = Parse(text, api_url);
+  return access.ok() ? "no error" : std::string(access.status().message());
+}
+
+TEST(KubeconfigTest, Rke2) {
+  const auto access = Parse(R"(apiVersion: v1
+kind: Config
+clusters:
+- cluster:
+    certificate-authority: server-ca.crt
+    server: https://127.0.0.1:6443
+  name: kubernetes
+contexts:
+- context:
+    cluster: kubernetes
+    namespace: kube-system
+    user: flannel
+  name: flannel@kubernetes
+current-context: flannel@kubernetes
+users:
+- name: flannel
+  user:
+    token: eyJhbGciOi.J9.x
+)");
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_TRUE(access->tls);
+  EXPECT_EQ(access->host, "127.0.0.1");
+  EXPECT_EQ(access->port, 6443);
+  EXPECT_EQ(access->token.text, "eyJhbGciOi.J9.x");
+  EXPECT_EQ(access->certificate_authority.file, InFolder("server-ca.crt"));
+  EXPECT_EQ(access->origin,
+            "kubeconfig " + InFolder("config") + " (context \"flannel@kubernetes\")");
+  EXPECT_THAT(access->warnings, IsEmpty());
+}
+
+// kubeadm's kubelet.conf: the other contexts are not looked at.
+TEST(KubeconfigTest, ClientCertificates) {
+  const auto access = Parse(R"(
+current-context: second
+contexts:
+- {name: first, context: {cluster: nowhere, user: nobody}}
+- {name: second, context: {cluster: k, user: u}}
+clusters:
+- {name: other, cluster: {server: "ftp://x"}}
+- {name: k, cluster: {server: https://api/, certificate-authority-data: Q0E=, certificate-authority: unused}}
+users:
+- {name: other, user: {exec: {command: x}}}
+- name: u
+  user:
+    client-certificate: pki/client.pem
+    client-key-data: S0VZ
+)");
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->certificate_authority.text, "CA");
+  EXPECT_EQ(access->certificate_authority.file, "");
+  EXPECT_EQ(access->client_certificate.file, InFolder("pki/client.pem"));
+  EXPECT_EQ(access->client_key.text, "KEY");
+}
+
+TEST(KubeconfigTest, Json) {
+  const auto access = Parse(
+      "{\n\t\"kind\": \"Config\", \"apiVersion\": \"v1\",\n"
+      "\t\"current-context\": \"c\",\n"
+      "\t\"preferences\": {},\n"
+      "\t\"contexts\": [{\"name\": \"c\", \"context\": {\"cluster\": \"k\", \"user\": \"u\"}}],\n"
+      "\t\"clusters\": [\n\t\t{\"name\": \"k\", \"cluster\": {\n"
+      "\t\t\t\"server\": \"https:\\/\\/api:6443\",\n"
+      "\t\t\t\"insecure-skip-tls-verify\": false, \"extensions\": null}}],\n"
+      "\t\"users\": [{\"name\": \"u\", \"user\": {\"token\": \"t\\u002dt\"}}]\n}\n");
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->host, "api");
+  EXPECT_EQ(access->token.text, "t-t");
+}
+
+TEST(KubeconfigTest, AbsolutePathsStay) {
+  const std::string path = Utf8(std::filesystem::absolute("/var/lib/ca.pem"));
+  const auto access = Parse(With("{server: https://api, certificate-authority: '" + path + "'}"));
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->certificate_authority.file, path);
+}
+
+TEST(KubeconfigTest, TokenFileGoesOverToken) {
+  const auto access = Parse(With("server: https://api", "{token: a, tokenFile: ../token}"));
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->token.text, "");
+  EXPECT_EQ(access->token.file, InFolder("../token"));
+}
+
+TEST(KubeconfigTest, ServerNameAndProxy) {
+  const std::string text = With(
+      "{server: https://10.0.0.1/a/b/, tls-server-name: api, proxy-url: 'http://u:p@proxy:3128'}");
+  const auto access = Parse(text);
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->path, "/a/b");
+  EXPECT_EQ(access->tls_server_name, "api");
+  ASSERT_TRUE(access->proxy.has_value());
+  EXPECT_EQ(access->proxy->host, "proxy");
+  EXPECT_EQ(access->proxy->port, 3128);
+  EXPECT_EQ(access->proxy->password, "p");
+}
+
+TEST(KubeconfigTest, ApiUrlGoesOverServer) {
+  const auto access =
+      Parse(With("{server: https://10.0.0.1, tls-server-name: api, certificate-authority: ca}",
+                 "token: t"),
+            "https://192.0.2.1:8443");
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->host, "192.0.2.1");
+  EXPECT_EQ(access->port, 8443);
+  EXPECT_EQ(access->tls_server_name, "");
+  EXPECT_EQ(access->certificate_authority.file, InFolder("ca"));
+  EXPECT_EQ(access->token.text, "t");
+  EXPECT_TRUE(Parse(With("{}", "token: t"), "https://192.0.2.1:8443").ok()) << "no server at all";
+}
+
+TEST(KubeconfigTest, AServerWithoutScheme) {
+  EXPECT_FALSE(Parse(With("server: api:8080"))->tls);
+  EXPECT_EQ(Parse(With("server: api"))->port, 80);
+  EXPECT_TRUE(Parse(With("{server: 'api:6443', certificate-authority: x}"))->tls);
+}
+
+TEST(KubeconfigTest, InsecureIsToldOf) {
+  const auto access = Parse(With("{server: https://api, insecure-skip-tls-verify: true}"));
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_TRUE(access->insecure_skip_tls_verify);
+  EXPECT_THAT(access->warnings, ElementsAre(AllOf(HasSubstr("insecure-skip-tls-verify is set"),
+                                                  HasSubstr("give certificate-authority"))));
+}
+
+TEST(KubeconfigTest, CredentialsAreNotSentInTheClear) {
+  const auto access = Parse(With("server: http://api:8080", "token: s3cret"));
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_FALSE(access->tls);
+  EXPECT_TRUE(access->token.empty());
+  EXPECT_THAT(access->warnings, ElementsAre(HasSubstr("\"http://\"")));
+  EXPECT_THAT(Parse(With("server: http://api:8080"))->warnings, IsEmpty());
+}
+
+// What upstream takes and we do not need, and what nobody knows.
+TEST(KubeconfigTest, UnknownFieldsAreIgnored) {
+  const auto access = Parse(With("{server: https://api, disable-compression: true, colour: [1, 2]}",
+                                 "{token: 1234, extensions: [{name: x, extension: {}}]}") +
+                            "preferences: {colors: true}\nmore: {}\n");
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->token.text, "1234");
+}
+
+TEST(KubeconfigTest, WithoutUser) {
+  EXPECT_TRUE(Parse("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+                    "clusters: [{name: k, cluster: {server: 'https://api'}}]")
+                  .ok());
+}
+
+TEST(KubeconfigTest, Refused) {
+  struct Row {
+    const char* description;
+    std::string text;
+    const char* reason;
+  };
+  const std::string server = "server: https://api";
+  for (const Row& row : {
+           Row{"empty", "", "no mapping"},
+           Row{"a text", "s3cret", "no mapping"},
+           Row{"a list", "[s3cret]", "no mapping"},
+           Row{"broken", "users:\n- name: \"s3cret\n  x",
+               "line 3, column 4: neither YAML nor JSON"},
+           Row{"an alias", "token: *s3cret", "line 1, column 8: neither YAML nor JSON"},
+           Row{"another kind", "kind: Pod", "is a \"Pod\", not a kubeconfig"},
+           Row{"no context", "contexts: [{name: a}, {name: b}, 7]",
+               "current-context is not set; set it to one of contexts (\"a\", \"b\")"},
+           Row{"no contexts", "users: []", "(there are none)"},
+           Row{"unknown context", "current-context: c\ncontexts: [{name: a}]",
+               "current-context is \"c\", which contexts does not hold"},
+           Row{"contexts as a mapping", "current-context: c\ncontexts: {c: {}}",
+               "contexts is not a list"},
+           Row{"context as a text", "current-context: c\ncontexts: [{name: c, context: s3cret}]",
+               "context \"c\": is not a mapping"},
+           Row{"unknown cluster",
+               "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]",
+               "context \"c\": cluster is \"k\", which clusters does not hold"},
+           Row{"unknown user",
+               "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+               "clusters: [{name: k}]",
+               "context \"c\": user is \"u\", which users does not hold"},
+           Row{"two of a name", With(server) + "- {name: u, user: {}}",
+               "users holds two with the name \"u\""},
+           Row{"no server", With("{}"), "cluster \"k\": server is not set; write"},
+           Row{"server as a mapping", With("server: {s3cret: 1}"), "server is not a text"},
+           Row{"a bad server", With("server: https://api:s3cret"),
+               "cluster \"k\": server: its port"},
+           Row{"another scheme", With("server: unix://api"), "\"unix://\" is not spoken here"},
+           Row{"a password in the server", With("server: https://u:s3cret@api"),
+               "server: it holds a user name or password"},
+           Row{"socks", With("{server: https://api, proxy-url: 'socks5://u:s3cret@p'}"),
+               "proxy-url: \"socks5://\" proxies are not supported"},
+           Row{"https proxy", With("{server: https://api, proxy-url: 'https://u:s3cret@p'}"),
+               "proxy-url: \"https://\" proxies are not supported"},
+           Row{"insecure as a text",
+               With("{server: https://api, insecure-skip-tls-verify: s3cret}"),
+               "insecure-skip-tls-verify is neither true nor false"},
+           Row{"insecure with a CA",
+               With("{server: https://api, insecure-skip-tls-verify: true, certificate-authority: "
+                    "c}"),
+               "has both insecure-skip-tls-verify and certificate-authority"},
+           Row{"no base64", With(server, "{client-certificate: c, client-key-data: 's3cret!'}"),
+               "user \"u\": client-key-data is not base64"},
+           Row{"a key alone", With(server, "client-key-data: S0VZ"),
+               "has a client-key without a client-certificate"},
+           Row{"a certificate alone", With(server, "client-certificate: c"),
+               "has a client-certificate without a client-key"},
+           Row{"token as a list", With(server, "token: [s3cret]"), "token is not a text"},
+           Row{"token and password", With(server, "{token: s3cret, username: u, password: s3cret}"),
+               "has both a token and a username or password"},
+           Row{"exec", With(server, "exec: {command: s3cret}"),
+               "user \"u\": exec is not supported; give tokenFile"},
+           Row{"auth-provider", With(server, "auth-provider: {name: s3cret}"),
+               "auth-provider is not supported"},
+           Row{"as", With(server, "{token: s3cret, as: root}"),
+               "as (impersonation) is not supported"},
+           Row{"as-groups", With(server, "as-groups: [a]"), "as-groups (impersonation)"},
+       }) {
+    SCOPED_TRACE(row.description);
+    const std::string error = Error(row.text);
+    EXPECT_THAT(error, HasSubstr("kubeconfig " + InFolder("config") + ": "));
+    EXPECT_THAT(error, HasSubstr(row.reason));
+    EXPECT_THAT(error, Not(HasSubstr("s3cret")));
+  }
+}
+
+TEST(KubeconfigTest, ABadApiUrl) {
+  EXPECT_THAT(Error(With("{}"), "https://u:s3cret@api"),
+              AllOf(HasSubstr("kube-api-url: it holds a user name"), Not(HasSubstr("s3cret"))));
+}
+
+}  // namespace
+}  // namespace weft::kube

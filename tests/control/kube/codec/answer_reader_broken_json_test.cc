@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers in JSON that no API server gives: named by what is wrong and at which octet, whatever was
+// told before, and at no cost.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/control/kube/codec/answer_recorder.h"
+
+namespace weft::kube {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::NodeFacts;
+using Lines = std::vector<std::string>;
+
+const NodeFacts kA = NodeFacts("a").Version("3").Leased("10.244.1.0/24", "192.0.2.1");
+
+Lines List(std::string_view text, std::size_t piece = std::string_view::npos) {
+  return LinesOf(Encoding::kJson, AnswerKind::kList, text, piece);
+}
+Lines Watch(std::string_view text, std::size_t piece = std::string_view::npos) {
+  return LinesOf(Encoding::kJson, AnswerKind::kWatch, text, piece);
+}
+
+std::string At(std::size_t octet) { return absl::StrCat("broken at octet ", octet, ": "); }
+
+// ---- JSON, watch
+
+TEST(JsonWatch, EventsThatAreNone) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"x", "\"x\" where an event should begin"},
+      {"]", "\"]\" where an event should begin"},
+      {"7", "\"7\" where an event should begin"},
+      {"{]", "not JSON 1 octets further on"},
+      {"{\"type\":}", "not JSON 8 octets further on"},
+      {R"({"type":"ADDED"})", "a watch event without an object"},
+      {R"({"object":{}})", "a watch event of type \"\""},
+      {R"({"type":7,"object":{}})", "the watch event's type is 7, not a string"},
+      {R"({"type":"SYNC","object":{}})", "a watch event of type \"SYNC\""},
+      {R"({"type":"BOOKMARK","object":{}})", "a BOOKMARK without metadata.resourceVersion"},
+      {R"({"type":"BOOKMARK","object":7})", "the object of a BOOKMARK is 7, not an object"},
+      {R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":7}}})",
+       "metadata.resourceVersion is 7, not a string"},
+      {"{\"\xff\":1}", "not JSON: "},
+  };
+  const std::string first = testing::NodeEventJson("ADDED", kA);
+  for (const auto& [text, message] : rows) {
+    for (const std::size_t piece : {1, 100'000}) {
+      EXPECT_THAT(Watch(first + text, piece),
+                  ElementsAre("ADDED a@3 lease", HasSubstr(At(first.size()))))
+          << text;
+      EXPECT_THAT(Watch(first + text, piece).back(), HasSubstr(message)) << text;
+    }
+  }
+}
+
+TEST(JsonWatch, ObjectsOneAfterTheOtherIndentedOrNot) {
+  const std::string text =
+      "\n\n{\n  \"object\": {\n    \"metadata\": {\n      \"name\": \"a]}\\\"{\"\n    }\n  },\n"
+      "  \"type\": \"ADDED\"\n}{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":"
+      "{\"resourceVersion\":\"9\"}}}\r\n \t{\"type\":\"ERROR\",\"object\":{\"kind\":\"Node\"}}";
+  for (std::size_t piece = 1; piece < text.size(); ++piece) {
+    EXPECT_THAT(Watch(text, piece), ElementsAre("ADDED a]}\"{@ not managed", "BOOKMARK 9",
+                                                "ERROR 0 : an ERROR event without a Status", "OK"));
+  }
+}
+
+TEST(JsonWatch, WhatIsRefusedInOneNodeEndsNothing) {
+  EXPECT_THAT(Watch(R"({"type":"ADDED","object":[]}{"type":"ADDED","object":{"metadata":)"
+                    R"({"name":"b","resourceVersion":7}}})"),
+              ElementsAre("ADDED @ refused: the Node is an array, not an object",
+                          "ADDED b@ refused: metadata.resourceVersion is 7, not a string", "OK"));
+}
+
+TEST(JsonWatch, AnObjectLongerThanAny) {
+  const std::string text = "{\"a\":\"" + std::string(AnswerReader::kMaxObject, 'x') + "\"}";
+  for (const std::size_t piece : {std::size_t{65'536}, text.size()}) {
+    EXPECT_THAT(Watch("  " + text, piece),
+                ElementsAre(HasSubstr(At(2) + "an object of more than 16777216 octets")));
+  }
+}
+
+// ---- JSON, list
+
+TEST(JsonList, MembersInAnyOrderIndentedOrNot) {
+  const std::string text = R"( {
+    "items": [
+      {"metadata": {"name": "a", "resourceVersion": "3", "annotations": {"x": "]}\"[{\\"}}},
+      {"metadata": {"name": "b"}} ],
+    "extra": {"items": [7, "]"]}, "more": [[]], "number": -1.5e3, "word": null, "text": "\"items\"",
+    "metadata": {"resourceVersion": "17", "remainingItemCount": 7, "continue": "next"},
+    "kind": "NodeList" }
+)";
+  for (std::size_t piece = 1; piece < text.size(); ++piece) {
+    EXPECT_THAT(List(text, piece), ElementsAre("LISTED a@3 not managed", "LISTED b@ not managed",
+                                               "END 17 next", "OK"));
+  }
+}
+
+TEST(JsonList, ItemsOfNothing) {
+  for (const char* items : {"[]", "null", "[ ]"}) {
+    EXPECT_THAT(List(absl::StrCat(R"({"metadata":{"resourceVersion":"1"},"items":)", items, "}")),
+                ElementsAre("END 1 ", "OK"));
+  }
+}
+
+TEST(JsonList, WhatIsRefusedInOneNodeEndsNothing) {
+  EXPECT_THAT(List(R"({"items":[7,{"metadata":7},"x",null],"metadata":{"resourceVersion":"1"}})"),
+              ElementsAre("LISTED @ refused: the Node is 7, not an object",
+                          "LISTED @ refused: metadata is 7, not an object",
+                          "LISTED @ refused: the Node is \"x\", not an object",
+                          "LISTED @ refused: the Node is null, not an object", "END 1 ", "OK"));
+}
+
+TEST(JsonList, WhatIsNone) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"", At(0) + "it ends before the list does"},
+      {"  ", At(2) + "it ends before the list does"},
+      {"[]", At(0) + "not JSON, or no list: \"[\""},
+      {"k8s", At(0) + "not JSON, or no list: \"k\""},
+      {"{}", At(1) + "it is no list of Nodes: no \"items\""},
+      {R"({"kind":"Status","code":403})", At(8) + R"(it is a "\"Status\"", not a "NodeList")"},
+      {R"({"items":{}})", At(9) + "items is no array"},
+      {R"({"items":7})", At(9) + "items is no array"},
+      {R"({"items":[]})", At(11) + "the list has no metadata.resourceVersion"},
+      {R"({"items":[],"metadata":null})", "the list has no metadata.resourceVersion"},
+      {R"({"items":[],"items":[]})", At(12) + "a second list"},
+      {R"({"metadata":7,"items":[]})", At(12) + "metadata is 7, not an object"},
+      {R"({"metadata":{"resourceVersion":7}})", "metadata.resourceVersion is 7, not a string"},
+      {R"({"metadata":{"continue":7}})", "metadata.continue is 7, not a string"},
+      {R"({"items":[{]}]})", At(10) + "not JSON 1 octets further on"},
+      {R"({"items":[,]})", At(10) + "not JSON, or no list: \",\""},
+      {R"({"items":[{},]})", At(13) + "not JSON, or no list: \"]\""},
+      {R"({"items":[{} {}]})", At(13) + "not JSON, or no list: \"{\""},
+      {R"({"a" 1})", At(5) + "not JSON, or no list: \"1\""},
+      {R"({"a":})", At(5) + "not JSON, or no list: \"}\""},
+      {R"({"a":1,})", At(7) + "not JSON, or no list: \"}\""},
+      {R"({"a":1 "b"})", At(7) + R"(not JSON, or no list: "\"")"},
+      {R"({a:1})", At(1) + "not JSON, or no list: \"a\""},
+      {R"({"items":[],"metadata":{"resourceVersion":"1"}} x)", At(48) + "not JSON, or no list"},
+  };
+  for (const auto& [text, message] : rows) {
+    for (const std::size_t piece : {1, 100'000}) {
+      EXPECT_THAT(List(text, piece).back(), HasSubstr(message)) << text;
+    }
+  }
+}
+
+TEST(JsonList, DepthIsRefusedNotFollowed) {
+  const std::string deep(1'000'000, '[');
+  EXPECT_THAT(List("{\"items\":[" + deep + std::string(deep.size(), ']') + "]}").back(),
+              HasSubstr(At(10) + "not JSON"));
+  // Where nobody looks it is stepped over.
+  EXPECT_THAT(List("{\"x\":" + deep + std::string(deep.size(), ']') +
+                   R"(,"items":[],"metadata":{"resourceVersion":"1"}})"),
+              ElementsAre("END 1 ", "OK"));
+}
+
+}  // namespace
+}  // namespace weft::kube
