@@ -137,9 +137,9 @@ everything() {
   fuzz
   counted soak-transfer tests/soak/transfer.sh --short
   counted e2e tests/e2e/run.sh
+  bootstrap bench && must build-bench compile bench || return
   counted sync bench/sync --nodes 200 --smoke --no-build
   counted soak-churn tests/soak/churn.sh --short
-  bootstrap bench && must build-bench compile bench || return
   counted bench bench/run --smoke --no-build
 }
 
