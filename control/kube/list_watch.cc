@@ -83,7 +83,7 @@ struct ListWatch::Impl {
     if (!snapshot_wanted) {
       question = Question::kWatch;
     } else if (page_token.empty()) {
-      question = BeginSnapshot(now);
+      question = BeginSnapshot();
     } else {
       question = Question::kPage;
     }
@@ -99,14 +99,12 @@ struct ListWatch::Impl {
     return Send{MakeNodesRequest(asked), until};
   }
 
-  Question BeginSnapshot(TimePoint now) {
-    snapshot_asked_at = now;
-    settled_since_snapshot = false;
+  Question BeginSnapshot() {
     page_version.clear();
     // What a snapshot told before it was cut may be newer than `version`. Only a list without a
     // version is surely newer still: a streamed one begins with whatever a cache holds.
     if (synced && teller.half_told()) dropped = true;
-    if (way == Way::kStream && (dropped || now < no_stream_until)) way = Way::kList;
+    if (way == Way::kStream && (dropped || clock.Now() < no_stream_until)) way = Way::kList;
     return FirstQuestion(way);
   }
 
@@ -169,8 +167,8 @@ struct ListWatch::Impl {
   Action Refused(ApiStatus status) {
     const bool event = answer.has_value();
     const absl::Status why = Trouble(asked(), status);
-    std::optional<seconds> retry_after = status.retry_after;
-    if (!retry_after && !event) retry_after = head.retry_after;
+    const std::optional<seconds> retry_after =
+        status.retry_after ? status.retry_after : head.retry_after;
     const bool may_drop = snapshot_wanted && page_token.empty() && !dropped && !version.empty();
     switch (Judge(asked(), event, status)) {
       case Verdict::kTryAgain:
@@ -216,8 +214,7 @@ struct ListWatch::Impl {
       return TryAndCount(why);
     }
     snapshot_wanted = true;
-    const bool in_order = settled_since_snapshot && clock.Now() - snapshot_asked_at >= kLeastAge;
-    return in_order ? Ask() : TryAgain(why);
+    return clock.Now() - snapshot_at >= kLeastAge ? Ask() : TryAgain(why);
   }
 
   // The octets are not what the answer says they are.
@@ -225,8 +222,7 @@ struct ListWatch::Impl {
     const absl::Status why = Why(absl::StatusCode::kDataLoss, broken.message());
     // One bad frame may be an accident. An answer that begins with one, or many, are not.
     if (answer->encoding() == Encoding::kProtobuf && !json_only &&
-        (!answer->told_anything() || ++unreadable >= kTries)) {
-      unreadable = 0;
+        (!answer->told_anything() || tries + 1 >= kTries)) {
       return WithoutProtobuf(why);
     }
     return TryAndCount(why);
@@ -253,8 +249,8 @@ struct ListWatch::Impl {
   void SettleIfTime() {
     if (phase != Phase::kAnswered || !watching() || settled) return;
     if (clock.Now() - watching_since < kSettled) return;
-    settled = settled_since_snapshot = true;
-    tries = unreadable = 0;
+    settled = true;
+    tries = 0;
     backoff.Reset();
     if (!trouble.ok()) listener.OnTrouble(trouble = absl::OkStatus());
   }
@@ -264,8 +260,8 @@ struct ListWatch::Impl {
     version = at;
     snapshot_wanted = dropped = false;
     synced = true;
+    snapshot_at = clock.Now();
     way = Way::kStream;
-    tries = 0;
     page_token.clear();
     not_known_since.reset();
   }
@@ -432,10 +428,8 @@ struct ListWatch::Impl {
   TimePoint no_stream_until = TimePoint::min();
   TimePoint no_protobuf_until = TimePoint::min();
   std::optional<TimePoint> not_known_since;
-  TimePoint snapshot_asked_at;
-  bool settled_since_snapshot = false;
+  TimePoint snapshot_at;   // the last one's end
   int silent_watches = 0;  // in a row
-  int unreadable = 0;      // in protobuf, since a watch settled
 
   // The exchange.
   Phase phase = Phase::kNone;

@@ -26,7 +26,7 @@ absl::Status NodesAnswer::Finish() { return reader_->Finish(); }
 
 void NodesAnswer::OnNode(NodeChange change, const DecodedNode& node,
                          std::string_view resource_version) {
-  if (error_event_ || list_end_) return;
+  if (error_event_) return;
   BeginOnce();
   told_anything_ = true;
   if (change == NodeChange::kAdded) added_ = true;

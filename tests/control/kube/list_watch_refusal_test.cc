@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Servers that do not do what is asked: other ways to the same snapshot.
 #include "control/kube/list_watch.h"
+
+#include <algorithm>
+
 #include "tests/control/kube/list_watch_fixture.h"
 
 namespace weft::kube {
@@ -213,6 +216,27 @@ TEST_F(ListWatchRefusal, WrongLengthsInAWatchAreReadAgainAndThenInJson) {
                                   "well again"));
 }
 
+TEST_F(ListWatchRefusal, ThriceIsNoAccident) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  server.refusals = {Http(503)};
+  carrier.Cut();
+  carrier.Run();
+  const std::string body =
+      testing::Answers(Encoding::kProtobuf).Event("ADDED", Node("c", 3)) + std::string(8, '\1');
+  for (int i = 0; i < 3; ++i) {
+    clock.Advance(seconds(10));
+    machine.OnTime();
+    machine.OnHead({200, "application/vnd.kubernetes.protobuf;stream=watch", std::nullopt});
+    const Action action = machine.OnBody(body);
+    if (i < 2) {
+      EXPECT_TRUE(std::holds_alternative<Wait>(action)) << i;
+    } else {
+      EXPECT_EQ(std::get<Send>(action).request.accept, "application/json;stream=watch");
+    }
+  }
+}
+
 TEST_F(ListWatchRefusal, AnAnswerThatIsNotTheApisIsTrouble) {
   carrier.Start();
   const Action action = machine.OnHead({200, "text/html", std::nullopt});
@@ -305,6 +329,95 @@ TEST_F(ListWatchRefusal, AWatchGoesOnFromTheFirstPagesVersion) {
   EXPECT_EQ(source.lines.back(), "end");
 }
 
+TEST_F(ListWatchRefusal, PagesThatFailAreGivenUpForTheFirstWay) {
+  server.most_in_page = 1;
+  for (int i = 0; i < 6; ++i) server.refusals.push_back(Http(504));
+  for (int i = 0; i < 3; ++i) {
+    server.refusals.push_back(Http(504));
+    server.refusals.back().only = "page+";
+  }
+  carrier.Start();
+  carrier.RunFor(seconds(150));
+  EXPECT_THAT(Asked(), ElementsAre("stream", "stream", "stream", "list", "list", "list", "page",
+                                   "page+", "page+", "page+", "stream"));
+  EXPECT_THAT(Told(), Contains("end"));
+}
+
+TEST_F(ListWatchRefusal, ATokenThatTheServerCannotReadIsDropped) {
+  server.most_in_page = 1;
+  for (int i = 0; i < 6; ++i) server.refusals.push_back(Http(504));
+  server.refusals.push_back(Http(400, "BadRequest", "continue key is not valid"));
+  server.refusals.back().only = "page+";
+  carrier.Start();
+  carrier.RunFor(seconds(120));
+  const Lines asked = Asked();
+  EXPECT_THAT(Lines(asked.begin() + 6, asked.end()),
+              ElementsAre("page", "page+", "page", "page+", "watch@2"));
+}
+
+TEST_F(ListWatchRefusal, LaterPagesThatHaveExpiredAreBegunAgainWithoutAVersion) {
+  server.most_in_page = 1;
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  Asked();
+  for (const int code : {410, 504, 504, 504, 504, 504, 504}) server.refusals.push_back(Http(code));
+  server.refusals.push_back(Http(410, "Expired"));
+  server.refusals.back().only = "page+";
+  carrier.Cut();
+  carrier.RunFor(seconds(120));
+  const Lines asked = Asked();
+  EXPECT_THAT(Lines(asked.begin() + 7, asked.end()),
+              ElementsAre("page@2", "page+", "page", "page+", "watch@2"));
+}
+
+TEST_F(ListWatchRefusal, AListWhoseAnswerDoesNotComeLeadsToPagesToo) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  for (int i = 0; i < 3; ++i) carrier.Step();
+  for (int i = 0; i < 3; ++i) {
+    carrier.ToDeadline();
+    carrier.ToDeadline();
+  }
+  carrier.Run();
+  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
+}
+
+// ---- streams that break
+
+TEST_F(ListWatchRefusal, AWatchThatIsRefusedThriceIsGivenUpForASnapshot) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  Asked();
+  for (int i = 0; i < 3; ++i) server.refusals.push_back(Event(500, "InternalError"));
+  carrier.Cut();
+  carrier.RunFor(seconds(20));
+  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2", "watch@2", "stream@2"));
+}
+
+TEST_F(ListWatchRefusal, NotWhenItStoodBetween) {
+  carrier.Start();
+  for (int i = 0; i < 5; ++i) {
+    carrier.RunFor(seconds(20));
+    server.refusals = {Event(500, "InternalError")};
+    carrier.Cut();
+    carrier.Run();
+  }
+  EXPECT_THAT(Asked(), Not(Contains("stream@2")));
+}
+
+TEST_F(ListWatchRefusal, WhatComesAfterAnErrorEventIsNotHeard) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  Told();
+  const testing::Answers answers(Encoding::kProtobuf);
+  machine.OnBody(answers.ErrorEvent(Event(500, "InternalError").status) +
+                 answers.Event("ADDED", Node("c", 3)) + answers.Bookmark("9"));
+  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  clock.Advance(seconds(1));
+  EXPECT_THAT(std::get<Send>(machine.OnTime()).request.target,
+              Not(::testing::EndsWith("resourceVersion=9")));
+}
+
 // ---- versions that the server does not know
 
 TEST_F(ListWatchRefusal, AVersionAheadOfTheServersCacheIsWaitedFor) {
@@ -369,6 +482,45 @@ TEST_F(ListWatchRefusal, TwoSilentWatchesAskForEverythingAnew) {
   EXPECT_EQ(asked.front(), "stream@3");
   EXPECT_EQ(asked.at(asked.size() - 2), "list");
   EXPECT_EQ(asked.back(), "watch@2");
+}
+
+TEST_F(ListWatchRefusal, SilentWatchesAreCountedInARow) {
+  carrier.Start();
+  carrier.RunFor(seconds(20));
+  Asked();
+  for (int i = 0; i < 3; ++i) {
+    carrier.RunFor(seconds(120));  // one
+    server.Put(Node("a", 3 + i));
+    carrier.Run();
+    carrier.Cut();
+    carrier.RunFor(seconds(10));
+  }
+  EXPECT_THAT(Asked(), Not(Contains(::testing::StartsWith("stream"))));
+  carrier.RunFor(minutes(30));
+  // A snapshot each four minutes, not more.
+  const Lines asked = Asked();
+  EXPECT_LE(std::count_if(asked.begin(), asked.end(),
+                          [](const auto& text) { return text.starts_with("stream"); }),
+            8);
+}
+
+TEST_F(ListWatchRefusal, PatienceWithAVersionBeginsAnewEachTime) {
+  carrier.Start();
+  for (int i = 0; i < 2; ++i) {
+    carrier.RunFor(seconds(100));
+    server.refusals = {Http(410), TooLarge(true)};
+    Asked();
+    carrier.Cut();
+    carrier.RunFor(seconds(20));
+    EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "stream@2")) << i;
+  }
+}
+
+TEST_F(ListWatchRefusal, WithoutAVersionThereIsNoneToDrop) {
+  for (int i = 0; i < 20; ++i) server.refusals.push_back(TooLarge(true));
+  carrier.Start();
+  carrier.RunFor(minutes(5));
+  EXPECT_LE(Asked().size(), 15u);
 }
 
 TEST_F(ListWatchRefusal, AVersionThatTheServerCannotReadIsDropped) {

@@ -304,6 +304,28 @@ TEST_F(ListWatchRetry, AnErrorsTextIsReadUpTo64KiB) {
 
 // ---- callers that are early or late
 
+TEST_F(ListWatchRetry, ATimerThatIsLateDoesNotMakeAWatchFail) {
+  Synced();
+  carrier.Cut();
+  carrier.Step();
+  clock.Advance(seconds(6));
+  carrier.Cut();
+  EXPECT_FALSE(carrier.waits());
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+TEST_F(ListWatchRetry, NorDoesItMakeTroubleLast) {
+  carrier.Start();
+  carrier.Fail();
+  carrier.ToDeadline();
+  carrier.Run();
+  Told();
+  clock.Advance(seconds(6));
+  server.Put(Node("a", 1));
+  carrier.Run();
+  EXPECT_THAT(Told(), ElementsAre("well again", "upsert a/1 10.244.1.0/24"));
+}
+
 TEST_F(ListWatchRetry, ATimerThatIsEarlyChangesNothing) {
   carrier.Start();
   const control::TimePoint deadline = carrier.deadline();
