@@ -2,6 +2,7 @@
 #include "control/reconciler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -103,7 +104,14 @@ struct Reconciler::Impl {
   void Resync(Attached& at) {
     std::vector<lease::Peer> all;
     for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-      if (Takes(at.status.families, family)) Append(all, table.Snapshot(family));
+      if (!Takes(at.status.families, family)) continue;
+      std::vector<lease::Peer> half = table.Snapshot(family);
+      if (all.empty()) {
+        all = std::move(half);
+      } else {
+        all.insert(all.end(), std::make_move_iterator(half.begin()),
+                   std::make_move_iterator(half.end()));
+      }
     }
     at.status.resynced = true;
     Settle(at, at.sink->Resync(all));

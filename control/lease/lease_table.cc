@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 
@@ -12,6 +13,8 @@ namespace weft::lease {
 namespace {
 
 constexpr std::array kFamilies = {IpFamily::kV4, IpFamily::kV6};
+
+bool IsVxlan(const OwnIdentity& own) { return absl::EqualsIgnoreCase(own.backend_type, "vxlan"); }
 
 bool IsComplete(PeerState alone) {
   return alone == PeerState::kUsable || alone == PeerState::kOutsideNetwork;
@@ -34,36 +37,38 @@ bool LeaseTable::Key::Matches(const PackedLease& lease) const {
 
 LeaseTable::LeaseTable(OwnIdentity own)
     : own_(std::move(own)),
+      is_vxlan_(IsVxlan(own_)),
       nodes_(store_),
       families_{Family(store_, IpFamily::kV4), Family(store_, IpFamily::kV6)} {}
 
 void LeaseTable::SetOwn(OwnIdentity own) {
   if (own == own_) return;
   own_ = std::move(own);
+  is_vxlan_ = IsVxlan(own_);
   ++generation_;
-  for (const auto& slot : nodes_) {
-    const PackedLease lease = Read(slot.record);
+  ForEach([this](RecordId record) {
+    const PackedLease lease = Read(record);
     for (const IpFamily family : kFamilies) {
       if (!lease.has(family)) continue;
       const PeerState before = lease.alone(family);
-      const PeerState after = JudgeAlone(lease.name(), lease.backend_type(), lease.half(family));
+      const IpPrefix subnet = lease.subnet(family);
+      const PeerState after = JudgeAlone(lease, subnet);
       if (before == after) continue;
       Family& mine = of(family);
       --mine.alone[static_cast<std::size_t>(before)];
       ++mine.alone[static_cast<std::size_t>(after)];
-      SetAlone(store_.At(slot.record), family, after);
+      SetAlone(store_.At(record), family, after);
       if (IsComplete(before) == IsComplete(after)) continue;
-      Note(family,
-           IsComplete(after) ? mine.subnets.Add(slot.record) : mine.subnets.Remove(slot.record),
-           lease.subnet(family));
+      Note(family, IsComplete(after) ? mine.subnets.Add(record) : mine.subnets.Remove(record),
+           subnet);
     }
-  }
+  });
 }
 
 void LeaseTable::BeginSnapshot() {
   in_snapshot_ = true;
   if (told_count_ > 0) {
-    for (const auto& slot : nodes_) Mark(slot.record, false);
+    ForEach([this](RecordId lease) { Mark(lease, false); });
   }
   for (auto& [name, refusal] : refused_) refusal.told = false;
 }
@@ -81,22 +86,21 @@ bool LeaseTable::EndSnapshot() {
 
 void LeaseTable::Sweep() {
   // Names that are refused, and told as a lease too: the lease counts.
-  absl::flat_hash_map<std::string_view, bool> readable;
+  absl::flat_hash_set<std::string_view> readable;
   if (!refused_.empty()) {
-    for (const auto& slot : nodes_) {
-      const PackedLease lease = Read(slot.record);
-      if (!lease.told()) continue;
+    ForEach([&](RecordId record) {
+      const PackedLease lease = Read(record);
+      if (!lease.told()) return;
       if (const auto at = refused_.find(lease.name()); at != refused_.end())
-        readable[at->first] = true;
-    }
+        readable.insert(at->first);
+    });
   }
-  nodes_.EraseIf([&](RecordId record) {
+  ForEach([&](RecordId record) {
     const PackedLease lease = Read(record);
-    if (lease.told()) return false;
-    if (!refused_.empty() && refused_.contains(lease.name()) && !readable.contains(lease.name()))
-      return false;
-    Forget(record);
-    return true;
+    if (lease.told()) return;
+    const bool kept =
+        !refused_.empty() && refused_.contains(lease.name()) && !readable.contains(lease.name());
+    if (!kept) Forget(record);
   });
 }
 
@@ -120,10 +124,7 @@ bool LeaseTable::Upsert(const Lease& lease) {
 bool LeaseTable::Remove(const NodeKey& node) {
   const bool was_refused = refused_.erase(node.name) > 0;
   const RecordId lease = Find(node);
-  if (lease != kNoRecord) {
-    nodes_.Erase(Key(Read(lease)));
-    Forget(lease);
-  }
+  if (lease != kNoRecord) Forget(lease);
   if (was_refused || lease != kNoRecord) ++generation_;
   return lease != kNoRecord;
 }
@@ -171,6 +172,7 @@ bool LeaseTable::Put(const Lease& lease) {
 }
 
 void LeaseTable::Forget(RecordId lease) {
+  nodes_.Erase(Key(Read(lease)));
   Unindex(lease);
   Mark(lease, false);
   store_.Remove(lease, Read(lease).size());
@@ -188,7 +190,7 @@ void LeaseTable::Index(RecordId record, const Lease& lease) {
     const auto& half = lease.of(family);
     if (!half) continue;
     Family& mine = of(family);
-    const PeerState alone = JudgeAlone(lease.node.name, lease.backend_type, *half);
+    const PeerState alone = JudgeAlone(Read(record), half->subnet);
     SetAlone(store_.At(record), family, alone);
     ++mine.alone[static_cast<std::size_t>(alone)];
     if (half->public_ip) mine.public_ips.Add(*half->public_ip);
@@ -211,18 +213,20 @@ void LeaseTable::Unindex(RecordId record) {
   }
 }
 
-PeerState LeaseTable::JudgeAlone(std::string_view name, std::string_view backend_type,
-                                 const FamilyLease& half) const {
-  if (!own_.node_name.empty() && name == own_.node_name) return PeerState::kSelf;
-  if (!absl::EqualsIgnoreCase(backend_type, own_.backend_type)) return PeerState::kForeignBackend;
-  if (!half.public_ip) return PeerState::kMissingPublicIp;
-  if (absl::EqualsIgnoreCase(own_.backend_type, "vxlan")) {
-    if (!half.vtep_mac) return PeerState::kMissingMac;
-    if (half.vni != own_.vni.value()) return PeerState::kVniMismatch;
+PeerState LeaseTable::JudgeAlone(const PackedLease& lease, const IpPrefix& subnet) const {
+  const IpFamily family = subnet.family();
+  if (!own_.node_name.empty() && lease.name() == own_.node_name) return PeerState::kSelf;
+  const std::string_view backend = lease.backend_type();
+  if (backend != own_.backend_type && !absl::EqualsIgnoreCase(backend, own_.backend_type))
+    return PeerState::kForeignBackend;
+  if (!lease.has_public_ip(family)) return PeerState::kMissingPublicIp;
+  if (is_vxlan_) {
+    if (!lease.has_vtep_mac(family)) return PeerState::kMissingMac;
+    if (lease.vni(family) != own_.vni.value()) return PeerState::kVniMismatch;
   }
-  const OwnFamily& own = own_.of(half.subnet.family());
-  if (own.subnet && own.subnet->Overlaps(half.subnet)) return PeerState::kOverlap;
-  if (own.network && !own.network->Contains(half.subnet)) return PeerState::kOutsideNetwork;
+  const OwnFamily& own = own_.of(family);
+  if (own.subnet && own.subnet->Overlaps(subnet)) return PeerState::kOverlap;
+  if (own.network && !own.network->Contains(subnet)) return PeerState::kOutsideNetwork;
   return PeerState::kUsable;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "control/lease/address_uses.h"
 #include "control/lease/lease.h"
@@ -131,6 +132,10 @@ class LeaseTable {
   };
 
   PackedLease Read(RecordId lease) const { return PackedLease(store_.At(lease)); }
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    store_.ForEach([](const char* at) { return PackedLease(at).size(); }, visit);
+  }
   RecordId Find(const NodeKey& node) const;
   bool Put(const Lease& lease);
   void Forget(RecordId lease);
@@ -141,8 +146,7 @@ class LeaseTable {
   void Unindex(RecordId record);
   void Note(IpFamily family, const SubnetIndex::Change& change, const IpPrefix& subnet);
   // Without the contest for the subnet and the states that do no harm except kOutsideNetwork.
-  PeerState JudgeAlone(std::string_view name, std::string_view backend_type,
-                       const FamilyLease& half) const;
+  PeerState JudgeAlone(const PackedLease& lease, const IpPrefix& subnet) const;
   PeerState Judge(RecordId lease, IpFamily family) const;
   std::vector<RecordId> InOrder(std::vector<RecordId> leases) const;
   LeaseRow RowOf(RecordId lease, IpFamily family, PeerState state) const;
@@ -151,6 +155,7 @@ class LeaseTable {
   const Family& of(IpFamily family) const { return families_[static_cast<std::size_t>(family)]; }
 
   OwnIdentity own_;
+  bool is_vxlan_;
   RecordStore store_;
   RecordSet<Key> nodes_;
   std::size_t told_count_ = 0;  // leases that are marked as told

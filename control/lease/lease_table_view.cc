@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the table tells: sinks what changed, people what is there.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,15 @@ Peer PeerOf(const PackedLease& lease, IpFamily family) {
           half.vtep_mac.value_or(MacAddress())};
 }
 
-bool IsOfLesserSubnet(const Peer& a, const Peer& b) { return a.subnet < b.subnet; }
+// Compares as subnets do, and faster: base, then length.
+using SubnetOrder = std::tuple<std::uint64_t, std::uint64_t, int>;
+
+SubnetOrder OrderOf(const IpPrefix& subnet) {
+  const IpAddress& base = subnet.base();
+  if (base.is_v4()) return {base.v4(), 0, subnet.length()};
+  const std::byte* const octets = base.octets().data();
+  return {LoadBe64(octets), LoadBe64(octets + 8), subnet.length()};
+}
 
 }  // namespace
 
@@ -51,7 +60,8 @@ PeerChanges LeaseTable::TakeChanges(IpFamily family) {
     if (told != now) changes.upserts.push_back(std::move(now));
   }
   mine.told.clear();
-  std::sort(changes.upserts.begin(), changes.upserts.end(), IsOfLesserSubnet);
+  std::sort(changes.upserts.begin(), changes.upserts.end(),
+            [](const Peer& a, const Peer& b) { return a.subnet < b.subnet; });
   std::sort(changes.removals.begin(), changes.removals.end());
   return changes;
 }
@@ -65,10 +75,14 @@ void LeaseTable::DropChanges() {
 
 std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
   const SubnetIndex& subnets = of(family).subnets;
+  std::vector<std::pair<SubnetOrder, RecordId>> holders;
+  holders.reserve(subnets.size());
+  subnets.ForEachHolder(
+      [&](RecordId holder) { holders.emplace_back(OrderOf(Read(holder).subnet(family)), holder); });
+  std::sort(holders.begin(), holders.end());
   std::vector<Peer> peers;
-  peers.reserve(subnets.size());
-  subnets.ForEachHolder([&](RecordId holder) { peers.push_back(PeerOf(Read(holder), family)); });
-  std::sort(peers.begin(), peers.end(), IsOfLesserSubnet);
+  peers.reserve(holders.size());
+  for (const auto& [order, holder] : holders) peers.push_back(PeerOf(Read(holder), family));
   return peers;
 }
 
@@ -81,7 +95,7 @@ std::optional<PeerState> LeaseTable::StateOf(const NodeKey& node, IpFamily famil
 std::vector<LeaseRow> LeaseTable::Rows() const {
   std::vector<RecordId> all;
   all.reserve(nodes_.size());
-  for (const auto& slot : nodes_) all.push_back(slot.record);
+  ForEach([&all](RecordId lease) { all.push_back(lease); });
   std::vector<LeaseRow> rows;
   rows.reserve(nodes_.size());
   for (const RecordId lease : InOrder(std::move(all))) {
@@ -115,10 +129,9 @@ void LeaseTable::ForEachRemarkable(absl::FunctionRef<void(const LeaseRow&)> visi
   });
   if (none) return;
   std::vector<RecordId> some;
-  for (const auto& slot : nodes_) {
-    if (remarkable(slot.record, IpFamily::kV4) || remarkable(slot.record, IpFamily::kV6))
-      some.push_back(slot.record);
-  }
+  ForEach([&](RecordId lease) {
+    if (remarkable(lease, IpFamily::kV4) || remarkable(lease, IpFamily::kV6)) some.push_back(lease);
+  });
   for (const RecordId lease : InOrder(std::move(some))) {
     for (const IpFamily family : kFamilies) {
       if (remarkable(lease, family)) visit(RowOf(lease, family, Judge(lease, family)));
@@ -131,10 +144,9 @@ StateCounts LeaseTable::Counts(IpFamily family) const {
   if (mine.is_plain()) return mine.alone;
   if (mine.counted_at == generation_) return mine.counts;
   mine.counts = {};
-  for (const auto& slot : nodes_) {
-    if (Read(slot.record).has(family))
-      ++mine.counts[static_cast<std::size_t>(Judge(slot.record, family))];
-  }
+  ForEach([&](RecordId lease) {
+    if (Read(lease).has(family)) ++mine.counts[static_cast<std::size_t>(Judge(lease, family))];
+  });
   mine.counted_at = generation_;
   return mine.counts;
 }

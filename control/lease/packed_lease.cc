@@ -139,15 +139,13 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
 }
 
 FamilyLease PackedLease::half(IpFamily family) const {
-  const unsigned there = fields() >> ShiftOf(family);
   FamilyLease half;
   half.subnet = subnet(family);
   half.public_ip = public_ip(family);
-  const char* const at = at_ + OffsetOf(family) + 2 * AddressSize(family) + 1;
-  if ((there & kVni) != 0) half.vni = Load<std::uint32_t>(at);
-  if ((there & kMac) != 0) {
+  half.vni = vni(family);
+  if (has_vtep_mac(family)) {
     std::array<std::byte, MacAddress::kSize> octets;
-    std::memcpy(octets.data(), at + sizeof(std::uint32_t), octets.size());
+    std::memcpy(octets.data(), at_ + OffsetOfVni(family) + sizeof(std::uint32_t), octets.size());
     half.vtep_mac = MacAddress::FromOctets(octets.data());
   }
   return half;
@@ -160,7 +158,7 @@ IpPrefix PackedLease::subnet(IpFamily family) const {
 }
 
 std::optional<IpAddress> PackedLease::public_ip(IpFamily family) const {
-  if ((fields() >> ShiftOf(family) & kPublicIp) == 0) return std::nullopt;
+  if (!has_public_ip(family)) return std::nullopt;
   return LoadAddress(family, at_ + OffsetOf(family) + AddressSize(family) + 1);
 }
 

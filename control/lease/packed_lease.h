@@ -70,7 +70,7 @@ class PackedLease {
     return static_cast<std::size_t>(last.data() - at_) + last.size();
   }
 
-  bool has(IpFamily family) const { return (fields() >> ShiftOf(family) & kHalf) != 0; }
+  bool has(IpFamily family) const { return Has(family, kHalf); }
   // The half is there.
   FamilyLease half(IpFamily family) const;
   IpPrefix subnet(IpFamily family) const;
@@ -79,6 +79,12 @@ class PackedLease {
     return {at_ + OffsetOf(family), AddressSize(family) + 1};
   }
   std::optional<IpAddress> public_ip(IpFamily family) const;
+  bool has_public_ip(IpFamily family) const { return Has(family, kPublicIp); }
+  bool has_vtep_mac(IpFamily family) const { return Has(family, kMac); }
+  std::optional<std::uint32_t> vni(IpFamily family) const {
+    if (!Has(family, kVni)) return std::nullopt;
+    return Load<std::uint32_t>(at_ + OffsetOfVni(family));
+  }
 
   std::int64_t created() const { return Load<std::int64_t>(at_ + kCreated); }
   std::string_view backend_type() const;
@@ -125,9 +131,15 @@ class PackedLease {
     return static_cast<std::size_t>(part.data() - at_) + part.size();
   }
 
+  bool Has(IpFamily family, unsigned field) const {
+    return (fields() >> ShiftOf(family) & field) != 0;
+  }
   unsigned fields() const { return Load<std::uint16_t>(at_ + kFields); }
   std::size_t OffsetOf(IpFamily family) const {
     return kHalves + (family == IpFamily::kV6 && has(IpFamily::kV4) ? HalfSize(IpFamily::kV4) : 0);
+  }
+  std::size_t OffsetOfVni(IpFamily family) const {
+    return OffsetOf(family) + 2 * AddressSize(family) + 1;
   }
   std::size_t OffsetOfUid() const {
     return OffsetOf(IpFamily::kV6) + (has(IpFamily::kV6) ? HalfSize(IpFamily::kV6) : 0);

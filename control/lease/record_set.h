@@ -40,18 +40,6 @@ class RecordSet {
   }
   void Replace(const Key& key, RecordId record) { slots_.find(key)->record = record; }
   void Erase(const Key& key) { slots_.erase(slots_.find(key)); }
-  // Those of which `gone` says so.
-  template <typename Gone>
-  void EraseIf(const Gone& gone) {
-    for (auto at = slots_.begin(); at != slots_.end();) {
-      if (gone(at->record)) {
-        slots_.erase(at++);
-      } else {
-        ++at;
-      }
-    }
-  }
-
   std::size_t size() const { return slots_.size(); }
   bool empty() const { return slots_.empty(); }
   // In no order.

@@ -29,7 +29,7 @@ RecordId RecordStore::Take(std::size_t steps) {
   if (steps > kPlaces) return NewChunk(steps);
   if (steps < free_.size() && free_[steps] != kNoRecord) {
     const RecordId record = free_[steps];
-    std::memcpy(&free_[steps], At(record), sizeof(RecordId));
+    std::memcpy(&free_[steps], At(record) + 1, sizeof(RecordId));
     return record;
   }
   if (steps > fresh_steps_) {
@@ -48,7 +48,11 @@ void RecordStore::GiveBack(RecordId record, std::size_t steps) {
     return;
   }
   if (free_.size() <= steps) free_.resize(steps + 1, kNoRecord);
-  std::memcpy(At(record), &free_[steps], sizeof(RecordId));
+  char* const at = At(record);
+  *at = static_cast<char>(kFree);
+  std::memcpy(at + 1, &free_[steps], sizeof(RecordId));
+  const auto count = static_cast<std::uint16_t>(steps);
+  std::memcpy(at + 1 + sizeof(RecordId), &count, sizeof count);
   free_[steps] = record;
 }
 

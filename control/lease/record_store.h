@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ inline constexpr RecordId kNoRecord = 0;
 
 // Records stand in chunks, in steps of eight octets; the place of a removed one waits for the next
 // of its size. Memory goes back to the system with the store (but for records of more than a
-// chunk). One thread.
+// chunk). No record begins with the octet 0xff. One thread.
 class RecordStore {
  public:
   RecordStore() : chunks_(1) {}  // the first stays empty: it has the number of no record
@@ -37,7 +38,34 @@ class RecordStore {
     return chunks_[record >> kPlaceBits].get() + (record & kPlaceMask) * kStep;
   }
 
+  // In the order of memory, which is mostly that of their coming. `size_of(at)` is what was added;
+  // `visit(record)` may remove that record.
+  template <typename SizeOf, typename Visit>
+  void ForEach(const SizeOf& size_of, const Visit& visit) const {
+    for (std::size_t number = 1; number < chunks_.size(); ++number) {
+      const char* const chunk = chunks_[number].get();
+      if (chunk == nullptr) continue;
+      const bool is_filled = fresh_steps_ > 0 && fresh_ >> kPlaceBits == number;
+      const std::size_t end = is_filled ? fresh_ & kPlaceMask : kPlaces;
+      for (std::size_t place = 0; place < end;) {
+        const char* const at = chunk + place * kStep;
+        const bool is_free = static_cast<unsigned char>(*at) == kFree;
+        const std::size_t steps = is_free ? FreeSteps(at) : StepsOf(size_of(at));
+        if (!is_free) visit(static_cast<RecordId>(number << kPlaceBits | place));
+        place += steps;
+      }
+    }
+  }
+
  private:
+  // A free place: this octet, the number of the next one of its size, its steps.
+  static constexpr unsigned char kFree = 0xff;
+  static std::size_t FreeSteps(const char* at) {
+    std::uint16_t steps;
+    std::memcpy(&steps, at + 1 + sizeof(RecordId), sizeof steps);
+    return steps;
+  }
+
   static constexpr std::size_t kStep = 8;  // octets
   static constexpr unsigned kPlaceBits = 13;
   static constexpr RecordId kPlaceMask = (1u << kPlaceBits) - 1;

@@ -16,6 +16,27 @@ std::string Read(const RecordStore& store, RecordId record, std::size_t size) {
   return {store.At(record), size};
 }
 
+using Model = std::map<RecordId, std::string>;
+
+std::size_t SizeAt(const RecordStore& store, const Model& model, const char* at) {
+  for (const auto& [record, octets] : model) {
+    if (store.At(record) == at) return octets.size();
+  }
+  ADD_FAILURE() << "no record stands there";
+  return 1;
+}
+
+// How many ForEach visits; each is one of the model, and is visited once.
+std::size_t All(const RecordStore& store, const Model& model) {
+  std::set<RecordId> seen;
+  store.ForEach([&](const char* at) { return SizeAt(store, model, at); },
+                [&](RecordId record) {
+                  EXPECT_TRUE(model.contains(record));
+                  EXPECT_TRUE(seen.insert(record).second);
+                });
+  return seen.size();
+}
+
 TEST(RecordStore, ThePlaceOfARemovedRecordIsTakenByTheNextOfItsSize) {
   RecordStore store;
   const RecordId a = store.Add(std::string(57, 'a'));
@@ -53,7 +74,7 @@ TEST(RecordStore, HoldsWhatAMapHolds) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   RecordStore store;
-  std::map<RecordId, std::string> model;
+  Model model;
   const auto any = [&] {
     const std::size_t sizes[] = {1, 8, 9, 64, 72, 500, 8'000, 65'535, 65'536, 65'537};
     const std::size_t size =
@@ -80,6 +101,26 @@ TEST(RecordStore, HoldsWhatAMapHolds) {
     ASSERT_TRUE(model.emplace(record, std::move(octets)).second);
   }
   for (const auto& [record, octets] : model) ASSERT_EQ(Read(store, record, octets.size()), octets);
+  EXPECT_EQ(All(store, model), model.size());
+}
+
+TEST(RecordStore, EachIsVisitedOnceAndMayGoThen) {
+  RecordStore store;
+  Model model;
+  for (const std::size_t size : {57, 200'000, 8, 65'536, 40, 65'535, 64, 100'000}) {
+    std::string octets(size, 'x');
+    const RecordId record = store.Add(octets);
+    model[record] = std::move(octets);
+  }
+  EXPECT_EQ(All(store, model), 8u);
+  store.ForEach([&](const char* at) { return SizeAt(store, model, at); },
+                [&](RecordId record) {
+                  if (model.at(record).size() % 16 == 8) return;
+                  store.Remove(record, model.at(record).size());
+                  model.erase(record);
+                });
+  EXPECT_EQ(model.size(), 2u) << "8 and 40";
+  EXPECT_EQ(All(store, model), 2u);
 }
 
 }  // namespace
