@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/net_conf.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -248,9 +249,12 @@ absl::StatusOr<NetConf> LoadNetConf(const std::string& path) {
     return absl::NotFoundError(absl::StrCat(
         "net-conf ", path, ": cannot be opened; check the path given by --net-config-path"));
   }
-  std::string text(kMaxFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string text;  // grows: the daemon looks every second, and the file is small
+  std::array<char, 4096> piece;
+  do {
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  } while (file && text.size() <= kMaxFile);
   if (file.bad() || text.size() > kMaxFile) {
     return absl::InvalidArgumentError(absl::StrCat(
         "net-conf ", path, ": cannot be read, or is larger than 1 MiB; is it the right file?"));
