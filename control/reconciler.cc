@@ -289,6 +289,8 @@ const lease::LeaseTable& Reconciler::table() const { return impl_->table; }
 
 const std::optional<lease::OwnNode>& Reconciler::own_node() const { return impl_->own_node; }
 
+bool Reconciler::source_synced() const { return impl_->source_synced; }
+
 ReconcilerReport Reconciler::report() const {
   const Impl& my = *impl_;
   ReconcilerReport report;

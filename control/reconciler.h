@@ -87,6 +87,7 @@ class Reconciler final : public lease::SourceListener {
 
   const lease::LeaseTable& table() const;
   const std::optional<lease::OwnNode>& own_node() const;
+  bool source_synced() const;  // as in the report, which costs more
   ReconcilerReport report() const;
 
   void OnSnapshotBegin() override;

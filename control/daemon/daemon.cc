@@ -165,8 +165,7 @@ void Daemon::OnOwnNode() {
 
 void Daemon::DeriveFacts() {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
-  if (!node && !reconciler_.report().source_synced)
-    return;  // nobody has said yet that it is not there
+  if (!node && !reconciler_.source_synced()) return;  // nobody has said yet that it is not there
   facts_ = control::DeriveOwnFacts(node_name_, node, config_.conf, standing_);
   if (member_ && facts_.ok()) standing_ = *facts_;
 }
@@ -177,9 +176,13 @@ std::optional<kube::Publication> Daemon::Wanted() const {
 }
 
 void Daemon::Schedule() {
-  if (scheduled_ || stopped_) return;
+  // Everybody waits for the end of the first snapshot: its round is at once.
+  const bool first = !synced_ && reconciler_.source_synced();
+  if (stopped_ || (scheduled_ && !first)) return;
   scheduled_ = true;
-  schedule_timer_.Set(std::max(steady_clock::now(), last_round_ + kRoundPause), [this] {
+  synced_ = synced_ || first;
+  const auto now = steady_clock::now();
+  schedule_timer_.Set(first ? now : std::max(now, last_round_ + kRoundPause), [this] {
     scheduled_ = false;
     last_round_ = steady_clock::now();
     if (!facts_.ok()) DeriveFacts();

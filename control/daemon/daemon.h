@@ -111,6 +111,7 @@ class Daemon final : public admin::StateProvider {
   NodeNetwork network_;
   Trouble net_conf_trouble_;
   bool scheduled_ = false;
+  bool synced_ = false;  // a round for the first snapshot's end has been scheduled
   bool stopped_ = false;
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
