@@ -7,7 +7,7 @@ usage() {
   cat <<'TEXT'
 usage: cmake/bootstrap.sh [STEP...]        default: build test
 
-  build     compiler, CMake, libraries; abseil for Linux
+  build     compiler, CMake, libraries; abseil and simdjson for Linux
   test      GoogleTest, clang-format, python3
   netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, ...
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
@@ -249,7 +249,9 @@ step_build() {
   packages g++ cmake ninja-build ccache dpkg-dev ca-certificates libboost1.81-dev nlohmann-json3-dev libfmt-dev \
     libspdlog-dev libcli11-dev libsimdjson-dev libyaml-cpp-dev libre2-dev libmnl-dev libprotozero-dev libssl-dev
   build abseil linux g++-12
-  assemble linux "$stored"
+  local abseil=$stored
+  build simdjson linux g++-12  # Debian has no static one, and the shipped program links none of C++ dynamically
+  assemble linux "$abseil" "$stored"
 }
 
 step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3; }
