@@ -106,7 +106,7 @@ class Cluster:
             left[:] = self.differences(of) or (self.silent_pairs() if with_traffic else [])
             return not left
 
-        command.wait_until(agree, lambda: f"{what}: {'; '.join(left)}", timeout=timeout)
+        command.wait_until(agree, lambda: f"{what}: {'; '.join(left)}", timeout=timeout, interval=0.05)
         self.say(f"{what}: recovered in {time.monotonic() - began:.1f} s")
 
     def say(self, text):
