@@ -59,13 +59,14 @@ endfunction()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.h
   CONTENT "#define WEFT_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"\n" @ONLY)
 
-# weft_test(<name> SOURCES ... [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY])
+# weft_test(<name> SOURCES ... [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
 # A GoogleTest executable, each case a ctest. WEFT_SOURCE_DIR is the repository, for data files (under
-# Wine too: its current drive is Z:, the host's root).
+# Wine too: its current drive is Z:, the host's root). THREADS: more than one thread runs in it; the thread
+# sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
 function(weft_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY" "LABEL" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY;THREADS" "LABEL" "SOURCES;LIBS")
   weft_reject_unparsed("weft_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
-  if(NOT WEFT_TESTS OR (WIN32 AND arg_LINUX_ONLY))
+  if(NOT WEFT_TESTS OR (WIN32 AND arg_LINUX_ONLY) OR (WEFT_THREADS_ONLY AND NOT arg_THREADS))
     return()
   endif()
   if(NOT arg_LABEL)
@@ -77,6 +78,12 @@ function(weft_test name)
     -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
   gtest_discover_tests(${name} TEST_PREFIX ${name}: DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+  if(arg_THREADS)
+    if(NOT TARGET thread_tests)
+      add_custom_target(thread_tests)  # what the tsan build preset builds
+    endif()
+    add_dependencies(thread_tests ${name})
+  endif()
 endfunction()
 
 # weft_fuzz(<name> SOURCES ... [LIBS ...] CORPUS <dir>)
@@ -95,7 +102,7 @@ function(weft_fuzz name)
     add_dependencies(fuzz_targets ${name})
     # tests/run.sh reads this list: binary, corpus.
     file(APPEND ${PROJECT_BINARY_DIR}/fuzz-targets.txt "${name} ${arg_CORPUS}\n")
-  elseif(WEFT_TESTS)
+  elseif(WEFT_TESTS AND NOT WEFT_THREADS_ONLY)
     weft_program(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc
       LIBS ${arg_LIBS})
     add_test(NAME ${name}_replay COMMAND ${name}_replay ${arg_CORPUS})
