@@ -5,20 +5,12 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/lease/quoted.h"
 
 namespace weft::control {
 namespace {
 
-using lease::Quoted;
-
-// Lines of one kind in the log for one event; a cluster of thousands may be wrong at once. The rest
-// is in status.
-constexpr std::size_t kMaxLines = 20;
 // Changes within a later snapshot are gathered for at least this long, or until its end: the nodes
 // come by the thousand then, and a subnet that one has lost the next may hold.
 constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
@@ -41,14 +33,6 @@ std::string Items(const std::vector<std::string>& items) {
       absl::StrJoin(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown), "; ");
   if (shown < items.size()) absl::StrAppend(&text, "; and ", items.size() - shown, " more");
   return text;
-}
-
-// Hash of node and family → hash of the detail: a whole cluster may be wrong. If two are alike, a
-// line is missing in the log.
-using ToldStates = absl::flat_hash_map<std::uint64_t, std::uint64_t>;
-
-std::uint64_t KeyOf(const lease::NodeKey& node, IpFamily family) {
-  return absl::HashOf(node, family);
 }
 
 }  // namespace
@@ -157,49 +141,8 @@ struct Reconciler::Impl {
     }
   }
 
-  // Of a state that is neither plainly usable nor our own, unless it was told before.
-  void TellState(const lease::LeaseRow& row, const ToldStates& told, std::size_t& lines) {
-    const std::uint64_t key = KeyOf(row.node, row.family);
-    const std::uint64_t detail = absl::HashOf(row.detail);
-    const auto before = told.find(key);
-    const bool news = before == told.end() || before->second != detail;
-    told_states[key] = detail;
-    if (!news || ++lines > kMaxLines) return;
-    Notice(lease::IsUsable(row.state) ? NoticeLevel::kInfo : NoticeLevel::kWarning,
-           absl::StrCat("lease of node ", Quoted(row.node.name), " (", row.lease.subnet.ToString(),
-                        "): ", lease::Name(row.state), ": ", row.detail));
-  }
-  void TellMore(std::size_t lines, std::string_view what) const {
-    if (lines <= kMaxLines) return;
-    Notice(NoticeLevel::kWarning,
-           absl::StrCat("and ", lines - kMaxLines, " more ", what, "; see: flannelctl leases"));
-  }
   void TellAllStates() {
-    if (!own_known) return;
-    told_generation = table.generation();
-    const ToldStates before = std::exchange(told_states, {});
-    std::size_t lines = 0;
-    table.ForEachRemarkable([&](const lease::LeaseRow& row) { TellState(row, before, lines); });
-    TellMore(lines, "leases that are not plainly usable");
-  }
-  void TellStatesOf(const lease::NodeKey& node) {
-    if (!own_known) return;
-    std::size_t lines = 0;
-    for (const lease::LeaseRow& row : table.RowsOf(node)) {
-      if (row.state == lease::PeerState::kUsable || row.state == lease::PeerState::kSelf) {
-        told_states.erase(KeyOf(node, row.family));
-      } else {
-        TellState(row, told_states, lines);
-      }
-    }
-  }
-  void ForgetStatesOf(const lease::NodeKey& node) {
-    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})
-      told_states.erase(KeyOf(node, family));
-  }
-  void TellRefused(const lease::RefusedNode& node) const {
-    Notice(NoticeLevel::kWarning,
-           absl::StrCat("node ", Quoted(node.name), " is refused: ", node.reason));
+    if (own_known) log.TellAll();
   }
 
   const Clock& clock;
@@ -207,18 +150,16 @@ struct Reconciler::Impl {
   ReconcilerHooks hooks;
   ReconcilerOptions options;
   lease::LeaseTable table;
+  LeaseLog log{table, hooks.on_notice};
   std::optional<lease::OwnNode> own_node;
   bool own_known = false;
   bool source_synced = false;
   bool in_snapshot = false;
-  std::size_t refused_lines = 0;      // of this snapshot
-  std::uint64_t told_generation = 0;  // of the table when the log was last told of all states
   std::optional<std::string> trouble;
   std::uint64_t troubles_total = 0;
   std::vector<Attached> sinks;
   std::optional<TimePoint> flush_at;
   std::optional<TimePoint> resync_at;
-  ToldStates told_states;  // what the log knows
 };
 
 Reconciler::Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
@@ -312,7 +253,6 @@ ReconcilerReport Reconciler::report() const {
 
 void Reconciler::OnSnapshotBegin() {
   impl_->in_snapshot = true;
-  impl_->refused_lines = 0;
   impl_->table.BeginSnapshot();
 }
 
@@ -320,14 +260,14 @@ void Reconciler::OnSnapshotEnd() {
   Impl& my = *impl_;
   my.in_snapshot = false;
   my.table.EndSnapshot();
-  my.TellMore(std::exchange(my.refused_lines, 0), "nodes are refused");
+  my.log.TellGathered();
   const bool first = !my.source_synced;
   my.source_synced = true;
   if (first) {
     my.Notice(NoticeLevel::kInfo,
               absl::StrCat("the source is in sync: ", my.table.size(), " leases"));
   }
-  if (!first && my.table.generation() == my.told_generation) return;
+  if (!first && my.log.has_told_all()) return;
   my.TellAllStates();
   my.FlushSoon();
   my.Changed();
@@ -338,7 +278,7 @@ void Reconciler::OnUpsert(const lease::Lease& lease) {
   const std::uint64_t before = my.table.generation();
   if (my.table.Upsert(lease)) {
     // A snapshot may change them all: they are told of together at its end.
-    if (!my.in_snapshot) my.TellStatesOf(lease.node);
+    if (!my.in_snapshot && my.own_known) my.log.TellOf(lease.node);
     my.FlushSoon();
   }
   my.ChangedSince(before);
@@ -348,7 +288,7 @@ void Reconciler::OnDelete(const lease::NodeKey& node) {
   Impl& my = *impl_;
   const std::uint64_t before = my.table.generation();
   if (my.table.Remove(node)) {
-    my.ForgetStatesOf(node);
+    my.log.Forget(node);
     my.FlushSoon();
   }
   my.ChangedSince(before);
@@ -357,7 +297,11 @@ void Reconciler::OnDelete(const lease::NodeKey& node) {
 void Reconciler::OnRefused(const lease::RefusedNode& node) {
   Impl& my = *impl_;
   if (!my.table.Refuse(node)) return;
-  if (!my.in_snapshot || ++my.refused_lines <= kMaxLines) my.TellRefused(node);
+  if (my.in_snapshot) {
+    my.log.GatherRefused(node);
+  } else {
+    my.log.TellRefused(node);
+  }
   my.Changed();
 }
 

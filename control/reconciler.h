@@ -14,14 +14,13 @@
 #include "control/lease/lease_table.h"
 #include "control/lease/sink.h"
 #include "control/lease/source.h"
+#include "control/lease_log.h"
 #include "control/retry.h"
 
 namespace weft::control {
 
 // Which families a sink takes.
 enum class Families : std::uint8_t { kV4 = 1, kV6 = 2, kBoth = 3 };
-
-enum class NoticeLevel : std::uint8_t { kInfo, kWarning, kError };
 
 struct ReconcilerOptions {
   RetryPolicy retry;
@@ -36,9 +35,8 @@ struct ReconcilerOptions {
 struct ReconcilerHooks {
   std::function<void()> on_change;  // something that report() shows may differ
   std::function<void(const std::optional<lease::OwnNode>&)>
-      on_own_node;  // our Node changed, or went (empty)
-  std::function<void(NoticeLevel, const std::string&)>
-      on_notice;  // for the log: one line, already escaped
+      on_own_node;     // our Node changed, or went (empty)
+  OnNotice on_notice;  // for the log
 };
 
 struct SinkStatus {

@@ -463,6 +463,16 @@ TEST_F(ReconcilerTest, AThousandRefusedNodesDoNotFloodTheLog) {
   EXPECT_THAT(log, IsEmpty());
 }
 
+TEST_F(ReconcilerTest, RefusalsOfASnapshotThatWasCutAreCountedAtTheEndOfTheNext) {
+  std::vector<lease::RefusedNode> refused;
+  for (int i = 0; i < 30; ++i) refused.push_back({"n" + std::to_string(i), "broken"});
+  reconciler.OnSnapshotBegin();
+  for (const lease::RefusedNode& node : refused) reconciler.OnRefused(node);
+  EXPECT_EQ(log.size(), 20u);
+  testing::TellSnapshot(reconciler, {}, refused);
+  EXPECT_THAT(log, Contains("and 10 more nodes are refused; see: flannelctl leases"));
+}
+
 // Row "peer with {"VtepMAC":"..."} (old Linux): skipped with a clear log".
 TEST_F(ReconcilerTest, ALeaseThatCannotBeUsedIsSaidOnce) {
   Ready();
