@@ -25,8 +25,8 @@ struct ApplyOptions {
 // pay, TLS included. Prints the object as soon as the mark has come.
 int Drain(const DrainOptions& options);
 
-// The same octets from a file through list-and-watch, codec, lease table and reconciler to a sink
-// that takes everything, without TLS.
+// The same octets from a file through list-and-watch, codec, lease table and reconciler, without
+// TLS; then all of it to a sink that takes everything, then single changes.
 int Apply(const ApplyOptions& options);
 
 }  // namespace weft::bench
