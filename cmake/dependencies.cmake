@@ -57,6 +57,9 @@ if(_boost LESS 108100)
                       "g++ 12 and lacks awaitable_operators; run: cmake/bootstrap.sh ${_step}")
 endif()
 target_link_libraries(weft::boost INTERFACE Threads::Threads $<$<BOOL:${WIN32}>:ws2_32;mswsock>)
+# Else Asio's thread is one class where pthread.h happened to come first and another elsewhere: a thread begun by
+# the one was "joined" by the other, which did not wait.
+target_compile_definitions(weft::boost INTERFACE $<$<BOOL:${WIN32}>:BOOST_ASIO_HAS_PTHREADS=1>)
 
 weft_headers(nlohmann_json::nlohmann_json nlohmann/json.hpp)
 weft_headers(weft::cli11 CLI/CLI.hpp)
