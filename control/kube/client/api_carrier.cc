@@ -60,10 +60,12 @@ void Carrier::Start() {
   }
   asio::post(io_, [self = shared_from_this()] {
     if (self->over()) return;
-    asio::co_spawn(self->io_, self->Carry(),
-                   [self](const std::exception_ptr& thrown, const absl::Status& status) {
-                     self->Finish(thrown ? absl::InternalError("out of memory") : status);
-                   });
+    asio::co_spawn(
+        self->io_, self->Carry(),
+        [self](const std::exception_ptr& thrown, const absl::Status& status) {
+          self->Finish(thrown ? absl::InternalError("an exception ended it; is there memory left?")
+                              : status);
+        });
   });
 }
 

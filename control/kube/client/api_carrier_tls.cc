@@ -18,8 +18,9 @@ namespace weft::kube {
 namespace {
 
 constexpr int kSessionIndex = 0;  // OpenSSL leaves this one to the application
-// As much as is read off the socket at once; what is decrypted is handed on record by record.
-constexpr std::size_t kReadAhead = std::size_t{256} << 10;
+// As much as is read off the socket at once: two records. More leaves the cache: 900 MB cost 0.39 s
+// of CPU so, 0.43 s without reading ahead, 0.63 s with 256 KiB.
+constexpr std::size_t kReadAhead = std::size_t{34} << 10;
 
 using Context = std::unique_ptr<SSL_CTX, SslFree>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;

@@ -37,8 +37,8 @@ class ExchangeHandler {
   // Without transfer coding; cut anywhere. The octets live until it returns.
   virtual void OnBody(std::string_view octets) = 0;
   // OK: the answer is complete. Otherwise what went wrong between us and the server, for people:
-  //   kUnauthenticated     the server's certificate is not to be trusted, or no credentials can be
-  //                        read; kInvalidArgument: they are unusable
+  //   kUnauthenticated     the server's certificate is not to be trusted, it refuses ours, or no
+  //                        credentials can be read; kInvalidArgument: they are unusable
   //   kUnavailable         no address, no connection, cut
   //   kDeadlineExceeded    no answer in time
   virtual void OnEnd(const absl::Status& status) = 0;

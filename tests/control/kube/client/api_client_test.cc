@@ -121,6 +121,18 @@ TEST_F(ApiClientTest, Broken) {
   }
 }
 
+// A vSwitch that comes up cuts what is open: the next exchange does not inherit it.
+TEST_F(ApiClientTest, AfterADeadConnectionTheNextSucceeds) {
+  ApiClient client(io, access, "x");
+  for (const bool dead : {true, false}) {
+    server.Answer({.octets = dead ? "" : kShort, .ending = dead ? Ending::kReset : Ending::kClose});
+    Listener listener;
+    const auto exchange = client.Start(Get(), listener);
+    RunUntil([&] { return listener.ends > 0; });
+    EXPECT_EQ(listener.end.ok(), !dead) << listener.end;
+  }
+}
+
 TEST_F(ApiClientTest, NobodyListensThere) {
   boost::asio::ip::tcp::acceptor closed(io, {boost::asio::ip::address_v4::loopback(), 0});
   access.port = closed.local_endpoint().port();

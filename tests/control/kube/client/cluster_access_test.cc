@@ -52,12 +52,14 @@ class ClusterAccessTest : public ::testing::Test {
                                    ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
+// RKE2 starts us with nothing else in the environment.
 TEST_F(ClusterAccessTest, AKubeconfig) {
   Write(folder / "config",
         "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
         "clusters: [{name: k, cluster: {server: 'https://api', certificate-authority: ca.crt}}]\n"
         "users: [{name: u, user: {token: t}}]\n");
-  const auto access = ReadClusterAccess(Utf8(folder / "config"), "", Of({}));
+  const auto access =
+      ReadClusterAccess(Utf8(folder / "config"), "", Of({{"NODE_NAME", "n"}, {"PATH", "/bin"}}));
   ASSERT_TRUE(access.ok()) << access.status();
   EXPECT_EQ(access->host, "api");
   EXPECT_EQ(access->certificate_authority.file, Utf8(folder / "ca.crt"));

@@ -114,6 +114,17 @@ TEST(KubeconfigTest, Json) {
   EXPECT_EQ(access->token.text, "t-t");
 }
 
+// As PowerShell and Notepad write it.
+TEST(KubeconfigTest, WindowsText) {
+  std::string text = "\xef\xbb\xbf";
+  for (const char c : With("{server: https://api, certificate-authority: c:\\k\\ca.crt}"))
+    text += c == '\n' ? "\r\n" : std::string(1, c);
+  const auto access = Parse(text);
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->host, "api");
+  EXPECT_THAT(access->certificate_authority.file, ::testing::EndsWith("c:\\k\\ca.crt"));
+}
+
 TEST(KubeconfigTest, AbsolutePathsStay) {
   const std::string path = Utf8(std::filesystem::absolute("/var/lib/ca.pem"));
   const auto access = Parse(With("{server: https://api, certificate-authority: '" + path + "'}"));
