@@ -29,6 +29,7 @@ class ApiClient {
   static constexpr std::chrono::milliseconds kDialLimit = std::chrono::seconds(30);
   static constexpr std::chrono::milliseconds kNoLimit = std::chrono::milliseconds::max();
 
+  // `io` outlives the client and its exchanges.
   ApiClient(boost::asio::io_context& io, ClusterAccess access, std::string user_agent,
             std::chrono::milliseconds dial_limit = kDialLimit);
   ~ApiClient();

@@ -223,7 +223,8 @@ TEST_F(ApiClientTest, DestroyedWithinEachCall) {
   }
 }
 
-TEST_F(ApiClientTest, TheLoopMayEndBeforeTheExchange) {
+// The process ends while a connection is being made.
+TEST_F(ApiClientTest, TheLoopEndsInTheMiddle) {
   Listener listener;
   auto own_io = std::make_unique<boost::asio::io_context>();
   Server held(*own_io, {.silent = true});
