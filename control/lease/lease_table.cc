@@ -26,7 +26,7 @@ LeaseTable::Key::Key(std::string_view its_name, bool has_uuid, std::string_view 
     : name(its_name),
       uid(its_uid),
       is_uuid(has_uuid),
-      hash(static_cast<std::uint32_t>(absl::HashOf(its_name))) {}
+      hash(static_cast<std::uint32_t>(absl::HashOf(name))) {}
 
 LeaseTable::Key::Key(const PackedLease& lease)
     : Key(lease.name(), lease.has_uuid(), lease.uid_octets()) {}

@@ -24,7 +24,7 @@ SubnetIndex::SubnetIndex(const RecordStore& store, IpFamily family)
 SubnetIndex::Key::Key(std::string_view subnet_octets, IpFamily its_family)
     : octets(subnet_octets),
       family(its_family),
-      hash(static_cast<std::uint32_t>(absl::HashOf(subnet_octets))) {}
+      hash(static_cast<std::uint32_t>(absl::HashOf(octets))) {}
 
 SubnetIndex::Key SubnetIndex::KeyOf(const PackedLease& lease) const {
   return Key(lease.subnet_octets(family_), family_);
