@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kUsage =
     R"(usage: node_stream drain --kubeconfig=FILE [--capture=FILE]
-       node_stream apply --capture=FILE --own=NODE --network=PREFIX [--chunk=OCTETS] [--events=N]
+       node_stream apply --capture=FILE --own=NODE --network=PREFIX [--events=N]
 
 drain reads the streaming list of Nodes from an API server up to its mark and only counts it; apply
 takes what it captured through codec and lease table. Each prints one JSON object.
@@ -29,7 +29,6 @@ int Main(int count, char** values) {
     arguments.Take("capture", options.capture);
     arguments.Take("own", options.own);
     arguments.Take("network", options.network);
-    arguments.Take("chunk", options.chunk);
     arguments.Take("events", options.events);
     arguments.End();
     return Apply(options);

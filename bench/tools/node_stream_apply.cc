@@ -84,14 +84,26 @@ double CpuMilliseconds(std::clock_t ticks) {
 
 // The processor's time for all of the file, without reading it. Negative: refused. The clock is a
 // system call: it is asked once a block.
-double ApplyFile(std::ifstream& file, std::size_t chunk, World& world) {
-  std::string block(std::size_t{256} << 10, '\0');
+double ApplyFile(std::ifstream& file, std::ifstream& sizes, World& world) {
+  constexpr std::size_t kBlock = std::size_t{256} << 10;
+  std::string block;
+  std::vector<std::size_t> pieces;
   std::clock_t spent = 0;
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    std::string_view rest(block.data(), static_cast<std::size_t>(file.gcount()));
+  std::size_t size = 0;
+  while (sizes) {
+    block.clear();
+    pieces.clear();
+    while (block.size() < kBlock && sizes >> size) {
+      const std::size_t before = block.size();
+      block.resize(before + size);
+      if (!file.read(block.data() + before, static_cast<std::streamsize>(size))) return -1;
+      pieces.push_back(size);
+    }
+    std::string_view rest = block;
     const std::clock_t began = std::clock();
-    for (; !rest.empty(); rest.remove_prefix(std::min(chunk, rest.size()))) {
-      if (!world.Read(rest.substr(0, chunk))) return -1;
+    for (const std::size_t piece : pieces) {
+      if (!world.Read(rest.substr(0, piece))) return -1;
+      rest.remove_prefix(piece);
     }
     spent += std::clock() - began;
   }
@@ -127,12 +139,14 @@ std::vector<std::string> ChangedNodes(std::ifstream& file, std::size_t nodes, st
 
 int Apply(const ApplyOptions& options) {
   std::ifstream file(options.capture, std::ios::binary);
-  if (!file || options.chunk == 0) {
-    std::fprintf(stderr, "node_stream: cannot read %s\n", options.capture.c_str());
+  std::ifstream sizes(options.capture + kPiecesSuffix);
+  if (!file || !sizes) {
+    std::fprintf(stderr, "node_stream: cannot read %s or %s\n", options.capture.c_str(),
+                 kPiecesSuffix);
     return 1;
   }
   World world(options);
-  const double cpu_ms = ApplyFile(file, options.chunk, world);
+  const double cpu_ms = ApplyFile(file, sizes, world);
   const control::ReconcilerReport report = world.report();
   const std::clock_t began_sink = std::clock();
   world.AddSink();

@@ -25,7 +25,8 @@ kube::HttpRequest StreamingList() {
 
 class Reader final : public kube::ExchangeHandler {
  public:
-  Reader(boost::asio::io_context& io, std::ofstream* capture) : io_(io), capture_(capture) {}
+  Reader(boost::asio::io_context& io, std::ofstream* capture, std::ofstream* pieces)
+      : io_(io), capture_(capture), pieces_file_(pieces) {}
 
   void OnHead(const kube::HttpHead& head) override {
     if (head.status == 200 && head.content_type.find("protobuf") != std::string::npos) return;
@@ -38,6 +39,7 @@ class Reader final : public kube::ExchangeHandler {
     ++pieces_;
     if (capture_ != nullptr) {
       capture_->write(octets.data(), static_cast<std::streamsize>(octets.size()));
+      *pieces_file_ << octets.size() << '\n';
     }
     if (!frames_.Read(octets)) return;
     complete_ = true;
@@ -56,6 +58,7 @@ class Reader final : public kube::ExchangeHandler {
  private:
   boost::asio::io_context& io_;
   std::ofstream* const capture_;
+  std::ofstream* const pieces_file_;
   WatchFrames frames_;
   std::size_t octets_ = 0;
   std::size_t pieces_ = 0;  // in which the client handed them over
@@ -71,15 +74,20 @@ int Drain(const DrainOptions& options) {
     std::fprintf(stderr, "node_stream: %s\n", access.status().ToString().c_str());
     return 1;
   }
-  std::ofstream capture;
-  if (!options.capture.empty()) capture.open(options.capture, std::ios::binary);
+  std::ofstream capture, pieces;
+  const bool captures = !options.capture.empty();
+  if (captures) {
+    capture.open(options.capture, std::ios::binary);
+    pieces.open(options.capture + kPiecesSuffix);
+  }
   boost::asio::io_context io(1);
   kube::ApiClient client(io, *std::move(access), "node_stream");
-  Reader reader(io, options.capture.empty() ? nullptr : &capture);
+  Reader reader(io, captures ? &capture : nullptr, &pieces);
   const std::unique_ptr<kube::Exchange> exchange = client.Start(StreamingList(), reader);
   io.run();
-  if (!capture.good()) {
-    std::fprintf(stderr, "node_stream: cannot write %s\n", options.capture.c_str());
+  if (!capture.good() || !pieces.good()) {
+    std::fprintf(stderr, "node_stream: cannot write %s%s\n", options.capture.c_str(),
+                 kPiecesSuffix);
     return 1;
   }
   return reader.complete() ? 0 : 1;
