@@ -335,7 +335,7 @@ struct ListWatch::Impl {
     }
     phase = Phase::kAnswered;
     const bool begins = snapshot_wanted && page_token.empty();
-    answer.emplace(question, begins, *encoding, keys, own_node_name, clock, teller);
+    answer.emplace(question, begins, *encoding, keys, own_node_name, heard_at, teller);
     if (question == Question::kWatch) BeginWatch();
     return Continue();
   }
@@ -347,10 +347,10 @@ struct ListWatch::Impl {
     }
     if (phase != Phase::kAnswered) return Continue();
     SettleIfTime();
-    const absl::Status read = answer->Read(octets);
+    heard_at = clock.Now();
+    const absl::Status read = answer->Read(octets, heard_at);
     if (std::optional<Action> next = Digest()) return *std::move(next);
     if (!read.ok()) return Unreadable(read);
-    heard_at = clock.Now();
     return Continue();
   }
 

@@ -5,21 +5,19 @@ namespace weft::kube {
 
 NodesAnswer::NodesAnswer(Question question, bool begins, Encoding encoding,
                          const AnnotationKeys& keys, std::string_view own_node_name,
-                         const control::Clock& clock, NodeTeller& teller)
-    : clock_(clock),
-      teller_(teller),
+                         control::TimePoint now, NodeTeller& teller)
+    : teller_(teller),
       encoding_(encoding),
       kind_(KindOf(question)),
       begins_(begins),
       initial_(question == Question::kStream),
-      added_at_(clock.Now()),
+      now_(now),
+      added_at_(now),
       reader_(MakeAnswerReader(encoding, kind_, keys, own_node_name, *this)) {}
 
-absl::Status NodesAnswer::Read(std::string_view octets) {
-  added_ = false;
-  absl::Status read = reader_->Read(octets);
-  if (added_) added_at_ = clock_.Now();
-  return read;
+absl::Status NodesAnswer::Read(std::string_view octets, control::TimePoint now) {
+  now_ = now;
+  return reader_->Read(octets);
 }
 
 absl::Status NodesAnswer::Finish() { return reader_->Finish(); }
@@ -29,7 +27,7 @@ void NodesAnswer::OnNode(NodeChange change, const DecodedNode& node,
   if (error_event_) return;
   BeginOnce();
   told_anything_ = true;
-  if (change == NodeChange::kAdded) added_ = true;
+  if (change == NodeChange::kAdded) added_at_ = now_;
   teller_.Tell(change, node);
   if (kind_ == AnswerKind::kWatch && !initial_) Watched(resource_version);
 }

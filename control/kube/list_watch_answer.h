@@ -22,10 +22,10 @@ class NodesAnswer final : AnswerListener {
   // `begins`: it is the first answer of a snapshot, which then begins with the first thing told.
   // All outlive it.
   NodesAnswer(Question question, bool begins, Encoding encoding, const AnnotationKeys& keys,
-              std::string_view own_node_name, const control::Clock& clock, NodeTeller& teller);
+              std::string_view own_node_name, control::TimePoint now, NodeTeller& teller);
 
-  // As AnswerReader's.
-  absl::Status Read(std::string_view octets);
+  // As AnswerReader's. The clock is asked once for each piece: there are three for every Node.
+  absl::Status Read(std::string_view octets, control::TimePoint now);
   absl::Status Finish();
 
   Encoding encoding() const { return encoding_; }
@@ -58,7 +58,6 @@ class NodesAnswer final : AnswerListener {
   // Of an event or bookmark in a watch.
   void Watched(std::string_view resource_version);
 
-  const control::Clock& clock_;
   NodeTeller& teller_;
   const Encoding encoding_;
   const AnswerKind kind_;
@@ -66,8 +65,7 @@ class NodesAnswer final : AnswerListener {
   bool initial_;
   bool told_anything_ = false;
   bool watched_anything_ = false;
-  bool added_ = false;  // by these octets
-  control::TimePoint added_at_;
+  control::TimePoint now_, added_at_;
   std::string version_;
   std::optional<ApiStatus> error_event_;
   std::optional<ListEnd> list_end_;
