@@ -43,6 +43,10 @@ class Reader final : public kube::ExchangeHandler {
     }
     if (!frames_.Read(octets)) return;
     complete_ = true;
+    if (capture_ != nullptr) {  // who reads the line may end us
+      capture_->flush();
+      pieces_file_->flush();
+    }
     std::printf("{\"octets\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", octets_,
                 frames_.frames() - 1, pieces_);
     std::fflush(stdout);

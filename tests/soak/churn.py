@@ -42,16 +42,18 @@ class Member(node.WeftNode):
                              "kubeconfig-file": self.path("kubeconfig")})
         lease.write_text(self.path("kubeconfig"), json.dumps(kubeconfig))
 
-    def read(self):
-        """What may not change, and what is measured."""
+    def cost(self):
         with open(f"/proc/{self.pid()}/stat", encoding="ascii") as file:
             fields = file.read().rsplit(")", 1)[1].split()
         with open(f"/proc/{self.pid()}/smaps_rollup", encoding="ascii") as file:  # exact, unlike the other counts
             resident = int(re.search(r"^Rss:\s+(\d+) kB", file.read(), re.MULTILINE)[1])
-        found = {"rss_kib": resident, "cpu_seconds": (int(fields[11]) + int(fields[12])) / TICKS, "time": time.monotonic()}
-        document = self.leases()  # after the memory was read
+        return {"rss_kib": resident, "cpu_seconds": (int(fields[11]) + int(fields[12])) / TICKS, "time": time.monotonic()}
+
+    def state(self):
+        """What may not change. To tell it takes memory: not between two looks at that."""
+        document = self.leases()
         usable = sum(row.get("ipv4", {}).get("state") == "usable" for row in document["leases"])
-        return {**found, "generation": document["generation"], "usable": usable, "log": self.log_text(), "routes": self.monitored()}
+        return {"generation": document["generation"], "usable": usable, "log": self.log_text(), "routes": self.monitored()}
 
     def watch_routes(self):
         self.monitor_path = self.path("monitor")
@@ -188,9 +190,7 @@ def run(sides, seconds):
         side.begin(seconds + 2)
     began = time.monotonic()
     time.sleep(settle)
-    for side in sides:
-        side.member.read()  # once before it counts: to answer takes memory too
-    before = [(side.member.read(), side.beats()) for side in sides]
+    before = [({**side.member.state(), **side.member.cost()}, side.beats()) for side in sides]
     while time.monotonic() - began < seconds:
         time.sleep(1)
         for side in sides:
@@ -198,7 +198,7 @@ def run(sides, seconds):
     passed = failed = 0
     for side, (first, first_beats) in zip(sides, before):
         beats = side.beats() - first_beats
-        after = side.member.read()
+        after = {**side.member.cost(), **side.member.state()}
         for case, trouble, measured in judge(side.name, first, after, beats):
             print(f"not ok {side.name}.{case}: {trouble} ({measured})" if trouble else f"ok {side.name}.{case}: {measured}", flush=True)
             passed, failed = passed + (not trouble), failed + bool(trouble)
