@@ -28,7 +28,7 @@ void TellSupervisorReady();
 
 // Calls `stop` on the io thread once, with the name of what asked for it ("SIGTERM", "Ctrl-C"),
 // when the process is asked to end. The second request ends it at once. SIGHUP is ignored. `io`
-// outlives this.
+// outlives this. On Linux made before the process has other threads: they inherit the signal mask.
 class StopSignals {
  public:
   StopSignals(boost::asio::io_context& io, std::function<void(std::string_view)> stop);

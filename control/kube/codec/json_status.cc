@@ -44,6 +44,7 @@ bool ReadJsonStatus(simdjson::dom::element value, ApiStatus& status) {
 }
 
 bool DecodeJsonStatus(std::string_view text, ApiStatus& status) {
+  if (text.empty()) return false;  // simdjson copies from it, null or not
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   return parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS &&

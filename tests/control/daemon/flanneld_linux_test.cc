@@ -240,6 +240,7 @@ TEST_F(FlanneldTest, EveryLineIsJsonOnRequest) {
   ASSERT_TRUE(program.Says("\"message\":\"ready\"}\n")) << program.error;
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0);
+  ASSERT_THAT(program.error, ::testing::EndsWith("\n"));
   std::size_t begin = 0;
   while (begin < program.error.size()) {
     EXPECT_EQ(program.error[begin], '{');
