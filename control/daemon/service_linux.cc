@@ -51,8 +51,8 @@ void TellSupervisorReady() {
   ::close(socket);
 }
 
-// A descriptor, not a handler: nothing runs in the midst of anything, and under the thread sanitizer,
-// which puts handlers off, a signal that comes right before the loop blocks is not lost.
+// A descriptor, not a handler: nothing runs in the midst of anything, and under the thread
+// sanitizer, which puts handlers off, a signal that comes right before the loop blocks is not lost.
 struct StopSignals::Impl {
   explicit Impl(boost::asio::io_context& io) : descriptor(io) {
     sigemptyset(&signals);

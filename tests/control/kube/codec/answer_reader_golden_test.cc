@@ -50,8 +50,9 @@ TEST_P(GoldenAnswers, List) {
 }
 
 TEST_P(GoldenAnswers, Page) {
-  EXPECT_THAT(Read(AnswerKind::kList, "page"),
-              ElementsAre("LISTED linux-1@220 lease", ::testing::MatchesRegex("END 224 \\S+"), "OK"));
+  EXPECT_THAT(
+      Read(AnswerKind::kList, "page"),
+      ElementsAre("LISTED linux-1@220 lease", ::testing::MatchesRegex("END 224 \\S+"), "OK"));
 }
 
 TEST_P(GoldenAnswers, StreamingListThatGoesOnAsTheWatch) {

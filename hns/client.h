@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// HNS in typed words: every handle closed, every refusal a Status with its number (hresult.h). As
+// few calls as the functions allow; nothing is cached.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hns/api.h"
+#include "hns/endpoint.h"
+#include "hns/network.h"
+#include "hns/version.h"
+
+namespace weft::hns {
+
+// An open network: one call for each Read or change, instead of three. Ends with the service.
+class OpenedNetwork {
+ public:
+  OpenedNetwork(Api& api, Handle handle, std::string name)
+      : api_(&api), handle_(handle), name_(std::move(name)) {}
+  ~OpenedNetwork();
+  OpenedNetwork(OpenedNetwork&&) noexcept;
+  OpenedNetwork& operator=(OpenedNetwork&&) noexcept;
+
+  absl::StatusOr<Network> Read();
+  // One HcnModifyNetwork each, whatever the number of policies. Whether a refused batch was applied
+  // in part is not known: read before the next change.
+  absl::Status Add(const std::vector<Policy>& policies);
+  absl::Status Remove(const std::vector<Policy>& policies);
+  Handle handle() const { return handle_; }
+
+ private:
+  absl::Status Modify(std::string_view request, const std::vector<Policy>& policies);
+  Api* api_;
+  Handle handle_;
+  std::string name_;  // for messages
+};
+
+// One thread at a time. `api` outlives it and what it opened.
+class Client {
+ public:
+  explicit Client(Api& api) : api_(api) {}
+
+  // HNSCall GET /globals/version. Unavailable: the service does not run.
+  absl::StatusOr<Version> ReadVersion();
+
+  // All, or those that HNS finds under `name`, compared here once more. An object that goes while
+  // the list is read is left out.
+  absl::StatusOr<std::vector<Network>> Networks(std::string_view name = "");
+  absl::StatusOr<OpenedNetwork> Open(const Network& network);
+  absl::StatusOr<OpenedNetwork> Create(const Network& wish);
+  // One that is not there is fine.
+  absl::Status DeleteNetwork(const Guid& id, std::string_view name);
+
+  // Of `network`, or of all where it is zero.
+  absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid());
+  absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& wish);
+  absl::Status DeleteEndpoint(const Guid& id, std::string_view name);
+
+ private:
+  Api& api_;
+};
+
+}  // namespace weft::hns

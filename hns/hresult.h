@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What HNS answers when it refuses, by number. Its texts are localised: they are shown, never
+// compared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace weft::hns {
+
+// Windows' HRESULT; the highest bit set means failure.
+using Hresult = std::uint32_t;
+
+constexpr bool Failed(Hresult code) { return (code & 0x80000000u) != 0; }
+
+// winerror.h's names without HCN_E_ (facility 0x3B), and Win32 codes met in practice.
+namespace hresult {
+inline constexpr Hresult kOk = 0;
+inline constexpr Hresult kNetworkNotFound = 0x803B0001;
+inline constexpr Hresult kEndpointNotFound = 0x803B0002;
+inline constexpr Hresult kSwitchNotFound = 0x803B0004;
+inline constexpr Hresult kAdapterNotFound = 0x803B0006;
+inline constexpr Hresult kPolicyNotFound = 0x803B0008;
+inline constexpr Hresult kInvalidNetwork = 0x803B000A;
+inline constexpr Hresult kInvalidNetworkType = 0x803B000B;
+inline constexpr Hresult kInvalidEndpoint = 0x803B000C;
+inline constexpr Hresult kInvalidPolicy = 0x803B000D;
+inline constexpr Hresult kInvalidPolicyType = 0x803B000E;
+inline constexpr Hresult kNetworkAlreadyExists = 0x803B0010;
+inline constexpr Hresult kPolicyAlreadyExists = 0x803B0012;
+inline constexpr Hresult kPortAlreadyExists = 0x803B0013;
+inline constexpr Hresult kEndpointAlreadyAttached = 0x803B0014;
+inline constexpr Hresult kRequestUnsupported = 0x803B0015;
+inline constexpr Hresult kDegradedOperation = 0x803B0017;
+inline constexpr Hresult kSharedSwitchModification = 0x803B0018;
+inline constexpr Hresult kInvalidJson = 0x803B001B;
+inline constexpr Hresult kInvalidIp = 0x803B001E;
+inline constexpr Hresult kManagerStopped = 0x803B0020;
+inline constexpr Hresult kEndpointNamespaceAlreadyExists = 0x803B002B;
+inline constexpr Hresult kEntityHasReferences = 0x803B002C;
+inline constexpr Hresult kAddrInvalidOrReserved = 0x803B002F;
+inline constexpr Hresult kObjectUsedAfterUnload = 0x803B0031;
+inline constexpr Hresult kInvalidSubnet = 0x803B0032;
+
+inline constexpr Hresult kUnspecified = 0x80004005;
+inline constexpr Hresult kAccessDenied = 0x80070005;
+inline constexpr Hresult kInvalidHandle = 0x80070006;
+inline constexpr Hresult kInvalidArgument = 0x80070057;
+inline constexpr Hresult kModuleNotFound = 0x8007007E;    // the DLL is not there
+inline constexpr Hresult kFunctionNotFound = 0x8007007F;  // the DLL lacks the function
+inline constexpr Hresult kServiceNotActive = 0x80070426;
+inline constexpr Hresult kElementNotFound = 0x80070490;
+inline constexpr Hresult kRpcServerUnavailable = 0x800706BA;
+inline constexpr Hresult kRpcCallFailed = 0x800706BE;
+inline constexpr Hresult kNoMoreEndpoints = 0x800706D9;  // the hns service is stopped
+inline constexpr Hresult kObjectAlreadyExists = 0x80071392;
+}  // namespace hresult
+
+// "HCN_E_NETWORK_NOT_FOUND"; empty for a number nobody named.
+std::string_view Name(Hresult code);
+
+// An object that is asked for by id or handle is not there. (On a create, kElementNotFound is the
+// settling race after a delete instead.)
+bool IsNotThere(Hresult code);
+// The service stopped, restarts, or has forgotten our handles: open again and read everything
+// again.
+bool IsServiceGone(Hresult code);
+
+// `what` says object and action: "create the network flannel.4096". The message ends with the
+// code's name and number and, for people, the error record's own text; the number is kept in a
+// payload.
+absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record);
+// The number in that payload.
+std::optional<Hresult> HresultOf(const absl::Status& status);
+// The same error under a message that begins with `prefix` and ": ".
+absl::Status Prefixed(std::string_view prefix, const absl::Status& status);
+
+}  // namespace weft::hns
