@@ -189,6 +189,14 @@ void Reconciler::RemoveSink(const lease::Sink& sink) {
   std::erase_if(impl_->sinks, [&sink](const Impl::Attached& at) { return at.sink == &sink; });
 }
 
+void Reconciler::OnSinkReport(const lease::Sink& sink, lease::SinkReport report) {
+  for (Impl::Attached& at : impl_->sinks) {
+    if (at.sink != &sink || !at.status.resynced) continue;
+    impl_->Settle(at, std::move(report));
+    return impl_->Changed();
+  }
+}
+
 void Reconciler::ResyncAll() {
   if (!impl_->Ready()) return;
   impl_->table.DropChanges();

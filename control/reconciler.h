@@ -76,6 +76,8 @@ class Reconciler final : public lease::SourceListener {
   // truth is known.
   void AddSink(lease::Sink& sink, Families families = Families::kBoth);
   void RemoveSink(const lease::Sink& sink);
+  // How a sink stands whose work goes on elsewhere (lease::Sink), since its last answer.
+  void OnSinkReport(const lease::Sink& sink, lease::SinkReport report);
   // Trust was lost (an adapter came back, HNS restarted): every sink reads back what is there.
   void ResyncAll();
 

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "control/daemon/file_io.h"
+#include "control/file_io.h"
 
 namespace weft::daemon {
 namespace {
@@ -49,7 +49,7 @@ absl::Status SubnetFile::Write(const std::string& text) {
   if (!folder.empty()) fs::create_directories(folder, error);
   const absl::Status status =
       error ? absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()))
-            : ReplaceFileText(path_, text);
+            : control::ReplaceFileText(path_, text);
   if (!status.ok()) {
     return absl::Status(
         status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(),
@@ -71,7 +71,7 @@ absl::StatusOr<bool> SubnetFile::WithdrawUnless(const std::string& text) {
 
 absl::StatusOr<bool> SubnetFile::WithdrawIfOfEarlierBoot() {
   const std::optional<std::int64_t> modified = ModificationTime(path_);
-  const std::int64_t boot = BootTime();
+  const std::int64_t boot = control::BootTime();
   if (!modified || boot == 0 || *modified >= boot) return false;
   const absl::Status status = Remove();
   if (!status.ok()) return status;

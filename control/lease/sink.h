@@ -37,7 +37,9 @@ struct SinkReport {
 };
 
 // One thread (control). Idempotent: both calls compare with what is there and touch only what is
-// wrong. A failed item stays pending and stops no other.
+// wrong. A failed item stays pending and stops no other. A sink whose work takes long does it on a
+// thread of its own: its answers say how it stands meanwhile, and Reconciler::OnSinkReport is told
+// when that changes.
 class Sink {
  public:
   virtual ~Sink() = default;

@@ -421,6 +421,32 @@ TEST_F(ReconcilerTest, OneSinkThatFailsStopsNoOther) {
   EXPECT_THAT(World(other), ElementsAre("10.244.1.0/24"));
 }
 
+// ---- a sink that works on a thread of its own
+
+TEST_F(ReconcilerTest, ASinkMayTellLaterHowItStands) {
+  Ready();
+  const int before = changes;
+  reconciler.OnSinkReport(sink, {2, 1, {}});
+  EXPECT_FALSE(reconciler.report().in_sync);
+  EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + ReconcilerOptions().resync_period)
+      << "nothing failed: nothing is tried again";
+  reconciler.OnSinkReport(sink, {2, 1, {"10.244.1.0/24: refused"}});
+  EXPECT_THAT(log, ElementsAre(HasSubstr("fake: 1 pending, will be tried again: 10.244.1.0/24")));
+  EXPECT_LT(*reconciler.NextDeadline(), clock.Now() + ReconcilerOptions().resync_period);
+  reconciler.OnSinkReport(sink, {2, 2, {}});
+  EXPECT_TRUE(reconciler.report().in_sync);
+  EXPECT_EQ(changes, before + 3);
+}
+
+TEST_F(ReconcilerTest, AReportOfASinkThatWentOrWasGivenNothingYetIsNoNews) {
+  reconciler.AddSink(sink);
+  reconciler.OnSinkReport(sink, {2, 2, {}});
+  FakeSink gone("gone");
+  reconciler.OnSinkReport(gone, {2, 2, {}});
+  EXPECT_EQ(changes, 0);
+  EXPECT_EQ(reconciler.report().sinks[0].report.desired, 0u);
+}
+
 TEST_F(ReconcilerTest, WhatOthersBrokeIsMendedByThePeriodicResync) {
   source.Put(a);
   Ready();

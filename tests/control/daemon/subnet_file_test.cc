@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "control/daemon/file_io.h"
+#include "control/file_io.h"
 
 namespace weft::daemon {
 namespace {
@@ -101,13 +101,13 @@ TEST_F(SubnetFileTest, AWithdrawnFileIsNotWritten) {
 
 TEST_F(SubnetFileTest, WithdrawsAFileOlderThanTheSystem) {
   SubnetFile file(path_.string());
-  ASSERT_GT(BootTime(), 0);
+  ASSERT_GT(control::BootTime(), 0);
   EXPECT_FALSE(*file.WithdrawIfOfEarlierBoot());  // there is none
   Put("A=1\n");
   EXPECT_FALSE(*file.WithdrawIfOfEarlierBoot());
   EXPECT_TRUE(fs::exists(path_));
-  const auto age =
-      std::chrono::system_clock::now() - std::chrono::system_clock::from_time_t(BootTime());
+  const auto age = std::chrono::system_clock::now() -
+                   std::chrono::system_clock::from_time_t(control::BootTime());
   fs::last_write_time(path_, fs::file_time_type::clock::now() - age - std::chrono::hours(1));
   EXPECT_TRUE(*file.WithdrawIfOfEarlierBoot());
   EXPECT_FALSE(fs::exists(path_));

@@ -9,9 +9,9 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "control/daemon/file_io.h"
+#include "control/file_io.h"
 
-namespace weft::daemon {
+namespace weft::control {
 namespace {
 
 int WriteAll(int file, const std::string& text) {
@@ -57,4 +57,4 @@ std::int64_t BootTime() {
   return wall.tv_sec - since_boot.tv_sec;
 }
 
-}  // namespace weft::daemon
+}  // namespace weft::control

@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "control/daemon/file_io.h"
+#include "control/file_io.h"
 
-namespace weft::daemon {
+namespace weft::control {
 namespace {
 
 // A reader (the CNI plugin, a virus scanner) that has the file open keeps others from replacing it;
@@ -81,4 +81,4 @@ std::int64_t BootTime() {
   return duration_cast<seconds>(now - milliseconds(::GetTickCount64())).count();
 }
 
-}  // namespace weft::daemon
+}  // namespace weft::control

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 
-namespace weft::daemon {
+namespace weft::control {
 
 // `path` (UTF-8) holds `text` when this returns, also after a power cut; its folder exists. Mode
 // 0644. Readers see the old content or the new. The error carries the step that failed and the
@@ -19,4 +19,4 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 // known.
 std::int64_t BootTime();
 
-}  // namespace weft::daemon
+}  // namespace weft::control

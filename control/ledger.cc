@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ledger.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/file_io.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::control {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "weft/ledger/v1";
+
+fs::path PathOf(const std::string& utf8) {
+  return fs::path(std::u8string(utf8.begin(), utf8.end()));
+}
+
+bool Is(const LedgerEntry& entry, std::string_view kind, std::string_view name) {
+  return entry.kind == kind && entry.name == name;
+}
+
+std::string Text(const std::vector<LedgerEntry>& entries) {
+  Json rows = Json::array();
+  for (const LedgerEntry& entry : entries) {
+    rows.push_back(
+        {{"kind", entry.kind}, {"name", entry.name}, {"id", entry.id}, {"adopted", entry.adopted}});
+  }
+  return Json({{"format", kFormat}, {"entries", std::move(rows)}})
+             .dump(1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+// Empty: not a ledger.
+std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
+  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object() || file.value("format", Json()) != kFormat) return std::nullopt;
+  const Json rows = file.value("entries", Json());
+  if (!rows.is_array()) return std::nullopt;
+  std::vector<LedgerEntry> entries;
+  for (const Json& row : rows) {
+    if (!row.is_object()) return std::nullopt;
+    LedgerEntry entry;
+    for (const auto& [key, member] : {std::pair("kind", &entry.kind),
+                                      std::pair("name", &entry.name), std::pair("id", &entry.id)}) {
+      const auto found = row.find(key);
+      if (found == row.end() || !found->is_string()) return std::nullopt;
+      *member = found->get<std::string>();
+    }
+    const auto adopted = row.find("adopted");
+    if (adopted == row.end() || !adopted->is_boolean()) return std::nullopt;
+    entry.adopted = adopted->get<bool>();
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace
+
+Ledger::Ledger(std::string folder) : path_(absl::StrCat(folder, "/ledger.json")) {}
+
+absl::Status Ledger::Load() {
+  entries_.clear();
+  std::error_code error;
+  if (!fs::exists(PathOf(path_), error)) return absl::OkStatus();
+  std::string text;
+  {
+    std::ifstream in(PathOf(path_), std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+    if (!in) {
+      return absl::UnavailableError(
+          absl::StrCat("the ledger ", path_, " cannot be read; let this account read it"));
+    }
+  }
+  if (auto entries = Read(text)) {
+    entries_ = *std::move(entries);
+    return absl::OkStatus();
+  }
+  const std::string aside = absl::StrCat(path_, ".broken");
+  fs::rename(PathOf(path_), PathOf(aside), error);
+  return absl::DataLossError(
+      absl::StrCat("the ledger ", path_, " is no ledger of weft; it ",
+                   error ? "stays there" : absl::StrCat("is now ", aside),
+                   ", and what it listed counts as found, not as made by us: flannelctl reset will "
+                   "leave it"));
+}
+
+const LedgerEntry* Ledger::Find(std::string_view kind, std::string_view name) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const LedgerEntry& entry) { return Is(entry, kind, name); });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+absl::Status Ledger::Put(const LedgerEntry& entry) {
+  std::vector<LedgerEntry> entries = entries_;
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const LedgerEntry& old) {
+    return Is(old, entry.kind, entry.name);
+  });
+  if (found == entries.end()) {
+    entries.push_back(entry);
+  } else {
+    *found = entry;
+  }
+  return Save(std::move(entries));
+}
+
+absl::Status Ledger::Remove(std::string_view kind, std::string_view name) {
+  std::vector<LedgerEntry> entries = entries_;
+  std::erase_if(entries, [&](const LedgerEntry& entry) { return Is(entry, kind, name); });
+  return Save(std::move(entries));
+}
+
+absl::Status Ledger::Replace(std::string_view kind, std::vector<LedgerEntry> entries) {
+  std::vector<LedgerEntry> all = entries_;
+  std::erase_if(all, [&](const LedgerEntry& entry) { return entry.kind == kind; });
+  all.insert(all.end(), std::make_move_iterator(entries.begin()),
+             std::make_move_iterator(entries.end()));
+  return Save(std::move(all));
+}
+
+absl::Status Ledger::Save(std::vector<LedgerEntry> entries) {
+  if (entries == entries_) return absl::OkStatus();
+  std::error_code error;
+  fs::create_directories(PathOf(path_).parent_path(), error);
+  const absl::Status status =
+      error ? absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()))
+            : ReplaceFileText(path_, Text(entries));
+  if (!status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat("the ledger ", path_, ": ", status.message(),
+                                     "; give flanneld a folder it may write to with --state-dir"));
+  }
+  entries_ = std::move(entries);
+  return absl::OkStatus();
+}
+
+}  // namespace weft::control

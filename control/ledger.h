@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weft made or found on this node, in a file of --state-dir: neither HNS's documents nor
+// Windows' routes carry a mark by which ours could be told from others'.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace weft::control {
+
+struct LedgerEntry {
+  std::string kind;  // "hns-network", "hns-endpoint", "firewall-rule", "host-route"
+  std::string name;  // within the kind: "flannel.4096", "10.244.1.0/24"
+  std::string id;    // HNS's id or the route's next hop; empty: about to be made
+  // It was there before us, and was right: used, repaired, never removed by `flannelctl reset`.
+  bool adopted = false;
+  friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
+};
+
+// One thread, one process: the daemon's, or flannelctl's while the daemon does not run. What is put
+// in is on disk when the call returns, so that a thing is entered before it is made: what dies in
+// between leaves an entry without an id, by which the next start knows its own.
+class Ledger {
+ public:
+  // `folder` (UTF-8) is made with the first entry.
+  explicit Ledger(std::string folder);
+
+  const std::string& path() const { return path_; }
+  // A file that is not there is an empty ledger. One that cannot be understood is renamed to
+  // "….broken", so that nothing is lost, and the ledger is empty: DataLoss says so.
+  absl::Status Load();
+
+  // In the order in which they were put in.
+  const std::vector<LedgerEntry>& entries() const { return entries_; }
+  const LedgerEntry* Find(std::string_view kind, std::string_view name) const;
+  // By kind and name. Nothing is written where nothing changes.
+  absl::Status Put(const LedgerEntry& entry);
+  absl::Status Remove(std::string_view kind, std::string_view name);
+  // All of one kind at once.
+  absl::Status Replace(std::string_view kind, std::vector<LedgerEntry> entries);
+
+ private:
+  absl::Status Save(std::vector<LedgerEntry> entries);
+
+  std::string path_;
+  std::vector<LedgerEntry> entries_;  // as on disk
+};
+
+}  // namespace weft::control

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace weft::control {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const LedgerEntry kMade{"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804",
+                        false};
+const LedgerEntry kFound{"hns-network", "External", "9dd95ece-4b11-4da4-8cd1-59970718a804", true};
+const LedgerEntry kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void Write(const std::string& text) const {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "ledger.json", std::ios::binary) << text;
+  }
+  // What a process that starts now reads.
+  std::vector<LedgerEntry> Reread() const {
+    Ledger ledger(folder_.string());
+    EXPECT_TRUE(ledger.Load().ok());
+    return ledger.entries();
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("ledger-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  Ledger ledger_{folder_.string()};
+};
+
+TEST_F(LedgerTest, IsEmptyWhereThereIsNoFile) {
+  EXPECT_TRUE(ledger_.Load().ok());
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_)) << "looking makes nothing";
+}
+
+TEST_F(LedgerTest, WhatIsPutInIsOnDisk) {
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade));
+  ASSERT_TRUE(ledger_.Put(kFound).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, kFound));
+}
+
+TEST_F(LedgerTest, AnEntryIsReplacedByKindAndName) {
+  LedgerEntry about_to_be = kMade;
+  about_to_be.id = "";
+  ASSERT_TRUE(ledger_.Put(about_to_be).ok());
+  ASSERT_TRUE(ledger_.Put({"hns-endpoint", kMade.name, "x", false}).ok());
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, LedgerEntry{"hns-endpoint", kMade.name, "x", false}));
+  EXPECT_EQ(*ledger_.Find("hns-network", "flannel.4096"), kMade);
+  EXPECT_EQ(ledger_.Find("hns-network", "flannel.4097"), nullptr);
+}
+
+TEST_F(LedgerTest, AnEntryIsRemovedAndOneThatIsNotThereIsFine) {
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  ASSERT_TRUE(ledger_.Put(kFound).ok());
+  ASSERT_TRUE(ledger_.Remove("hns-network", "flannel.4096").ok());
+  ASSERT_TRUE(ledger_.Remove("hns-network", "flannel.4096").ok());
+  EXPECT_THAT(Reread(), ElementsAre(kFound));
+}
+
+TEST_F(LedgerTest, AllOfAKindAreReplacedAtOnce) {
+  ASSERT_TRUE(ledger_.Put(kRoute).ok());
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  const LedgerEntry other{"host-route", "10.244.2.0/24", "172.16.0.12", false};
+  ASSERT_TRUE(ledger_.Replace("host-route", {other}).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, other));
+  ASSERT_TRUE(ledger_.Replace("host-route", {}).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade));
+}
+
+TEST_F(LedgerTest, NothingIsWrittenWhereNothingChanges) {
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  std::filesystem::remove(folder_ / "ledger.json");
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "ledger.json"));
+}
+
+TEST_F(LedgerTest, AnythingElseIsPutAsideAndNothingIsLost) {
+  for (const char* text :
+       {"", "garbage", "{}", R"({"format":"weft/ledger/v2","entries":[]})",
+        R"({"format":"weft/ledger/v1"})", R"({"format":"weft/ledger/v1","entries":[1]})",
+        R"({"format":"weft/ledger/v1","entries":[{"kind":"a","name":"b","id":1,"adopted":true}]})",
+        R"({"format":"weft/ledger/v1","entries":[{"kind":"a","name":"b","id":"c"}]})"}) {
+    Write(text);
+    const absl::Status status = ledger_.Load();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.json.broken"));
+    EXPECT_THAT(ledger_.entries(), IsEmpty());
+    std::ifstream aside(folder_ / "ledger.json.broken", std::ios::binary);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(aside), {}), text);
+    EXPECT_TRUE(ledger_.Load().ok()) << "the next one begins anew";
+  }
+}
+
+TEST_F(LedgerTest, AFolderThatCannotBeMadeIsNamed) {
+  std::ofstream(folder_) << "a file";
+  Ledger ledger((folder_ / "state").string());
+  const absl::Status status = ledger.Put(kMade);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--state-dir"));
+  EXPECT_THAT(ledger.entries(), IsEmpty()) << "what is not on disk is not there";
+}
+
+}  // namespace
+}  // namespace weft::control
