@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// HNS in process: one set of objects, seen through Hcn* (v2) and HNSCall (v1), on a machine that
+// HostSide plays. Beside the Api stand the levers: faults, hooks, the service's and the machine's
+// life, the world as JSON.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "hns/api.h"
+#include "hns/emulator/clock.h"
+#include "hns/emulator/faults.h"
+#include "hns/emulator/host_side.h"
+#include "hns/emulator/settings.h"
+
+namespace weft::hns::emulator {
+
+struct CallInfo {
+  std::uint64_t number = 0;  // from 1, in the order in which calls came
+  std::string function;      // as faults name it
+  std::string id;            // the object's, where known
+  std::string document;      // settings, query or request
+};
+
+// What a restart of the service takes along. Handles and subscriptions always die.
+struct Restart {
+  enum class Networks : std::uint8_t { kKept, kPersistentKept, kLost };
+  Networks networks = Networks::kKept;
+  bool routes_kept = true;      // RemoteSubnetRoute and HostRoute policies
+  bool endpoints_kept = false;  // with load balancers and attachments
+};
+
+// Any thread. A slow call holds up nobody else. `clock` and `host` outlive it.
+class Emulator final : public Api {
+ public:
+  Emulator(Clock& clock, HostSide& host, Settings settings = {});
+  ~Emulator() override;
+
+  Reply Enumerate(Kind kind, const std::string& query) override;
+  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override;
+  Reply Open(Kind kind, const Guid& id) override;
+  Reply Modify(Kind kind, Handle handle, const std::string& settings) override;
+  Reply Query(Kind kind, Handle handle, const std::string& query) override;
+  Reply Delete(Kind kind, const Guid& id) override;
+  Hresult Close(Kind kind, Handle handle) override;
+  Reply Call(const std::string& method, const std::string& path,
+             const std::string& request) override;
+  Reply Subscribe(OnNotification notify) override;
+  Hresult Unsubscribe(Handle handle) override;
+
+  Settings settings() const;
+  void Set(const Settings& settings);
+
+  void Add(Fault fault);
+  void ClearFaults();
+  // `before` runs before anything has happened, `after` when the call is done and not yet answered.
+  // Without the lock: they may restart the service, or throw to play a killed process.
+  void OnEachCall(std::function<void(const CallInfo&)> before,
+                  std::function<void(const CallInfo&, const Reply&)> after);
+  // By function.
+  std::map<std::string, std::uint64_t> calls() const;
+  std::uint64_t total_calls() const;
+
+  // Stopped, every call answers 0x800706D9.
+  void StopService();
+  void StartService(const Restart& restart = {});
+  void RestartService(const Restart& restart = {});
+  // Networks that are not persistent are gone, and all endpoints, namespaces, load balancers.
+  void Reboot();
+  // A network's name that creates are refused for, and that nobody finds.
+  void TakeName(const std::string& name);
+  void ReleaseName(const std::string& name);
+
+  // Not yet closed; and how often a handle was used that was closed already, or never given out.
+  std::size_t open_handles() const;
+  std::uint64_t handle_misuses() const;
+
+  // Objects, settings, clockwork; not handles, subscriptions, faults, hooks.
+  std::string SaveWorld() const;
+  // All or nothing. Handles and subscriptions stay.
+  absl::Status LoadWorld(std::string_view json);
+  // Changes with every change of what SaveWorld says.
+  std::uint64_t version() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::hns::emulator

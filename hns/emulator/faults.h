@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls go wrong, and how.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hns/api.h"
+#include "hns/emulator/clock.h"
+
+namespace weft::hns::emulator {
+
+enum class Operation : std::uint8_t {
+  kEnumerate,
+  kCreate,
+  kOpen,
+  kModify,
+  kQuery,
+  kDelete,
+  kClose
+};
+// "HcnEnumerateNetworks", "HcnQueryNamespaceProperties".
+std::string FunctionName(Operation operation, Kind kind);
+inline constexpr std::string_view kSubscribeName = "HcnRegisterServiceCallback";
+inline constexpr std::string_view kUnsubscribeName = "HcnUnregisterServiceCallback";
+// HNSCall by what it does: "HNSCall POST /endpoints/".
+std::string CallName(std::string_view method, std::string_view path);
+
+struct Fault {
+  static constexpr std::uint64_t kAlways = std::numeric_limits<std::uint64_t>::max();
+
+  // "HcnModifyNetwork"; "HNSCall", "HNSCall POST /networks/": any that begins so; "*": every call.
+  std::string function;
+  std::uint64_t first = 1;      // the nth call of them from now on
+  std::uint64_t count = 1;      // and how many in a row
+  Milliseconds delay{0};        // the call takes this much longer
+  Hresult code = hresult::kOk;  // kOk: only slow
+  std::string error_record;     // empty: the usual one for the code
+  bool done = false;            // carried out all the same, and then answered so
+};
+
+// Not thread-safe: the emulator's lock guards it.
+class Faults {
+ public:
+  void Add(Fault fault) { rules_.push_back({std::move(fault), 0}); }
+  void Clear() { rules_.clear(); }
+  // Counts the call; the first rule that fits it.
+  std::optional<Fault> Next(std::string_view function);
+  // By function; HNSCall by method and path.
+  const std::map<std::string, std::uint64_t>& calls() const { return calls_; }
+  std::uint64_t total() const { return total_; }
+
+ private:
+  struct Rule {
+    Fault fault;
+    std::uint64_t seen;
+  };
+  std::vector<Rule> rules_;
+  std::map<std::string, std::uint64_t> calls_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace weft::hns::emulator
