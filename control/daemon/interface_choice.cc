@@ -60,6 +60,15 @@ std::string Listing(const std::vector<Adapter>& adapters) {
   });
 }
 
+// A Windows NIC that a virtual switch has taken keeps its name, and its addresses move to an
+// adapter "vEthernet (<name>)"; when the switch goes they move back.
+std::string OtherEndOfSwitch(const std::string& name) {
+  constexpr std::string_view kBegin = "vEthernet (";
+  if (name.starts_with(kBegin) && name.ends_with(")"))
+    return name.substr(kBegin.size(), name.size() - kBegin.size() - 1);
+  return absl::StrCat(kBegin, name, ")");
+}
+
 class Chooser {
  public:
   Chooser(const InterfaceRequest& request, const HostFacts& facts)
@@ -130,10 +139,23 @@ class Chooser {
 
   absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
     if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
-    for (const Adapter& adapter : facts_.adapters) {
-      if (adapter.name == text) return Candidate{&adapter, std::nullopt};
+    const Adapter* named = ByName(text);
+    if (!named || !HasWanted(*named)) {
+      const Adapter* other = ByName(OtherEndOfSwitch(text));
+      if (other && HasWanted(*other)) return Candidate{other, std::nullopt};
     }
+    if (named) return Candidate{named, std::nullopt};
     return absl::NotFoundError("no adapter has that name");
+  }
+
+  const Adapter* ByName(const std::string& name) const {
+    const auto found = std::find_if(facts_.adapters.begin(), facts_.adapters.end(),
+                                    [&](const Adapter& a) { return a.name == name; });
+    return found == facts_.adapters.end() ? nullptr : &*found;
+  }
+  bool HasWanted(const Adapter& adapter) const {
+    return (!request_.want_v4 || FirstAddress(adapter, IpFamily::kV4)) &&
+           (!request_.want_v6 || FirstAddress(adapter, IpFamily::kV6));
   }
 
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {

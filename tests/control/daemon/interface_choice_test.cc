@@ -221,6 +221,21 @@ TEST_F(InterfaceChoiceTest, AnAdapterWithoutAddressIsPassedOverAndNamed) {
   EXPECT_THAT(Error(), HasSubstr("--iface=Ethernet: adapter Ethernet has no IPv4 address"));
 }
 
+// After the first network upstream's next start with the same flag finds a NIC without address, and
+// exits.
+TEST_F(InterfaceChoiceTest, ANameFollowsItsAddressesToTheVirtualSwitchAndBack) {
+  request_.iface = {"Ethernet 2"};
+  facts_.adapters.push_back(AdapterWith(4, "Ethernet 2", {}));
+  facts_.adapters.push_back(AdapterWith(9, "vEthernet (Ethernet 2)", {"10.0.0.7"}));
+  EXPECT_EQ(Choose().index, 9u);
+  facts_.adapters[3].addresses.swap(facts_.adapters[4].addresses);
+  EXPECT_EQ(Choose().index, 4u);
+  request_.iface = {"vEthernet (Ethernet 2)"};
+  EXPECT_EQ(Choose().index, 4u);
+  facts_.adapters.pop_back();
+  EXPECT_EQ(Choose().index, 4u);
+}
+
 TEST_F(InterfaceChoiceTest, AnAdapterWithoutTheOtherFamilyIsPassedOver) {
   request_.want_v6 = true;
   EXPECT_THAT(Error(), HasSubstr("the default route: adapter eth0 has no IPv6 address"));
