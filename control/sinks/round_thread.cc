@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/sinks/round_thread.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::control {
+namespace {
+
+constexpr auto kGrace = std::chrono::seconds(2);
+
+std::int64_t SecondsSince(RoundThread::Clock::time_point since,
+                          RoundThread::Clock::time_point now) {
+  return std::chrono::duration_cast<std::chrono::seconds>(now - since).count();
+}
+
+}  // namespace
+
+// Owned by its thread as well: what that needs outlives the RoundThread.
+struct RoundThread::Worker {
+  explicit Worker(Session the_session) : session(std::move(the_session)) {}
+
+  void Run() {
+    std::unique_lock lock(mutex);
+    while (!stop) {
+      woken = false;
+      lock.unlock();
+      const std::optional<Clock::time_point> due = session.round();
+      lock.lock();
+      const auto called = [this] { return woken || stop; };
+      if (due) {
+        news.wait_until(lock, *due, called);
+      } else {
+        news.wait(lock, called);
+      }
+    }
+    ended = true;
+    news.notify_all();
+  }
+
+  void Stop() {
+    const std::lock_guard lock(mutex);
+    stop = true;
+    news.notify_all();
+  }
+
+  bool HasEnded() {
+    const std::lock_guard lock(mutex);
+    return ended;
+  }
+
+  const Session session;
+  std::mutex mutex;
+  std::condition_variable news;
+  bool woken = false;
+  bool stop = false;
+  bool ended = false;
+};
+
+RoundThread::RoundThread(std::function<Session()> make) : RoundThread(std::move(make), Limits()) {}
+
+RoundThread::RoundThread(std::function<Session()> make, Limits limits)
+    : make_(std::move(make)), limits_(limits) {
+  Begin();
+}
+
+RoundThread::~RoundThread() {
+  worker_->Stop();
+  std::unique_lock lock(worker_->mutex);
+  worker_->news.wait_for(lock, kGrace, [this] { return worker_->ended; });
+}
+
+void RoundThread::Begin() {
+  worker_ = std::make_shared<Worker>(make_());
+  // Detached: nobody can wait for a call that may never end.
+  std::thread([worker = worker_] { worker->Run(); }).detach();
+}
+
+void RoundThread::Wake() {
+  const std::lock_guard lock(worker_->mutex);
+  worker_->woken = true;
+  worker_->news.notify_all();
+}
+
+std::string RoundThread::Look(Clock::time_point now) {
+  std::erase_if(left_, [](const auto& worker) { return worker->HasEnded(); });
+  const std::optional<Call> call = worker_->session.call();
+  if (!call || now - call->since < limits_.slow) {
+    if (left_.empty()) return "";
+    return absl::StrCat(left_.size(), " threads hang in HNS, the service of Windows that makes ",
+                        "networks; its work goes on beside them; restart it (Restart-Service hns)");
+  }
+  const std::int64_t seconds = SecondsSince(call->since, now);
+  if (now - call->since < limits_.deadline)
+    return absl::StrCat(call->what, " has been under way for ", seconds, " s");
+  if (left_.size() >= limits_.most_left) {
+    return absl::StrCat(call->what, " has been under way for ", seconds, " s, and ", left_.size(),
+                        " threads hang already: nothing is changed until it returns; restart the "
+                        "service (Restart-Service hns)");
+  }
+  worker_->Stop();
+  left_.push_back(worker_);
+  Begin();
+  return absl::StrCat(call->what, " did not return within ", seconds,
+                      " s and is left behind; everything is read again before the next change");
+}
+
+std::size_t RoundThread::left_behind() const {
+  return static_cast<std::size_t>(std::count_if(
+      left_.begin(), left_.end(), [](const auto& worker) { return !worker->HasEnded(); }));
+}
+
+}  // namespace weft::control
