@@ -70,9 +70,13 @@ bool IsNotThere(Hresult code);
 // again.
 bool IsServiceGone(Hresult code);
 
-// `what` says object and action: "create the network flannel.4096". The message ends with the
-// code's name and number and, for people, the error record's own text; the number is kept in a
-// payload.
+// `what` says object and action: "create the network flannel.4096". The message goes on with the
+// code's name and number, for people the error record's own text (one bounded line, whatever the
+// record is), and the next step where one is known; the number is kept in a payload. Ok: the call
+// succeeded and left no record. A record after a success is a failure, as in hcsshim, with the
+// record's number or kUnspecified.
+// Codes: NotFound where IsNotThere(), Unavailable where IsServiceGone(), AlreadyExists, and
+// PermissionDenied, InvalidArgument, Unimplemented, FailedPrecondition, ... by the number.
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record);
 // The number in that payload.
 std::optional<Hresult> HresultOf(const absl::Status& status);

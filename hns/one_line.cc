@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/one_line.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+
+namespace weft::hns {
+namespace {
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// Octets of the UTF-8 character at the start of `text`; 0: it is none.
+std::size_t CharacterSize(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return 1;
+  const std::size_t size = first < 0xc2   ? 0
+                           : first < 0xe0 ? 2
+                           : first < 0xf0 ? 3
+                           : first < 0xf5 ? 4
+                                          : 0;
+  if (size == 0 || text.size() < size) return 0;
+  return std::all_of(text.begin() + 1, text.begin() + size, IsContinuation) ? size : 0;
+}
+
+// C0, DEL, C1 (of which terminals take some for the start of a command), and the marks that turn or
+// end a line: U+2028..202E, U+2066..2069.
+bool IsControl(std::string_view character) {
+  if (character.size() == 1) return absl::ascii_iscntrl(static_cast<unsigned char>(character[0]));
+  if (character.size() == 2) return character[0] == '\xc2' && character[1] < '\xa0';
+  if (!character.starts_with("\xe2") || character.size() != 3) return false;
+  if (character[1] == '\x80') return character[2] >= '\xa8' && character[2] <= '\xae';
+  return character[1] == '\x81' && character[2] >= '\xa6' && character[2] <= '\xa9';
+}
+
+}  // namespace
+
+std::string OneLine(std::string_view text, std::size_t limit) {
+  text = absl::StripAsciiWhitespace(text);
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t size = CharacterSize(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(size, 1));
+    const std::string_view shown = size == 0 ? "?" : IsControl(character) ? " " : character;
+    if (line.size() + shown.size() > limit) return line + "...";
+    line += shown;
+    text.remove_prefix(character.size());
+  }
+  return line;
+}
+
+}  // namespace weft::hns

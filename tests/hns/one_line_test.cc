@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/one_line.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::hns {
+namespace {
+
+struct Row {
+  const char* description;
+  std::string_view in;
+  std::string_view out;
+};
+
+TEST(OneLineTest, ForeignTextNeitherEndsALineNorSpeaksToATerminal) {
+  constexpr Row kRows[] = {
+      {"plain", "Not found. ", "Not found."},
+      {"nothing", "", ""},
+      {"Chinese stays", "参数错误。", "参数错误。"},
+      {"German stays", "Ung\xc3\xbcltig", "Ung\xc3\xbcltig"},
+      {"line ends", "one\r\ntwo", "one  two"},
+      {"a terminal's escape", "a\x1b[31mb", "a [31mb"},
+      {"the same in C1",
+       "a\xc2\x9b"
+       "31mb",
+       "a 31mb"},
+      {"DEL",
+       "a\x7f"
+       "b",
+       "a b"},
+      {"a line separator",
+       "a\xe2\x80\xa8"
+       "b",
+       "a b"},
+      {"text that is turned round",
+       "a\xe2\x80\xae"
+       "b\xe2\x81\xa6"
+       "c",
+       "a b c"},
+      {"no UTF-8", "a\xff\xc3", "a??"},
+      {"an overlong slash", "\xc0\xaf", "??"},
+      {"longer than the limit", "0123456789abcdefghijklmnop", "0123456789abcdefghij..."},
+      {"cut between characters", "0123456789012345678\xc3\xbc", "0123456789012345678..."},
+  };
+  for (const Row& row : kRows) EXPECT_EQ(OneLine(row.in, 20), row.out) << row.description;
+}
+
+}  // namespace
+}  // namespace weft::hns
