@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/base_network.h"
+
+namespace weft::hns {
+namespace {
+
+constexpr std::uint32_t kBaseIsolationId = 9999;
+
+// Types that bind an adapter to a vSwitch.
+bool IsExternal(const Network& network) {
+  for (const std::string_view type : {"Overlay", "L2Bridge", "L2Tunnel", "Transparent"})
+    if (network.IsOfType(type)) return true;
+  return false;
+}
+
+bool KeepsTheSwitch(const OverlayWish& wish, const Network& network) {
+  if (network.name == kBaseNetworkName) return true;
+  if (!IsExternal(network) || (network.flags & kEnableNonPersistent) != 0) return false;
+  return network.provider_address() == wish.node_address ||
+         (!wish.adapter.empty() && network.adapter_name() == PhysicalAdapter(wish.adapter));
+}
+
+}  // namespace
+
+Network BaseNetwork(const OverlayWish& wish) {
+  Network network;
+  network.name = kBaseNetworkName;
+  network.type = "Overlay";
+  if (!wish.adapter.empty())
+    network.policies.push_back(NetAdapterNamePolicy(PhysicalAdapter(wish.adapter)));
+  Subnet subnet;
+  subnet.prefix = *IpPrefix::Of(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
+  subnet.isolation_id = kBaseIsolationId;
+  subnet.routes.push_back({subnet.prefix.base().Next(), IpPrefix()});
+  network.subnets.push_back(std::move(subnet));
+  return network;  // flags 0: persistent
+}
+
+std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
+                                          std::span<const Network> networks) {
+  if (!wish.base_network || wish.name == kBaseNetworkName) return std::nullopt;
+  for (const Network& network : networks) {
+    if (network.name != wish.name && KeepsTheSwitch(wish, network)) return std::nullopt;
+  }
+  return BaseNetwork(wish);
+}
+
+}  // namespace weft::hns

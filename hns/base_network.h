@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small persistent network that keeps HNS's vSwitch on the adapter over reboots: Microsoft's
+// setup scripts and OVN make one too. Without it the adapter is bound anew, and the node cut off
+// for seconds, at each boot.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "hns/overlay_plan.h"
+
+namespace weft::hns {
+
+// Name and values of Microsoft's scripts, so that theirs and ours are the same network.
+inline constexpr std::string_view kBaseNetworkName = "External";
+
+Network BaseNetwork(const OverlayWish& wish);
+
+// Empty: none is wanted, or a network called "External" or a persistent one on that adapter is
+// there, which is enough whatever it looks like and whosever it is.
+std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
+                                          std::span<const Network> networks);
+
+}  // namespace weft::hns

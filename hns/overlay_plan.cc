@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "hns/base_network.h"
+
+namespace weft::hns {
+namespace {
+
+constexpr std::string_view kType = "Overlay";
+
+std::string RefusedByVersion(const OverlayWish& wish, Version version) {
+  if (!SupportsRemoteSubnet(version)) {
+    return absl::StrCat("HNS ", version.ToString(),
+                        " knows no remote subnets: an overlay needs 9.2 or later (Windows Server "
+                        "2019 with KB4489899); install the updates of this Windows");
+  }
+  if (wish.port != kUsualVxlanPort && !SupportsVxlanPort(version)) {
+    return absl::StrCat("net-conf's Backend.Port is ", wish.port, ", but HNS ", version.ToString(),
+                        " speaks VXLAN on 4789 only (another port: 10.3 or later, Windows Server "
+                        "2022); set Backend.Port to 4789 on all nodes");
+  }
+  return {};
+}
+
+// Names of those that would die with the network.
+std::vector<std::string> Inhabitants(const OverlayWish& wish, const Network& network,
+                                     std::span<const Endpoint> endpoints) {
+  std::vector<std::string> names;
+  for (const Endpoint& endpoint : endpoints) {
+    if (endpoint.network != network.id || endpoint.is_remote()) continue;
+    const auto& ips = endpoint.ip_configurations;
+    const bool ours = std::any_of(ips.begin(), ips.end(), [&](const IpConfiguration& ip) {
+      return wish.subnet.Contains(ip.address);
+    });
+    if (ours) names.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
+  }
+  return names;
+}
+
+std::string RefusedByInhabitants(const OverlayWish& wish, const std::string& differences,
+                                 std::vector<std::string> names) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t count = names.size();
+  if (count > kNamed) names.resize(kNamed);
+  return absl::StrCat(
+      "the HNS network ", wish.name, " has ", differences, ", and ", count,
+      count == 1 ? " endpoint" : " endpoints", " with addresses of our ", wish.subnet.ToString(),
+      count == 1 ? " lives" : " live", " in it (", absl::StrJoin(names, ", "),
+      count > kNamed ? ", ..." : "",
+      "); it is not replaced under them: undo the change in net-conf, or drain this node and "
+      "delete these endpoints (flannelctl hns endpoint delete)");
+}
+
+}  // namespace
+
+std::string PhysicalAdapter(std::string_view adapter) {
+  std::string_view name = adapter;
+  if (absl::ConsumePrefix(&name, "vEthernet (") && absl::ConsumeSuffix(&name, ")"))
+    return std::string(name);
+  return std::string(adapter);
+}
+
+Network OverlayNetwork(const OverlayWish& wish) {
+  Network network;
+  network.name = wish.name;
+  network.type = kType;
+  if (!wish.adapter.empty())
+    network.policies.push_back(NetAdapterNamePolicy(PhysicalAdapter(wish.adapter)));
+  if (wish.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(wish.port));
+  Subnet subnet;
+  subnet.prefix = wish.subnet;
+  subnet.isolation_id = wish.isolation_id.value();
+  subnet.routes.push_back({wish.gateway(), IpPrefix()});
+  network.subnets.push_back(std::move(subnet));
+  network.flags = kEnableNonPersistent;
+  return network;
+}
+
+std::vector<std::string> Differences(const OverlayWish& wish, const Network& network) {
+  std::vector<std::string> differences;
+  const auto differs = [&](std::string_view what, std::string_view is, std::string_view wanted) {
+    differences.push_back(absl::StrCat(what, " ", is, " instead of ", wanted));
+  };
+  if (!network.IsOfType(kType)) differs("type", network.type, kType);
+  if (network.subnets.empty()) {
+    differs("subnet", "none", wish.subnet.ToString());
+  } else {
+    const Subnet& first = network.subnets.front();
+    if (first.prefix != wish.subnet)
+      differs("subnet", first.prefix.ToString(), wish.subnet.ToString());
+    if (first.isolation_id != wish.isolation_id.value()) {
+      differs("VSID", first.isolation_id ? absl::StrCat(*first.isolation_id) : "none",
+              absl::StrCat(wish.isolation_id.value()));
+    }
+  }
+  const std::uint16_t port = network.vxlan_port().value_or(kUsualVxlanPort);
+  if (port != wish.port) differs("UDP port", absl::StrCat(port), absl::StrCat(wish.port));
+  return differences;
+}
+
+const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> networks) {
+  const Network* found = nullptr;
+  for (const Network& network : networks) {
+    if (network.name != wish.name) continue;
+    if (Differences(wish, network).empty()) return &network;
+    if (found == nullptr) found = &network;
+  }
+  return found;
+}
+
+NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<const Network> networks,
+                        std::span<const Endpoint> endpoints) {
+  NetworkPlan plan;
+  const Network* const existing = FindOverlay(wish, networks);
+  if (existing != nullptr) plan.existing = *existing;
+  plan.reason = RefusedByVersion(wish, version);
+  if (!plan.reason.empty()) return plan;
+  plan.base = MissingBaseNetwork(wish, networks);
+  if (existing == nullptr) {
+    plan.action = NetworkAction::kCreate;
+    plan.document = OverlayNetwork(wish);
+    return plan;
+  }
+  const std::vector<std::string> found = Differences(wish, *existing);
+  if (found.empty()) {
+    plan.action = NetworkAction::kAdopt;
+    return plan;
+  }
+  const std::string differences = absl::StrJoin(found, ", ");
+  std::vector<std::string> names = Inhabitants(wish, *existing, endpoints);
+  if (!names.empty()) {
+    plan.base.reset();  // nothing at all is done
+    plan.reason = RefusedByInhabitants(wish, differences, std::move(names));
+    return plan;
+  }
+  plan.action = NetworkAction::kRecreate;
+  plan.reason = absl::StrCat("the HNS network ", wish.name, " has ", differences,
+                             ", and no endpoint with an address of our ", wish.subnet.ToString(),
+                             " lives in it");
+  plan.document = OverlayNetwork(wish);
+  return plan;
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has to be done so that this node's overlay network stands. Pure: what HNS says in, a plan
+// out; the keeper carries it out, `flannelctl plan` shows it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hns/endpoint.h"
+#include "hns/isolation_id.h"
+#include "hns/network.h"
+#include "hns/version.h"
+#include "vxlan/ip_prefix.h"
+
+namespace weft::hns {
+
+inline constexpr std::uint16_t kUsualVxlanPort = 4789;
+
+struct OverlayWish {
+  std::string name;  // "flannel.4096"
+  IpPrefix subnet;   // our PodCIDR
+  IsolationId isolation_id;
+  std::uint16_t port = kUsualVxlanPort;
+  // Friendly name of the adapter that carries `node_address`: "Ethernet", or "vEthernet (Ethernet)"
+  // once HNS has bound it. Empty: HNS chooses.
+  std::string adapter;
+  IpAddress node_address;
+  // A persistent network that keeps the vSwitch over reboots, so that only the very first start
+  // cuts the node off (base_network.h).
+  bool base_network = false;
+
+  IpAddress gateway() const { return subnet.base().Next(); }
+  friend bool operator==(const OverlayWish&, const OverlayWish&) = default;
+};
+
+// The adapter below HNS's own: "vEthernet (X)" is X. HNS binds no other.
+std::string PhysicalAdapter(std::string_view adapter);
+
+// The document for `wish`, as upstream v0.28.9 creates it.
+Network OverlayNetwork(const OverlayWish& wish);
+
+// In what `network` is not what is wanted: type, subnet, VSID, UDP port; empty: it will do. What is
+// not compared (adapter, gateway, flags, policies of other types) is whoever's who made it.
+std::vector<std::string> Differences(const OverlayWish& wish, const Network& network);
+
+// Of `networks` the one that is called `name`; of several the one that will do.
+const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> networks);
+
+enum class NetworkAction : std::uint8_t {
+  kAdopt,     // it stands and will do, whoever made it: left untouched
+  kCreate,    //
+  kRecreate,  // delete, then create: no pod of ours lives in it
+  kRefuse,    // nothing may be done; `reason` says what a person does next
+};
+
+struct NetworkPlan {
+  NetworkAction action = NetworkAction::kRefuse;
+  std::string reason;               // of kRecreate and kRefuse
+  std::optional<Network> existing;  // of that name
+  Network document;                 // of kCreate and kRecreate
+  std::optional<Network> base;      // to be created first; its failure stops nothing
+};
+
+// `networks`: all. `endpoints`: those of the network of that name, or more; looked at only where it
+// differs. The rule: a network of our name that differs is replaced only when no local endpoint in
+// it has an address inside the PodCIDR that is ours now, because replacing it kills its pods.
+NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<const Network> networks,
+                        std::span<const Endpoint> endpoints);
+
+}  // namespace weft::hns

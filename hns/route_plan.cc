@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/route_plan.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace weft::hns {
+namespace {
+
+struct Found {
+  bool standing = false;
+  std::vector<Policy> removals;
+};
+
+}  // namespace
+
+RoutePlan PlanRoutes(const RemoteSubnetRoutes& wanted, std::span<const Policy> policies,
+                     IsolationId isolation_id, bool may_remove) {
+  RoutePlan plan;
+  std::map<IpPrefix, Found> by_destination;
+  std::vector<RouteChange> unreadable;
+  for (const Policy& policy : policies) {
+    if (!absl::EqualsIgnoreCase(policy.type, policy_type::kRemoteSubnetRoute)) continue;
+    const auto route = ReadRemoteSubnetRoute(policy);
+    if (!route) {
+      if (may_remove) unreadable.push_back({policy.settings, {policy}, std::nullopt});
+      continue;
+    }
+    const auto wish = wanted.find(route->destination);
+    Found& found = by_destination[route->destination];
+    if (wish != wanted.end() && wish->second == *route && !found.standing) {
+      found.standing = true;
+      ++plan.standing;
+    } else if (may_remove || (wish != wanted.end() && route->isolation_id == isolation_id)) {
+      found.removals.push_back(policy);
+    }
+  }
+
+  // Both are in order of destination.
+  auto found = by_destination.begin();
+  const auto take_stale = [&](const IpPrefix* up_to) {
+    for (; found != by_destination.end() && (up_to == nullptr || found->first < *up_to); ++found) {
+      if (!found->second.removals.empty()) {
+        plan.changes.push_back(
+            {found->first.ToString(), std::move(found->second.removals), std::nullopt});
+      }
+    }
+  };
+  for (const auto& [destination, route] : wanted) {
+    take_stale(&destination);
+    RouteChange change;
+    if (found != by_destination.end() && found->first == destination) {
+      change.removals = std::move(found->second.removals);
+      if (!found->second.standing) change.addition = RemoteSubnetRoutePolicy(route);
+      ++found;
+    } else {
+      change.addition = RemoteSubnetRoutePolicy(route);
+    }
+    if (change.removals.empty() && !change.addition) continue;
+    change.destination = destination.ToString();
+    plan.changes.push_back(std::move(change));
+  }
+  take_stale(nullptr);
+  for (RouteChange& change : unreadable) plan.changes.push_back(std::move(change));
+  return plan;
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_plan.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/hns/overlay_makers.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr Version k2019{9, 5}, k2022{13, 3};
+
+Network Standing(const OverlayWish& wish) {
+  Network network = OverlayNetwork(wish);
+  network.id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
+  network.policies.push_back({"ProviderAddress", R"({"ProviderAddress":"192.168.1.10"})"});
+  network.policies.push_back({"DrMacAddress", R"({"Address":"00-15-5D-C2-00-BF"})"});
+  return network;
+}
+
+Endpoint Pod(const Network& network, std::string_view name, std::string_view address) {
+  Endpoint endpoint;
+  endpoint.name = name;
+  endpoint.network = network.id;
+  endpoint.ip_configurations = {{Ip(address), 24}};
+  return endpoint;
+}
+
+// The text is that of a trace of upstream v0.28.9.
+TEST(OverlayPlanTest, TheDocumentIsUpstreams) {
+  EXPECT_EQ(
+      NetworkJson(OverlayNetwork(Wish())),
+      R"({"Name":"flannel.4096","Type":"Overlay","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"Ethernet"}}],"MacPool":{},"Dns":{},"Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID","Settings":{"IsolationId":4096}}],"Routes":[{"NextHop":"10.244.3.1","DestinationPrefix":"0.0.0.0/0"}]}]}],"Flags":8,"Health":{"Extra":{}},"SchemaVersion":{"Major":2,"Minor":0}})");
+}
+
+TEST(OverlayPlanTest, HnsIsToldTheAdapterBelowItsOwn) {
+  const struct {
+    const char *shown, *physical;
+  } rows[] = {
+      {"Ethernet", "Ethernet"},
+      {"vEthernet (Ethernet)", "Ethernet"},
+      {"vEthernet (Intel(R) X710)", "Intel(R) X710"},
+      {"vEthernet", "vEthernet"},
+      {"vEthernet (Ethernet) 2", "vEthernet (Ethernet) 2"},
+      {"", ""},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(PhysicalAdapter(row.shown), row.physical);
+    OverlayWish wish = Wish();
+    wish.adapter = row.shown;
+    EXPECT_EQ(OverlayNetwork(wish).adapter_name(), row.physical);
+  }
+}
+
+TEST(OverlayPlanTest, AnotherPortIsAPolicyWhereHnsHasIt) {
+  OverlayWish wish = Wish();
+  wish.port = 8472;
+  NetworkPlan plan = PlanNetwork(wish, k2022, {}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kCreate);
+  EXPECT_EQ(plan.document.vxlan_port(), 8472);
+
+  plan = PlanNetwork(wish, k2019, {}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kRefuse);
+  EXPECT_THAT(plan.reason, AllOf(HasSubstr("Backend.Port is 8472"), HasSubstr("HNS 9.5"),
+                                 HasSubstr("set Backend.Port to 4789")));
+}
+
+TEST(OverlayPlanTest, AnHnsWithoutRemoteSubnetsIsRefused) {
+  const NetworkPlan plan = PlanNetwork(Wish(), {9, 1}, {}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kRefuse);
+  EXPECT_THAT(plan.reason, AllOf(HasSubstr("HNS 9.1"), HasSubstr("9.2 or later")));
+}
+
+TEST(OverlayPlanTest, ARightNetworkIsAdoptedWhoeverMadeIt) {
+  const Network network = Standing(Wish());
+  Network of_v1 = network;  // another spelling, another adapter, other flags, more policies
+  of_v1.type = "overlay";
+  of_v1.flags = 0;
+  of_v1.policies = {NetAdapterNamePolicy("Ethernet 2"), {"Strange", "{}"}};
+  for (const Network& there : {network, of_v1}) {
+    const NetworkPlan plan = PlanNetwork(Wish(), k2022, std::vector{there}, {});
+    EXPECT_EQ(plan.action, NetworkAction::kAdopt);
+    EXPECT_EQ(plan.existing->id, network.id);
+    EXPECT_EQ(plan.base, std::nullopt);
+  }
+}
+
+TEST(OverlayPlanTest, OthersAreNotLookedAt) {
+  Network other = Standing(Wish());
+  other.name = "Flannel.4096";  // HNS's names have a case
+  EXPECT_EQ(PlanNetwork(Wish(), k2022, std::vector{other}, {}).action, NetworkAction::kCreate);
+}
+
+TEST(OverlayPlanTest, OfSeveralTheRightOneIsTaken) {
+  Network wrong = Standing(Wish());
+  wrong.id = Guid();
+  wrong.type = "L2Bridge";
+  const Network right = Standing(Wish());
+  const NetworkPlan plan = PlanNetwork(Wish(), k2022, std::vector{wrong, right}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kAdopt);
+  EXPECT_EQ(plan.existing->id, right.id);
+}
+
+TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
+  const struct {
+    const char* name;
+    void (*change)(Network&);
+    const char* difference;
+  } rows[] = {
+      {"type", [](Network& n) { n.type = "L2Bridge"; }, "type L2Bridge instead of Overlay"},
+      {"no subnet", [](Network& n) { n.subnets.clear(); }, "subnet none instead of 10.244.3.0/24"},
+      {"subnet", [](Network& n) { n.subnets[0].prefix = Cidr("10.244.4.0/24"); },
+       "subnet 10.244.4.0/24 instead of 10.244.3.0/24"},
+      {"VSID", [](Network& n) { n.subnets[0].isolation_id = 4097; }, "VSID 4097 instead of 4096"},
+      {"no VSID", [](Network& n) { n.subnets[0].isolation_id.reset(); },
+       "VSID none instead of 4096"},
+      {"port", [](Network& n) { n.policies.push_back(VxlanPortPolicy(8472)); },
+       "UDP port 8472 instead of 4789"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    Network there = Standing(Wish());
+    row.change(there);
+    EXPECT_THAT(Differences(Wish(), there), ElementsAre(row.difference));
+
+    // Nobody of ours lives in it: it is replaced, and why is said.
+    const Endpoint dead = Pod(there, "old", "10.244.9.5");
+    Endpoint remote = Pod(there, "remote", "10.244.3.7");
+    remote.flags = kRemoteEndpoint;
+    Endpoint elsewhere = Pod(there, "other", "10.244.3.8");
+    elsewhere.network = Guid();
+    NetworkPlan plan =
+        PlanNetwork(Wish(), k2022, std::vector{there}, std::vector{dead, remote, elsewhere});
+    EXPECT_EQ(plan.action, NetworkAction::kRecreate);
+    EXPECT_THAT(plan.reason, HasSubstr(row.difference));
+    EXPECT_EQ(NetworkJson(plan.document), NetworkJson(OverlayNetwork(Wish())));
+
+    // A pod of ours does: never.
+    plan = PlanNetwork(Wish(), k2022, std::vector{there},
+                       std::vector{dead, Pod(there, "pod1", "10.244.3.5")});
+    EXPECT_EQ(plan.action, NetworkAction::kRefuse);
+    EXPECT_THAT(plan.reason, AllOf(HasSubstr(row.difference), HasSubstr("1 endpoint "),
+                                   HasSubstr("(pod1)"), HasSubstr("drain this node")));
+  }
+}
+
+TEST(OverlayPlanTest, ManyInhabitantsAreCounted) {
+  Network there = Standing(Wish());
+  there.subnets[0].isolation_id = 5000;
+  std::vector<Endpoint> pods;
+  for (const char* address : {"10.244.3.5", "10.244.3.6", "10.244.3.7", "10.244.3.8"})
+    pods.push_back(Pod(there, address, address));
+  EXPECT_THAT(
+      PlanNetwork(Wish(), k2022, std::vector{there}, pods).reason,
+      AllOf(HasSubstr("4 endpoints"), HasSubstr("(10.244.3.5, 10.244.3.6, 10.244.3.7, ...)")));
+}
+
+TEST(OverlayPlanTest, ARefusalDoesNothingAtAll) {
+  Network there = Standing(Wish());
+  there.type = "L2Bridge";
+  OverlayWish wish = Wish();
+  wish.base_network = true;
+  there.flags = kEnableNonPersistent;
+  const NetworkPlan plan =
+      PlanNetwork(wish, k2022, std::vector{there}, std::vector{Pod(there, "pod", "10.244.3.5")});
+  EXPECT_EQ(plan.action, NetworkAction::kRefuse);
+  EXPECT_EQ(plan.base, std::nullopt);
+  EXPECT_THAT(plan.document.name, IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::hns
