@@ -3,10 +3,9 @@
 // few calls as the functions allow; nothing is cached.
 #pragma once
 
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,8 +27,8 @@ class OpenedNetwork {
   OpenedNetwork& operator=(OpenedNetwork&&) noexcept;
 
   absl::StatusOr<Network> Read();
-  // One HcnModifyNetwork each, whatever the number of policies. Whether a refused batch was applied
-  // in part is not known: read before the next change.
+  // One HcnModifyNetwork each, whatever the number of policies; none for none. Whether a refused
+  // batch was applied in part is not known: read before the next change.
   absl::Status Add(const std::vector<Policy>& policies);
   absl::Status Remove(const std::vector<Policy>& policies);
   Handle handle() const { return handle_; }
@@ -59,6 +58,8 @@ class Client {
 
   // Of `network`, or of all where it is zero.
   absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid());
+  // On the network `wish.network`; the endpoint as HNS made it. When only reading it back fails,
+  // the error says so and the endpoint stands.
   absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& wish);
   absl::Status DeleteEndpoint(const Guid& id, std::string_view name);
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts calls: what weft asks of HNS is measured in them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "hns/intercepted_api.h"
+
+namespace weft::hns {
+
+struct CallCounts {
+  std::uint64_t total = 0;
+  std::uint64_t modifying = 0;  // ApiCall::modifying
+  std::map<std::string, std::uint64_t, std::less<>> by_function;
+};
+
+// Any thread.
+class CountingApi final : public InterceptedApi {
+ public:
+  using InterceptedApi::InterceptedApi;
+  // Calls begun so far, those that failed too.
+  CallCounts counts() const;
+
+ private:
+  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override;
+
+  mutable std::mutex mutex_;
+  CallCounts counts_;  // guarded
+};
+
+}  // namespace weft::hns
