@@ -309,7 +309,7 @@ struct ListWatch::Impl {
         until = heard_at + kWatchIdle;
         if (!settled) until = std::min(until, watching_since + kSettled);
       } else {
-        until = question == Question::kStream ? answer->added_at() + kMark : heard_at + kListIdle;
+        until = heard_at + (question == Question::kStream ? kMark : kListIdle);
       }
     }
     return Read{until};
@@ -335,7 +335,7 @@ struct ListWatch::Impl {
     }
     phase = Phase::kAnswered;
     const bool begins = snapshot_wanted && page_token.empty();
-    answer.emplace(question, begins, *encoding, keys, own_node_name, heard_at, teller);
+    answer.emplace(question, begins, *encoding, keys, own_node_name, teller);
     if (question == Question::kWatch) BeginWatch();
     return Continue();
   }
@@ -347,8 +347,9 @@ struct ListWatch::Impl {
     }
     if (phase != Phase::kAnswered) return Continue();
     SettleIfTime();
-    heard_at = clock.Now();
-    const absl::Status read = answer->Read(octets, heard_at);
+    const absl::Status read = answer->Read(octets);
+    // Before the mark only ADDED count; of the three pieces of a Node the clock is asked for one.
+    if (!answer->initial() || answer->added()) heard_at = clock.Now();
     if (std::optional<Action> next = Digest()) return *std::move(next);
     if (!read.ok()) return Unreadable(read);
     return Continue();

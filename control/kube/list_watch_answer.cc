@@ -5,18 +5,16 @@ namespace weft::kube {
 
 NodesAnswer::NodesAnswer(Question question, bool begins, Encoding encoding,
                          const AnnotationKeys& keys, std::string_view own_node_name,
-                         control::TimePoint now, NodeTeller& teller)
+                         NodeTeller& teller)
     : teller_(teller),
       encoding_(encoding),
       kind_(KindOf(question)),
       begins_(begins),
       initial_(question == Question::kStream),
-      now_(now),
-      added_at_(now),
       reader_(MakeAnswerReader(encoding, kind_, keys, own_node_name, *this)) {}
 
-absl::Status NodesAnswer::Read(std::string_view octets, control::TimePoint now) {
-  now_ = now;
+absl::Status NodesAnswer::Read(std::string_view octets) {
+  added_ = false;
   return reader_->Read(octets);
 }
 
@@ -27,7 +25,7 @@ void NodesAnswer::OnNode(NodeChange change, const DecodedNode& node,
   if (error_event_) return;
   BeginOnce();
   told_anything_ = true;
-  if (change == NodeChange::kAdded) added_at_ = now_;
+  if (change == NodeChange::kAdded) added_ = true;
   teller_.Tell(change, node);
   if (kind_ == AnswerKind::kWatch && !initial_) Watched(resource_version);
 }

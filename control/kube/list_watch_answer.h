@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "control/clock.h"
 #include "control/kube/codec/answer_reader.h"
 #include "control/kube/list_watch_request.h"
 #include "control/kube/list_watch_teller.h"
@@ -22,10 +21,10 @@ class NodesAnswer final : AnswerListener {
   // `begins`: it is the first answer of a snapshot, which then begins with the first thing told.
   // All outlive it.
   NodesAnswer(Question question, bool begins, Encoding encoding, const AnnotationKeys& keys,
-              std::string_view own_node_name, control::TimePoint now, NodeTeller& teller);
+              std::string_view own_node_name, NodeTeller& teller);
 
-  // As AnswerReader's. The clock is asked once for each piece: there are three for every Node.
-  absl::Status Read(std::string_view octets, control::TimePoint now);
+  // As AnswerReader's.
+  absl::Status Read(std::string_view octets);
   absl::Status Finish();
 
   Encoding encoding() const { return encoding_; }
@@ -33,8 +32,8 @@ class NodesAnswer final : AnswerListener {
   bool told_anything() const { return told_anything_; }
   // Of a streamed list: the end mark has not come yet. The teller's snapshot ends with it.
   bool initial() const { return initial_; }
-  // When the last ADDED came, or the answer began.
-  control::TimePoint added_at() const { return added_at_; }
+  // There were ADDED in the last piece.
+  bool added() const { return added_; }
   // Of a watch, or of a streamed list from its mark on: there were events or bookmarks.
   bool watched_anything() const { return watched_anything_; }
   // The same: to watch on from; empty before the first.
@@ -64,8 +63,8 @@ class NodesAnswer final : AnswerListener {
   bool begins_;
   bool initial_;
   bool told_anything_ = false;
+  bool added_ = false;
   bool watched_anything_ = false;
-  control::TimePoint now_, added_at_;
   std::string version_;
   std::optional<ApiStatus> error_event_;
   std::optional<ListEnd> list_end_;
