@@ -253,7 +253,8 @@ ReconcilerReport Reconciler::report() const {
   for (const Impl::Attached& at : my.sinks) {
     report.sinks.push_back(at.status);
     const lease::SinkReport& sink = at.status.report;
-    if (!at.status.resynced || !sink.pending.empty() || sink.applied != sink.desired)
+    if (!at.status.resynced || !sink.settled || !sink.pending.empty() ||
+        sink.applied != sink.desired)
       report.in_sync = false;
   }
   return report;

@@ -34,6 +34,8 @@ struct SinkReport {
   std::size_t desired = 0;
   std::size_t applied = 0;           // of those, verified in place
   std::vector<std::string> pending;  // each names the object and the cause; retried by Retry
+  // False: what was asked last is still under way elsewhere, and the above is of before.
+  bool settled = true;
 };
 
 // One thread (control). Idempotent: both calls compare with what is there and touch only what is

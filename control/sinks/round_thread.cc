@@ -23,8 +23,6 @@ std::int64_t SecondsSince(RoundThread::Clock::time_point since,
 
 // Owned by its thread as well: what that needs outlives the RoundThread.
 struct RoundThread::Worker {
-  explicit Worker(Session the_session) : session(std::move(the_session)) {}
-
   void Run() {
     std::unique_lock lock(mutex);
     while (!stop) {
@@ -49,12 +47,18 @@ struct RoundThread::Worker {
     news.notify_all();
   }
 
+  void Wake() {
+    const std::lock_guard lock(mutex);
+    woken = true;
+    news.notify_all();
+  }
+
   bool HasEnded() {
     const std::lock_guard lock(mutex);
     return ended;
   }
 
-  const Session session;
+  Session session;  // as made, before the thread begins
   std::mutex mutex;
   std::condition_variable news;
   bool woken = false;
@@ -62,10 +66,9 @@ struct RoundThread::Worker {
   bool ended = false;
 };
 
-RoundThread::RoundThread(std::function<Session()> make) : RoundThread(std::move(make), Limits()) {}
+RoundThread::RoundThread(Make make) : RoundThread(std::move(make), Limits()) {}
 
-RoundThread::RoundThread(std::function<Session()> make, Limits limits)
-    : make_(std::move(make)), limits_(limits) {
+RoundThread::RoundThread(Make make, Limits limits) : make_(std::move(make)), limits_(limits) {
   Begin();
 }
 
@@ -76,16 +79,15 @@ RoundThread::~RoundThread() {
 }
 
 void RoundThread::Begin() {
-  worker_ = std::make_shared<Worker>(make_());
+  worker_ = std::make_shared<Worker>();
+  worker_->session = make_([weak = std::weak_ptr(worker_)] {
+    if (const std::shared_ptr<Worker> worker = weak.lock()) worker->Wake();
+  });
   // Detached: nobody can wait for a call that may never end.
   std::thread([worker = worker_] { worker->Run(); }).detach();
 }
 
-void RoundThread::Wake() {
-  const std::lock_guard lock(worker_->mutex);
-  worker_->woken = true;
-  worker_->news.notify_all();
-}
+void RoundThread::Wake() { worker_->Wake(); }
 
 std::string RoundThread::Look(Clock::time_point now) {
   std::erase_if(left_, [](const auto& worker) { return worker->HasEnded(); });

@@ -38,9 +38,11 @@ class RoundThread {
     std::size_t most_left = 2;  // threads that hang; beyond, the last is waited for
   };
 
-  // `make` is called here, and by Look for each new thread.
-  explicit RoundThread(std::function<Session()> make);
-  RoundThread(std::function<Session()> make, Limits limits);
+  // Called here, and by Look for each new thread. `wake` is Wake for that thread, and may be called
+  // whenever, also after the end of this object.
+  using Make = std::function<Session(std::function<void()> wake)>;
+  explicit RoundThread(Make make);
+  RoundThread(Make make, Limits limits);
   // Waits two seconds for the round under way, then leaves its thread behind.
   ~RoundThread();
   RoundThread(const RoundThread&) = delete;
@@ -58,7 +60,7 @@ class RoundThread {
   struct Worker;
   void Begin();
 
-  const std::function<Session()> make_;
+  const Make make_;
   const Limits limits_;
   std::shared_ptr<Worker> worker_;
   std::vector<std::shared_ptr<Worker>> left_;

@@ -54,8 +54,8 @@ struct Service {
 class RoundThreadTest : public ::testing::Test {
  protected:
   // Each session makes one call a round.
-  std::function<RoundThread::Session()> Make(std::optional<Clock::duration> period = {}) {
-    return [this, service = service_, period] {
+  RoundThread::Make Make(std::optional<Clock::duration> period = {}) {
+    return [this, service = service_, period](std::function<void()>) {
       ++sessions_;
       const auto since = std::make_shared<std::optional<Clock::time_point>>();
       const auto guard = std::make_shared<std::mutex>();
