@@ -183,10 +183,14 @@ void ReadVxlan(Members& backend, NetConf& conf) {
     backend.Refuse("GBP", "true", "is not supported: no group policy is carried",
                    "remove it on all nodes");
   }
-  if (backend.Bool("DirectRouting", false)) {
-    backend.Refuse("DirectRouting", "true", "is not built yet",
-                   "remove it: all peers are reached through the tunnel");
-  }
+  conf.direct_routing = backend.Bool("DirectRouting", false);
+}
+
+// Upstream's Linux nodes read none of these; its Windows nodes, these two.
+void ReadHostGw(Members& backend, NetConf& conf) {
+  conf.name = backend.String("Name");
+  if (conf.name.empty()) conf.name = "cbr0";
+  conf.dns_servers = backend.String("DNSServerList");
 }
 
 void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetConf& conf) {
@@ -210,16 +214,27 @@ void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetC
   } else if (type == "alloc") {
     conf.type = BackendType::kAlloc;
   } else if (type == "host-gw") {
-    backend.Refuse("Type", Quoted(written), "is not built yet", "use \"vxlan\"");
+    conf.type = BackendType::kHostGw;
+    ReadHostGw(backend, conf);
   } else {
     backend.Refuse("Type", Quoted(written), "is not a backend that weft has",
-                   "use \"vxlan\" or \"alloc\"");
+                   "use \"vxlan\", \"host-gw\" or \"alloc\"");
   }
 }
 
 }  // namespace
 
-std::string_view Name(BackendType type) { return type == BackendType::kVxlan ? "vxlan" : "alloc"; }
+std::string_view Name(BackendType type) {
+  switch (type) {
+    case BackendType::kVxlan:
+      return "vxlan";
+    case BackendType::kHostGw:
+      return "host-gw";
+    case BackendType::kAlloc:
+      return "alloc";
+  }
+  return "";
+}
 
 absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file) {
   const auto document = ParseFolded(text);

@@ -19,7 +19,8 @@ namespace weft::control {
 
 enum class BackendType : std::uint8_t {
   kVxlan,
-  kAlloc,  // lease and subnet.env only: no peers, no device
+  kHostGw,  // peers by routes of the host itself, on one link
+  kAlloc,   // lease and subnet.env only: no peers, no device
 };
 // As net-conf and the backend-type annotation write it: "vxlan".
 std::string_view Name(BackendType type);
@@ -34,7 +35,9 @@ struct NetConf {
   std::uint16_t port = kVxlanPort;  // UDP
   std::optional<OuterMtu>
       mtu;  // `MTU`: taken for the underlay's, from which upstream subtracts 50 (section 5.1)
-  std::string name;                // of the HNS network; "flannel.<VNI>" unless given
+  bool direct_routing = false;  // vxlan: peers on the same link by routes of the host
+  std::string name;  // of the HNS network; "flannel.<VNI>", or "cbr0" for host-gw, unless given
+  std::string dns_servers;         // host-gw's DNSServerList, as written: for its HNS network
   std::vector<std::string> notes;  // for the log: what was assumed or ignored, and why
 
   friend bool operator==(const NetConf&, const NetConf&) = default;

@@ -66,7 +66,13 @@ struct Reconciler::Impl {
 
   void Settle(Attached& at, lease::SinkReport report) {
     const bool news = report.pending != at.status.report.pending;
+    const bool other_refusals = report.refused != at.status.report.refused;
     at.status.report = std::move(report);
+    if (other_refusals && !at.status.report.refused.empty()) {
+      ++at.status.refusals_told;
+      Notice(NoticeLevel::kWarning,
+             absl::StrCat(at.status.name, ": ", Items(at.status.report.refused)));
+    }
     const auto& pending = at.status.report.pending;
     if (pending.empty()) {
       at.backoff.Reset();

@@ -44,6 +44,7 @@ struct SinkStatus {
   Families families = Families::kBoth;
   bool resynced = false;  // has been given the first complete truth
   lease::SinkReport report;
+  std::uint64_t refusals_told = 0;  // how often what it refuses began or changed
 };
 
 // Costs nothing that grows with the leases: states and refused nodes are asked of the table.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon tells of itself: checks, status, leases.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/health.h"
 #include "control/daemon/service.h"
@@ -75,6 +76,12 @@ admin::Status Daemon::ReadStatus() {
   status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
   Append("net-conf", net_conf_trouble_, status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
+  for (const control::SinkStatus& sink : report.sinks) {
+    if (sink.refusals_told > 0) {
+      status.troubles.push_back(
+          {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusals_told});
+    }
+  }
   if (member_) {
     Append("node-name", member_->name_trouble(), status.troubles);
     Append("publish", member_->publish_trouble(), status.troubles);

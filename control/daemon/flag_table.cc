@@ -42,7 +42,8 @@ constexpr FlagRow kTable[] = {
     {kInterface, "public-ipv6", &O::public_ipv6, "IP", "the same for IPv6"},
 
     {kDataPlane, "dataplane", &O::dataplane, "userspace|none|hns|routes",
-     "who moves the packets: userspace is flanneld itself, hns and routes are not built yet; none "
+     "who moves the packets: userspace is flanneld itself; routes are the host's own to each peer, "
+     "with Backend.Type host-gw only, where userspace means the same; hns is not built yet; none "
      "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
     {kDataPlane, "peer-check", &O::peer_check, "strict|lease|off",
      "what the sender of a received packet must be: strict, the lease that holds the inner source; "

@@ -20,8 +20,9 @@ dataplane::PeerCheck PeerCheckOf(std::string_view flag) {
 }
 
 SetupOptions SetupOptionsOf(const Options& options) {
-  return {options.dataplane == "userspace", options.udp_checksum, PeerCheckOf(options.peer_check),
-          options.ip_masq};
+  const bool userspace = options.dataplane == "userspace";
+  return {userspace, userspace || options.dataplane == "routes", options.udp_checksum,
+          PeerCheckOf(options.peer_check), options.ip_masq};
 }
 
 }  // namespace
@@ -85,6 +86,7 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
                          wanted ? ": its device was changed or is gone" : ""));
     CloseTunnel(i);
   }
+  CloseHostRoutesUnless(setup.host_routes);
   if (setup_ == setup && IsComplete()) return absl::OkStatus();
 
   const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawUnless(Text(setup.env));
@@ -99,8 +101,27 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
     if (open) continue;
     if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
   }
+  for (const control::HostRouteConfig& config : setup.host_routes) {
+    const bool open = std::any_of(host_routes_.begin(), host_routes_.end(),
+                                  [&](const auto& routes) { return routes.config == config; });
+    if (!open) OpenHostRoutes(config);
+  }
   stood_ = true;
   return absl::OkStatus();
+}
+
+void NodeNetwork::OpenHostRoutes(const control::HostRouteConfig& config) {
+  host_routes_.push_back({config, std::make_unique<control::HostRouteSink>(*host_, config)});
+  LogInfo(absl::StrCat("peers are reached by ", host_routes_.back().sink->name()));
+  reconciler_.AddSink(*host_routes_.back().sink, FamiliesOf(config.family));
+}
+
+void NodeNetwork::CloseHostRoutesUnless(const std::vector<control::HostRouteConfig>& wanted) {
+  std::erase_if(host_routes_, [&](const HostRoutes& routes) {
+    if (std::find(wanted.begin(), wanted.end(), routes.config) != wanted.end()) return false;
+    reconciler_.RemoveSink(*routes.sink);
+    return true;
+  });
 }
 
 absl::Status NodeNetwork::OpenTunnel(const TunnelConfig& config) {
@@ -132,6 +153,7 @@ void NodeNetwork::CloseBroken(const std::string& device, const absl::Status& why
 
 void NodeNetwork::Close() {
   while (!tunnels_.empty()) CloseTunnel(tunnels_.size() - 1);
+  CloseHostRoutesUnless({});
 }
 
 void NodeNetwork::Settle(bool in_sync) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands on this node for its lease: the tunnels, their sinks in the reconciler, subnet.env.
+// What stands on this node for its lease: tunnels or host routes, their sinks in the reconciler,
+// subnet.env.
 //
 //   own facts + net-conf + flags + host ──► setup ──► tunnels ──► every sink in sync ──► subnet.env
 //
@@ -26,6 +27,7 @@
 #include "control/net_conf.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
+#include "control/sinks/host_route_sink.h"
 
 namespace weft::daemon {
 
@@ -52,7 +54,7 @@ class NodeNetwork {
   void Settle(bool in_sync);
   // The next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
-  // Takes the devices away; subnet.env stays. Idempotent.
+  // Takes the devices away; subnet.env and host routes stay. Idempotent.
   void Close();
 
   // What is wanted; stands when there is a tunnel for each of its own. Empty: not known yet.
@@ -70,7 +72,13 @@ class NodeNetwork {
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
   absl::Status OpenTunnel(const TunnelConfig& config);
   void CloseTunnel(std::size_t index);
-  bool IsComplete() const { return setup_ && tunnels_.size() == setup_->tunnels.size(); }
+  void OpenHostRoutes(const control::HostRouteConfig& config);
+  // Ends the sinks; the routes stay, and a later process knows them.
+  void CloseHostRoutesUnless(const std::vector<control::HostRouteConfig>& wanted);
+  bool IsComplete() const {
+    return setup_ && tunnels_.size() == setup_->tunnels.size() &&
+           host_routes_.size() == setup_->host_routes.size();
+  }
 
   const Options& options_;
   const control::NetConf& conf_;
@@ -80,6 +88,11 @@ class NodeNetwork {
 
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
+  struct HostRoutes {
+    control::HostRouteConfig config;
+    std::unique_ptr<control::HostRouteSink> sink;
+  };
+  std::vector<HostRoutes> host_routes_;
   SubnetFile subnet_file_;
   bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
   bool stood_ = false;        // a setup stood once: from now on nothing is fatal

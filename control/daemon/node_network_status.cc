@@ -36,9 +36,9 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
                     : setup_              ? setup_->underlay.name
                                           : "not chosen yet"});
   const bool up = IsComplete() && tunnel_trouble_.text().empty();
-  checks.push_back(
-      {"tunnels", up,
-       up ? absl::StrCat(tunnels_.size(), " up") : NotYet("not up yet", tunnel_trouble_)});
+  const std::string have = host_routes_.empty() ? absl::StrCat(tunnels_.size(), " up")
+                                                : "none: peers are reached by host routes";
+  checks.push_back({"tunnels", up, up ? have : NotYet("not up yet", tunnel_trouble_)});
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
   const bool written = setup_ && subnet_file_.written() && subnet_file_.Holds(Text(setup_->env));

@@ -80,10 +80,6 @@ absl::Status CheckDataplane(const Options& options) {
         "--dataplane=hns is not built yet; --dataplane=none takes the lease and writes subnet.env "
         "only");
   }
-  if (options.dataplane == "routes") {
-    return absl::UnimplementedError(
-        "--dataplane=routes is not built yet; use --dataplane=userspace or none");
-  }
   return options.dataplane == "userspace" ? PodDeviceSupport() : absl::OkStatus();
 }
 
@@ -104,7 +100,21 @@ absl::Status CheckOptions(Options& options, const Environment& environment) {
   return CheckDataplane(options);
 }
 
-absl::Status CheckForDataplane(const Options& options, const control::NetConf& conf) {
+absl::Status CheckForDataplane(Options& options, const control::NetConf& conf) {
+  const bool is_vxlan = conf.type == control::BackendType::kVxlan;
+  if (options.dataplane == "routes" && is_vxlan) {
+    return absl::InvalidArgumentError(
+        "Backend.Type: \"vxlan\" of net-conf needs a tunnel, and --dataplane=routes has none: use "
+        "--dataplane=userspace, or write \"host-gw\" for all nodes");
+  }
+  if (options.dataplane == "hns" && conf.direct_routing) {
+    return absl::InvalidArgumentError(
+        "Backend.DirectRouting: true of net-conf cannot be had with --dataplane=hns: an HNS "
+        "overlay "
+        "network takes nothing that comes around its tunnel; remove the key for all nodes");
+  }
+  if (options.dataplane == "userspace" && conf.type == control::BackendType::kHostGw)
+    options.dataplane = "routes";
   if (options.dataplane != "hns" || conf.type == control::BackendType::kAlloc)
     return absl::OkStatus();
   if (!conf.enable_ipv4) {

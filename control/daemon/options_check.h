@@ -14,7 +14,8 @@ namespace weft::daemon {
 // pod whose node it is.
 absl::Status CheckOptions(Options& options, const Environment& environment);
 
-// Whether the chosen data plane can do what net-conf asks for. `options` are checked.
-absl::Status CheckForDataplane(const Options& options, const control::NetConf& conf);
+// Whether the chosen data plane can do what net-conf asks for. `options` are checked; userspace
+// becomes routes where net-conf has no tunnel (host-gw).
+absl::Status CheckForDataplane(Options& options, const control::NetConf& conf);
 
 }  // namespace weft::daemon

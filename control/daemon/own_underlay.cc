@@ -9,13 +9,14 @@
 namespace weft::daemon {
 namespace {
 
-bool HasAddress(const HostFacts& facts, const IpAddress& address) {
-  return std::any_of(
-      facts.adapters.begin(), facts.adapters.end(), [&](const host::Adapter& adapter) {
-        return std::any_of(
-            adapter.addresses.begin(), adapter.addresses.end(),
-            [&](const host::AssignedAddress& assigned) { return assigned.address == address; });
-      });
+// The index of the adapter that has `address`; empty: none.
+std::optional<std::uint32_t> OwnerOf(const HostFacts& facts, const IpAddress& address) {
+  for (const host::Adapter& adapter : facts.adapters) {
+    if (std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
+                    [&](const host::AssignedAddress& each) { return each.address == address; }))
+      return adapter.index;
+  }
+  return std::nullopt;
 }
 
 // The annotation wins over the flag. Nobody publishes for a file: what it says of us is where peers
@@ -25,7 +26,7 @@ std::string PublicIp(const Options& options, const std::string& flag,
   if (!own.node_public_ip.empty()) return own.node_public_ip;
   if (options.kube_subnet_mgr) return flag;
   const std::optional<IpAddress>& published = own.published_public_ip;
-  return flag.empty() && published && HasAddress(host, *published) ? published->ToString() : flag;
+  return flag.empty() && published && OwnerOf(host, *published) ? published->ToString() : flag;
 }
 
 // The Node's owner can mend it while we wait, unlike a flag.
@@ -37,6 +38,24 @@ absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
       absl::StrCat("annotation node-public-ip", v4 ? "" : "v6", " of node ",
                    lease::Quoted(node.node.name), " is ", lease::Quoted(text), ", not an ",
                    v4 ? "IPv4" : "IPv6", " address of one host; correct or remove it"));
+}
+
+// Under host-gw peers send to that address as a router's (upstream v0.28.9 refuses the same).
+absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lease::OwnNode>& node,
+                          const HostFacts& host) {
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<ChosenFamily>& chosen = choice.of(family);
+    if (!chosen || OwnerOf(host, chosen->public_ip) == choice.index) continue;
+    const bool v4 = family == IpFamily::kV4;
+    const bool by_node = node && !(v4 ? node->v4 : node->v6).node_public_ip.empty();
+    const std::string message =
+        absl::StrCat("peers would route to ", chosen->public_ip.ToString(), ", but ", choice.name,
+                     " has ", chosen->address.ToString(), ", and host-gw passes no NAT: correct ",
+                     by_node ? "the annotation node-public-ip" : "--public-ip", v4 ? "" : "v6",
+                     " or --iface, or use vxlan");
+    return by_node ? absl::FailedPreconditionError(message) : absl::InvalidArgumentError(message);
+  }
+  return absl::OkStatus();
 }
 
 void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& own) {
@@ -63,6 +82,9 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
       request.public_ipv6 = PublicIp(options, options.public_ipv6, node->v6, host);
   }
   absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
+  if (choice.ok() && conf.type == control::BackendType::kHostGw) {
+    if (absl::Status status = CheckGateway(*choice, node, host); !status.ok()) return status;
+  }
   if (choice.ok() && node) {
     Overwrite(choice->v4, node->v4);
     Overwrite(choice->v6, node->v6);

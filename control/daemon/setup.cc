@@ -17,6 +17,11 @@ std::string DeviceName(IpFamily family, Vni vni) {
   return name.size() <= kLongest ? name : absl::StrCat(v4 ? "flan." : "flan6.", vni.value());
 }
 
+control::HostRouteConfig HostRoutesOf(IpFamily family, const control::NetConf& conf,
+                                      const InterfaceChoice& underlay) {
+  return {family, {underlay.index, underlay.name}, *conf.network_of(family), std::nullopt};
+}
+
 TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
                       const control::NetConf& conf, const InterfaceChoice& underlay,
                       const SetupOptions& options) {
@@ -36,6 +41,7 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   tunnel.mtu = conf.mtu.value_or(underlay.mtu).Inner(family);
   tunnel.udp_checksum = options.udp_checksum;
   tunnel.peer_check = options.peer_check;
+  if (conf.direct_routing && options.routes) tunnel.direct = HostRoutesOf(family, conf, underlay);
   return tunnel;
 }
 
@@ -43,9 +49,9 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
 
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& underlay, const SetupOptions& options) {
-  Setup setup{underlay, {}, {}};
+  Setup setup{underlay, {}, {}, {}};
   setup.env.ip_masq = options.ip_masq;
-  // alloc encapsulates nothing: the pods get the link's own MTU.
+  // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
   std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
@@ -53,7 +59,9 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
     if (!own || !network) continue;
     (family == IpFamily::kV4 ? setup.env.v4 : setup.env.v6) =
         SubnetEnvFamily{*network, own->subnet};
-    if (conf.type == control::BackendType::kAlloc) continue;
+    if (conf.type == control::BackendType::kHostGw && options.routes)
+      setup.host_routes.push_back(HostRoutesOf(family, conf, underlay));
+    if (conf.type != control::BackendType::kVxlan) continue;
     const TunnelConfig tunnel = TunnelOf(family, *own, conf, underlay, options);
     mtu = std::min(mtu, tunnel.mtu.octets());
     if (options.tunnels) setup.tunnels.push_back(tunnel);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this node should have, as a value: one tunnel for each family of our lease, and subnet.env.
+// What this node should have, as a value: one tunnel, or one set of host routes, for each family of
+// our lease, and subnet.env.
 // Pure; when it differs from what is there, the daemon rebuilds.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "control/daemon/subnet_env.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
+#include "control/sinks/host_route_sink.h"
 #include "dataplane/forwarder.h"
 
 namespace weft::daemon {
@@ -31,11 +33,15 @@ struct TunnelConfig {
   InnerMtu pod_mtu = *InnerMtu::Of(1450);  // subnet.env's: the least of all devices'
   bool udp_checksum = true;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  // DirectRouting: peers on this adapter's link go by routes of the host. Its tunnel is empty: the
+  // device has no index yet.
+  std::optional<control::HostRouteConfig> direct;
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
 };
 
 struct SetupOptions {
-  bool tunnels = true;  // false: --dataplane=none
+  bool tunnels = true;  // where net-conf has them: --dataplane=userspace
+  bool routes = true;   // where net-conf has them: that, and --dataplane=routes
   bool udp_checksum = true;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   bool ip_masq = false;
@@ -43,7 +49,8 @@ struct SetupOptions {
 
 struct Setup {
   InterfaceChoice underlay;
-  std::vector<TunnelConfig> tunnels;  // v4 before v6
+  std::vector<TunnelConfig> tunnels;                  // v4 before v6
+  std::vector<control::HostRouteConfig> host_routes;  // the same; host-gw
   SubnetEnv env;
   friend bool operator==(const Setup&, const Setup&) = default;
 };

@@ -9,6 +9,7 @@
 #include "control/daemon/pod_device.h"
 #include "control/sinks/dataplane_sink.h"
 #include "control/sinks/device_route_sink.h"
+#include "control/sinks/host_route_sink.h"
 #include "dataplane/forwarder.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/worker.h"
@@ -51,6 +52,17 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
   return device->index;
 }
 
+// The table knows every peer, for one that has another setting may send through the tunnel what we
+// send by a route; the routes lead each peer one way.
+std::unique_ptr<lease::Sink> RouteSinkFor(const TunnelConfig& config, std::uint32_t index,
+                                          host::Host& host) {
+  if (!config.direct)
+    return std::make_unique<control::DeviceRouteSink>(host, index, config.device, config.family);
+  control::HostRouteConfig routes = *config.direct;
+  routes.tunnel = {index, config.device};
+  return std::make_unique<control::HostRouteSink>(host, std::move(routes));
+}
+
 admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
   admin::DirectionStatus out;
   out.octets = counts.octets;
@@ -83,7 +95,7 @@ struct Tunnel::Parts {
   dataplane::Worker worker;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
-  std::optional<control::DeviceRouteSink> route_sink;
+  std::unique_ptr<lease::Sink> route_sink;
   std::jthread thread;
 };
 
@@ -109,7 +121,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
-  parts.route_sink.emplace(host, *index, config.device, config.family);
+  parts.route_sink = RouteSinkFor(config, *index, host);
   parts.thread = std::jthread(
       [&worker = parts.worker, on_broken = std::move(on_broken)](std::stop_token stop) {
         const absl::Status status = worker.Run(stop);
@@ -119,7 +131,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
 }
 
 std::vector<lease::Sink*> Tunnel::sinks() const {
-  return {&parts_->table_sink, &*parts_->route_sink};
+  return {&parts_->table_sink, parts_->route_sink.get()};
 }
 
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {

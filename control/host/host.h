@@ -35,6 +35,9 @@ struct Adapter {
   std::vector<AssignedAddress> addresses;
 };
 
+// `ip route show proto 87`: no other program's (/etc/iproute2/rt_protos and its like).
+inline constexpr std::uint8_t kRouteMark = 87;
+
 // A unicast route of the main table. `onlink`: the gateway is taken as reachable on the adapter
 // though no address covers it.
 struct Route {
@@ -44,6 +47,10 @@ struct Route {
   bool onlink = false;
   std::uint32_t metric = 0;  // zero: the system's default
   std::optional<IpAddress> source;
+  // Bears the mark by which a later process of ours knows its own among others' on an adapter that
+  // is not ours. Linux keeps it as the route's protocol, kRouteMark. Windows has nowhere to keep
+  // it: there every route that somebody set by hand or program (NETMGMT) bears it.
+  bool marked = false;
   friend bool operator==(const Route&, const Route&) = default;
 };
 

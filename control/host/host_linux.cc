@@ -104,6 +104,7 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   route.metric = attributes.U32(RTA_PRIORITY);
   if (*family == IpFamily::kV6 && route.metric == kDefaultMetricV6) route.metric = 0;
   route.source = AddressOf(attributes[RTA_PREFSRC], *family);
+  route.marked = header->rtm_protocol == kRouteMark;
   if (!attributes[RTA_MULTIPATH]) return {route};
 
   std::vector<Route> routes;
@@ -142,9 +143,11 @@ NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route
   header->rtm_dst_len = static_cast<unsigned char>(route.destination.length());
   header->rtm_table = RT_TABLE_MAIN;
   if (type == RTM_NEWROUTE) {
-    header->rtm_protocol =
-        RTPROT_BOOT;  // as upstream's; "static" is what network managers think theirs
+    // As upstream's where it bears no mark; "static" is what network managers think theirs.
+    header->rtm_protocol = route.marked ? kRouteMark : RTPROT_BOOT;
     header->rtm_type = RTN_UNICAST;
+  } else if (route.marked) {
+    header->rtm_protocol = kRouteMark;  // somebody else's like it stays
   }
   // A delete matches any scope only when it names "nowhere".
   header->rtm_scope =

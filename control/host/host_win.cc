@@ -226,6 +226,7 @@ class WindowsHost final : public Host {
     const std::optional<IpAddress> gateway = AddressOf(row.NextHop);
     if (gateway && !gateway->IsUnspecified()) route.gateway = gateway;
     route.adapter_index = row.InterfaceIndex;
+    route.marked = row.Protocol == MIB_IPPROTO_NETMGMT;
     // What Windows compares is the sum of the route's and the interface's metric.
     const auto found = metrics_.find(row.InterfaceIndex);
     const Metrics of_interface = found == metrics_.end() ? Metrics() : found->second;

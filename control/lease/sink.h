@@ -36,6 +36,9 @@ struct SinkReport {
   std::vector<std::string> pending;  // each names the object and the cause; retried by Retry
   // False: what was asked last is still under way elsewhere, and the above is of before.
   bool settled = true;
+  // Peers that this sink can have no way to, not counted in `desired`: what to change, for people.
+  // They hold nobody up; the next Resync judges them anew.
+  std::vector<std::string> refused{};
 };
 
 // One thread (control). Idempotent: both calls compare with what is there and touch only what is

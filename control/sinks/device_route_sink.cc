@@ -7,6 +7,15 @@
 
 namespace weft::control {
 
+host::Route DeviceRoute(const IpPrefix& subnet, std::uint32_t adapter_index) {
+  host::Route route;
+  route.destination = subnet;
+  route.gateway = subnet.base();
+  route.adapter_index = adapter_index;
+  route.onlink = true;
+  return route;
+}
+
 DeviceRouteSink::DeviceRouteSink(host::Host& host, std::uint32_t adapter_index, std::string device,
                                  IpFamily family)
     : host_(host), adapter_index_(adapter_index), device_(std::move(device)), family_(family) {}
@@ -41,12 +50,7 @@ lease::SinkReport DeviceRouteSink::Retry() {
 }
 
 host::Route DeviceRouteSink::RouteFor(const IpPrefix& subnet) const {
-  host::Route route;
-  route.destination = subnet;
-  route.gateway = subnet.base();
-  route.adapter_index = adapter_index_;
-  route.onlink = true;
-  return route;
+  return DeviceRoute(subnet, adapter_index_);
 }
 
 bool DeviceRouteSink::SameRoute::operator()(const host::Route& desired,

@@ -13,6 +13,9 @@
 
 namespace weft::control {
 
+// As above, for `subnet` and the device with this index.
+host::Route DeviceRoute(const IpPrefix& subnet, std::uint32_t adapter_index);
+
 // `host` outlives the sink. The device is ours, so every route on it of the above shape is ours;
 // routes of another shape (the kernel's own, an administrator's) are left alone. Peers of the other
 // family are ignored. After an Update each route's own status from the system is believed; a Resync

@@ -118,6 +118,25 @@ TEST(NetConf, Alloc) {
   EXPECT_THAT(conf.notes, IsEmpty());
 }
 
+TEST(NetConf, HostGwReadsWhatItsHnsNetworkNeeds) {
+  const NetConf bare = Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"Host-GW"}})");
+  EXPECT_EQ(bare.type, BackendType::kHostGw);
+  EXPECT_EQ(Name(bare.type), "host-gw");
+  EXPECT_EQ(bare.name, "cbr0");
+  EXPECT_THAT(bare.notes, IsEmpty());
+  // Upstream's decoder of these two alone minds their case.
+  const NetConf full = Parsed(
+      R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","name":"l2","DNSServerList":"10.96.0.10"}})");
+  EXPECT_EQ(full.name, "l2");
+  EXPECT_EQ(full.dns_servers, "10.96.0.10");
+}
+
+TEST(NetConf, DirectRouting) {
+  EXPECT_TRUE(Parsed(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","DirectRouting":true}})")
+                  .direct_routing);
+  EXPECT_FALSE(Parsed(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan"}})").direct_routing);
+}
+
 struct ErrorRow {
   const char* text;
   const char* error;  // part of it, after "net-conf net-conf.json: "
@@ -155,8 +174,6 @@ const ErrorRow kErrorRows[] = {
      "Backend.Type: \"\" is not a backend that weft has"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"udp"}})",
      "Backend.Type: \"udp\" is not a backend that weft has; use \"vxlan\""},
-    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"host-gw"}})",
-     "Backend.Type: \"host-gw\" is not built yet"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":7}})", "Backend.Type: 7 is not a string"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","VNI":16777216}})",
      "Backend.VNI: 16777216 is not a whole number from 0 to 16777215"},
@@ -170,8 +187,12 @@ const ErrorRow kErrorRows[] = {
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","MTU":65536}})", "Backend.MTU: 65536"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","GBP":true}})",
      "Backend.GBP: true is not supported"},
-    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","DirectRouting":true}})",
-     "Backend.DirectRouting: true is not built yet"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","DirectRouting":"yes"}})",
+     "Backend.DirectRouting: \"yes\" is not true or false"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"host-gw","Name":7}})",
+     "Backend.Name: 7 is not a string"},
+    {R"({"Network":"10.0.0.0/8","Backend":{"Type":"host-gw","DNSServerList":["10.96.0.10"]}})",
+     "Backend.DNSServerList: an array is not a string"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Learning":"no"}})",
      "Backend.Learning: \"no\" is not true or false"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"a\u001b[2J"}})", R"("a\x1b[2J")"},

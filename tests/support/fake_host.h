@@ -22,6 +22,7 @@ class FakeHost : public host::Host {
   std::set<IpPrefix> failing;  // routes to these can neither be put nor removed
   absl::Status unreadable;     // what Routes answers while not OK
   bool loses_routes = false;   // PutRoutes says yes and does nothing
+  bool puts_beside = false;    // PutRoutes replaces no route by another gateway or adapter
   bool keeps_routes = false;   // RemoveRoutes says yes and does nothing
   std::vector<std::string>
       done;               // "put 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
@@ -102,7 +103,12 @@ class FakeHost : public host::Host {
         continue;
       }
       done.push_back("remove " + route.destination.ToString());
-      if (!keeps_routes) Erase(route);
+      if (!keeps_routes) {
+        std::erase_if(routes, [&route](const host::Route& other) {
+          return other.destination == route.destination && other.gateway == route.gateway &&
+                 other.adapter_index == route.adapter_index;
+        });
+      }
       results.push_back(absl::OkStatus());
     }
     return results;
@@ -113,9 +119,12 @@ class FakeHost : public host::Host {
     return std::find_if(adapters.begin(), adapters.end(),
                         [index](const host::Adapter& adapter) { return adapter.index == index; });
   }
+  // As Linux does, across adapters; or as Windows, where another gateway is another route.
   void Erase(const host::Route& route) {
-    std::erase_if(routes, [&route](const host::Route& other) {
-      return other.destination == route.destination && other.adapter_index == route.adapter_index;
+    std::erase_if(routes, [&](const host::Route& other) {
+      return other.destination == route.destination && other.metric == route.metric &&
+             (!puts_beside ||
+              (other.gateway == route.gateway && other.adapter_index == route.adapter_index));
     });
   }
 };

@@ -57,7 +57,7 @@ TEST_F(NetConfTroubleTest, ABrokenFileIsNamedWithPlaceAndCause) {
       {"garbage", "line 1"},
       {"{\"Network\":\n\"10.244.0.0/16\",}", "line 2"},
       {R"({"Network":"10.244.0.0/33","Backend":{"Type":"vxlan"}})", "Network: \"10.244.0.0/33\""},
-      {R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})", "Backend.Type: \"host-gw\""},
+      {R"({"Network":"10.244.0.0/16","Backend":{"Type":"udp"}})", "Backend.Type: \"udp\""},
   };
   for (const auto& row : rows) {
     EXPECT_THAT(TroubleOf(row.text),

@@ -20,6 +20,14 @@ class NodeNetworkTest : public NodeNetworkFixture {
     Make(std::move(host));
   }
 
+  static lease::Lease HostGw(const char* name, const char* subnet, const char* public_ip) {
+    lease::Lease made = weft::testing::MakeLease(name, subnet, public_ip);
+    made.backend_type = "host-gw";
+    made.v4->vtep_mac.reset();
+    made.v4->vni.reset();
+    return made;
+  }
+
   weft::testing::FakeHost* host_ = nullptr;
 };
 
@@ -93,6 +101,42 @@ TEST_F(NodeNetworkTest, CloseLeavesTheFile) {
   network_->Close();
   network_->Close();
   EXPECT_NE(Env(), "");
+}
+
+TEST_F(NodeNetworkTest, HostGwPutsARouteToEachPeer) {
+  options_.dataplane = "routes";
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(host_->done, ::testing::ElementsAre("put 10.244.2.0/24"));
+  EXPECT_EQ(CheckNamed("tunnels").text, "none: peers are reached by host routes");
+  EXPECT_TRUE(CheckNamed("sinks").ok);
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1500\n"));
+  network_->Close();
+  EXPECT_TRUE(reconciler_.report().sinks.empty());
+  EXPECT_EQ(host_->routes.size(), 2u) << "the default route, and the peer's";
+}
+
+// As after a vSwitch was bound to it: another index, the same name.
+TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
+  options_.dataplane = "routes";
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
+  EXPECT_EQ(Round(), "");
+  host_->adapters[0].index = 12;
+  host_->routes[0].adapter_index = 12;
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(reconciler_.report().sinks.size(), 1u);
+  ASSERT_EQ(host_->routes.size(), 2u);
+  EXPECT_EQ(host_->routes[1].adapter_index, 12u);
 }
 
 // ---- what is an error and what is waited for

@@ -55,7 +55,6 @@ TEST(CheckOptions, RefusesWithRemedy) {
        "--lease-source=nodes.json is not understood; write file:PATH"},
       {"--lease-source=file: --dataplane=none", "--lease-source=file: is not understood"},
       {"--lease-source=file:x --dataplane=hns", "--dataplane=hns is not built yet"},
-      {"--lease-source=file:x --dataplane=routes", "--dataplane=routes is not built yet"},
       {"--lease-source=file:x --dataplane=none --healthz-port=65536",
        "--healthz-port=65536 is no port"},
       {"--lease-source=file:x --dataplane=none --subnet-lease-renew-margin=0",
@@ -171,6 +170,35 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
     const absl::Status status = CheckForDataplane(options, row.conf);
     EXPECT_EQ(status.ok(), *row.message == '\0') << row.what;
     EXPECT_THAT(std::string(status.message()), testing::StartsWith(row.message)) << row.what;
+  }
+}
+
+TEST(CheckForDataplane, RoutesGoWithHostGw) {
+  control::NetConf vxlan, host_gw, direct;
+  host_gw.type = control::BackendType::kHostGw;
+  direct.direct_routing = true;
+  const struct {
+    const char* dataplane;
+    const control::NetConf& conf;
+    const char* becomes;  // empty: refused
+    const char* message;
+  } rows[] = {
+      {"routes", host_gw, "routes", ""},
+      {"userspace", host_gw, "routes", ""},
+      {"none", host_gw, "none", ""},
+      {"hns", host_gw, "hns", ""},
+      {"userspace", vxlan, "userspace", ""},
+      {"userspace", direct, "userspace", ""},
+      {"routes", vxlan, "", "Backend.Type: \"vxlan\" of net-conf needs a tunnel"},
+      {"routes", direct, "", "Backend.Type: \"vxlan\" of net-conf needs a tunnel"},
+      {"hns", direct, "", "Backend.DirectRouting: true of net-conf cannot be had with"},
+  };
+  for (const auto& row : rows) {
+    Options options;
+    options.dataplane = row.dataplane;
+    const absl::Status status = CheckForDataplane(options, row.conf);
+    EXPECT_THAT(std::string(status.message()), testing::StartsWith(row.message)) << row.dataplane;
+    EXPECT_EQ(status.ok() ? options.dataplane : "", row.becomes) << row.dataplane;
   }
 }
 

@@ -32,7 +32,7 @@ class SetupTest : public testing::Test {
   Wanted Make() {
     absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
     EXPECT_TRUE(setup.ok()) << setup.status();
-    return setup.ok() ? *setup : Wanted{underlay_, {}, {}};
+    return setup.ok() ? *setup : Wanted{underlay_, {}, {}, {}};
   }
 
   control::OwnFacts facts_;
@@ -86,6 +86,33 @@ TEST_F(SetupTest, TheConfiguredMtuStandsForTheLinks) {
   EXPECT_EQ(setup.tunnels[0].mtu.octets(), 1350u);
   EXPECT_EQ(setup.tunnels[0].link_mtu.octets(), 1500u);
   EXPECT_EQ(setup.env.mtu.octets(), 1350u);
+}
+
+// Nothing is encapsulated: the link's own MTU, and a peer's route by its own address.
+TEST_F(SetupTest, HostGwHasRoutesInPlaceOfTunnels) {
+  conf_.type = control::BackendType::kHostGw;
+  underlay_.index = 2;
+  EnableV6();
+  const Wanted setup = Make();
+  EXPECT_TRUE(setup.tunnels.empty());
+  EXPECT_EQ(setup.env.mtu.octets(), 1500u);
+  ASSERT_EQ(setup.host_routes.size(), 2u);
+  EXPECT_EQ(setup.host_routes[0],
+            (control::HostRouteConfig{IpFamily::kV4, {2, "eth0"}, P("10.244.0.0/16"), {}}));
+  EXPECT_EQ(setup.host_routes[1].family, IpFamily::kV6);
+  EXPECT_EQ(setup.host_routes[1].network, P("fd00:10:244::/56"));
+  options_.routes = false;  // --dataplane=none
+  EXPECT_TRUE(Make().host_routes.empty());
+}
+
+TEST_F(SetupTest, DirectRoutingGoesBesideTheTunnel) {
+  EXPECT_EQ(Make().tunnels[0].direct, std::nullopt);
+  conf_.direct_routing = true;
+  const Wanted setup = Make();
+  EXPECT_TRUE(setup.host_routes.empty());
+  ASSERT_TRUE(setup.tunnels[0].direct);
+  EXPECT_EQ(setup.tunnels[0].direct->underlay.name, "eth0");
+  EXPECT_EQ(setup.env.mtu.octets(), 1450u) << "some peers are behind the tunnel";
 }
 
 TEST_F(SetupTest, AJumboLinkGivesJumboPods) {

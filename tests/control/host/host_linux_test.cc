@@ -218,6 +218,30 @@ TEST_F(LinuxHostTest, PuttingReplacesByDestination) {
   EXPECT_EQ(RoutesOn(0).size(), 1u);
 }
 
+// `ip route` shows the mark as a protocol; a delete of ours spares one like it that bears none.
+TEST_F(LinuxHostTest, TheMarkIsReadBackAndARemovalMindsIt) {
+  const std::uint32_t index = Named("u0").index;
+  Route marked;
+  marked.destination = P("10.244.2.0/24");
+  marked.gateway = A("10.9.0.2");
+  marked.adapter_index = index;
+  marked.marked = true;
+  Route bare = marked;
+  bare.marked = false;
+  Route v6 = marked;
+  v6.destination = P("fd00:244:2::/64");
+  v6.gateway = A("fd09::2");
+  ExpectAllOk(host_->PutRoutes({bare, marked, v6}), 3);  // the second over the first
+  EXPECT_THAT(RoutesOn(index), ElementsAre(marked));
+  EXPECT_THAT(RoutesOn(index, IpFamily::kV6), ElementsAre(v6));
+  ExpectAllOk(host_->RemoveRoutes({marked, v6}), 2);
+  EXPECT_THAT(RoutesOn(index), IsEmpty());
+  EXPECT_THAT(RoutesOn(index, IpFamily::kV6), IsEmpty());
+  ExpectAllOk(host_->PutRoutes({bare}), 1);
+  ExpectAllOk(host_->RemoveRoutes({marked}), 1);
+  EXPECT_THAT(RoutesOn(index), ElementsAre(bare));
+}
+
 TEST_F(LinuxHostTest, ARefusedRouteStopsNoOtherAndIsNamed) {
   const std::uint32_t index = BringUpTunnel();
   Route refused = Onlink("10.244.3.0/24", index);

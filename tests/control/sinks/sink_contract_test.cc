@@ -4,6 +4,7 @@
 
 #include "control/sinks/dataplane_sink.h"
 #include "control/sinks/device_route_sink.h"
+#include "control/sinks/host_route_sink.h"
 #include "dataplane/remote_snapshot.h"
 #include "tests/support/fake_host.h"
 #include "tests/support/fake_sink.h"
@@ -85,14 +86,71 @@ class DeviceRouteRig final : public SinkRig {
   control::DeviceRouteSink sink_{host_, 7, "flannel.4096", IpFamily::kV4};
 };
 
+// eth0 reaches the peers of the suite by 192.0.2.0/24, or only those that a route says.
+class HostRouteRig final : public SinkRig {
+ public:
+  // `puts_beside`: as Windows does.
+  HostRouteRig(bool puts_beside, bool tunnel) : tunnel_(tunnel) {
+    host_.puts_beside = puts_beside;
+    host::Adapter eth0;
+    eth0.index = 2;
+    eth0.up = true;
+    eth0.addresses = {{Address("192.0.2.9"), 24}};
+    host_.adapters = {eth0};
+  }
+  lease::Sink& sink() override { return sink_; }
+  std::set<std::string> InPlace() override {
+    std::set<std::string> subnets;
+    for (const host::Route& route : host_.routes)
+      EXPECT_TRUE(subnets.insert(route.destination.ToString()).second) << "two ways";
+    return subnets;
+  }
+  void PlantOurs(const lease::Peer& peer) override {
+    host::Route route;
+    route.destination = peer.subnet;
+    route.gateway = peer.public_ip;
+    route.adapter_index = 2;
+    route.marked = true;
+    host_.routes.push_back(route);
+  }
+  void Lose(const IpPrefix& subnet) override {
+    std::erase_if(host_.routes,
+                  [&subnet](const host::Route& route) { return route.destination == subnet; });
+  }
+  std::optional<std::size_t> Touched() override { return host_.done.size(); }
+  void Fail(const IpPrefix& subnet) override { host_.failing.insert(subnet); }
+  void Heal() override { host_.failing.clear(); }
+
+ private:
+  bool tunnel_;
+  FakeHost host_;
+  control::HostRouteSink sink_{
+      host_,
+      {IpFamily::kV4,
+       {2, "eth0"},
+       Prefix("10.244.0.0/16"),
+       tunnel_ ? std::optional(control::HostRouteConfig::Device{7, "flannel.4096"})
+               : std::nullopt}};
+};
+
 const SinkCase kFake{"fake", [] { return std::make_unique<FakeSinkRig>(); }};
 const SinkCase kDataplane{"dataplane", [] { return std::make_unique<DataplaneRig>(); }};
 const SinkCase kDeviceRoute{"deviceroute", [] { return std::make_unique<DeviceRouteRig>(); }};
 
-INSTANTIATE_TEST_SUITE_P(Sinks, SinkContract, ::testing::Values(kFake, kDataplane, kDeviceRoute),
+const SinkCase kHostRoute{"hostroute", [] { return std::make_unique<HostRouteRig>(false, false); }};
+const SinkCase kHostRouteBeside{"hostroutebeside",
+                                [] { return std::make_unique<HostRouteRig>(true, false); }};
+const SinkCase kDirectRouting{"directrouting",
+                              [] { return std::make_unique<HostRouteRig>(false, true); }};
+
+INSTANTIATE_TEST_SUITE_P(Sinks, SinkContract,
+                         ::testing::Values(kFake, kDataplane, kDeviceRoute, kHostRoute,
+                                           kHostRouteBeside, kDirectRouting),
                          SinkCaseName);
 // Nothing can be refused in the memory of the data plane.
-INSTANTIATE_TEST_SUITE_P(Sinks, FallibleSinkContract, ::testing::Values(kFake, kDeviceRoute),
+INSTANTIATE_TEST_SUITE_P(Sinks, FallibleSinkContract,
+                         ::testing::Values(kFake, kDeviceRoute, kHostRoute, kHostRouteBeside,
+                                           kDirectRouting),
                          SinkCaseName);
 
 }  // namespace

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/sinks/host_route_sink.h"
+
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fake_host.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::control {
+namespace {
+
+using testing::Address;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakePeer;
+using testing::Prefix;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::uint32_t kEth0 = 2, kTunnel = 7;
+
+// As host-gw has it.
+host::Route Direct(std::string_view destination, std::string_view gateway) {
+  host::Route route;
+  route.destination = Prefix(destination);
+  route.gateway = Address(gateway);
+  route.adapter_index = kEth0;
+  route.marked = true;
+  return route;
+}
+
+// As a tunnel has it.
+host::Route Tunnelled(std::string_view destination) {
+  host::Route route;
+  route.destination = Prefix(destination);
+  route.gateway = route.destination.base();
+  route.adapter_index = kTunnel;
+  route.onlink = true;
+  return route;
+}
+
+host::Route NotMarked(host::Route route) {
+  route.marked = false;
+  return route;
+}
+
+// eth0 192.0.2.9/24; peers a and b are on its link, far is not.
+class HostRouteSinkTest : public ::testing::Test {
+ protected:
+  HostRouteSinkTest() {
+    host::Adapter eth0;
+    eth0.index = kEth0;
+    eth0.name = "eth0";
+    eth0.up = true;
+    eth0.addresses = {{Address("192.0.2.9"), 24}, {Address("2001:db8::9"), 64}};
+    host.adapters = {eth0};
+  }
+  static HostRouteConfig Config(IpFamily family = IpFamily::kV4) {
+    const bool v4 = family == IpFamily::kV4;
+    return {family, {kEth0, "eth0"}, Prefix(v4 ? "10.244.0.0/16" : "fd00:244::/48"), {}};
+  }
+  static HostRouteConfig WithTunnel() {
+    HostRouteConfig config = Config();
+    config.tunnel = {kTunnel, "flannel.4096"};
+    return config;
+  }
+
+  testing::FakeHost host;
+  HostRouteSink sink{host, Config()};
+  HostRouteSink both{host, WithTunnel()};
+  const lease::Peer a = MakePeer("a", "10.244.1.0/24", "192.0.2.1");
+  const lease::Peer b = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
+  const lease::Peer far = MakePeer("far", "10.244.3.0/24", "198.51.100.3");
+};
+
+// `10.244.1.0/24 via 192.0.2.1 dev eth0`, upstream v0.28.9; ours bears the mark.
+TEST_F(HostRouteSinkTest, TheRouteIsUpstreams) {
+  sink.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_EQ(sink.name(), "routes on eth0 (IPv4)");
+}
+
+TEST_F(HostRouteSinkTest, Ipv6) {
+  HostRouteSink v6(host, Config(IpFamily::kV6));
+  v6.Resync(std::vector{a, MakePeer("a", "fd00:244:0:1::/64", "2001:db8::1")});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("fd00:244:0:1::/64", "2001:db8::1")));
+  EXPECT_EQ(v6.name(), "routes on eth0 (IPv6)");
+}
+
+// ---- what is not on link
+
+TEST_F(HostRouteSinkTest, APeerBehindARouterIsRefusedAloneAndHoldsNobodyUp) {
+  const lease::SinkReport report = sink.Resync(std::vector{a, far});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_EQ(report.desired, 1u);
+  EXPECT_EQ(report.applied, 1u);
+  EXPECT_THAT(report.pending, IsEmpty());
+  EXPECT_THAT(report.refused,
+              ElementsAre("peer \"far\" (10.244.3.0/24) has no route: its address 198.51.100.3 is "
+                          "not on link of eth0, and host routes lead past no router: join the "
+                          "node to that link, or use vxlan"));
+  EXPECT_THAT(sink.Update({{}, {far.subnet}}).refused, IsEmpty());
+}
+
+// Not left to lead to an address that is another node's by now.
+TEST_F(HostRouteSinkTest, AMoveBehindARouterTakesTheRouteAway) {
+  sink.Resync(std::vector{a});
+  const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "198.51.100.1");
+  EXPECT_THAT(sink.Update({{moved}, {}}).refused, ElementsAre(HasSubstr("198.51.100.1")));
+  EXPECT_THAT(host.routes, IsEmpty());
+  EXPECT_THAT(sink.Update({{a}, {}}).refused, IsEmpty());
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+}
+
+TEST_F(HostRouteSinkTest, ARouteWithoutGatewayPutsItsDestinationOnLink) {
+  host::Route on_link;
+  on_link.destination = Prefix("198.51.100.0/24");
+  on_link.adapter_index = kEth0;
+  host.routes = {on_link};
+  EXPECT_EQ(sink.Resync(std::vector{far}).applied, 1u);
+}
+
+TEST_F(HostRouteSinkTest, AnAddressThatComesLaterIsSeenByTheResync) {
+  sink.Resync(std::vector{far});
+  host.adapters[0].addresses.push_back({Address("198.51.100.9"), 24});
+  const lease::SinkReport report = sink.Resync(std::vector{far});
+  EXPECT_THAT(report.refused, IsEmpty());
+  EXPECT_EQ(report.applied, 1u);
+}
+
+// ---- ours and others'
+
+TEST_F(HostRouteSinkTest, OnlyMarkedRoutesIntoTheNetworkAreOurs) {
+  const std::vector<host::Route> foreign = {
+      NotMarked(Direct("10.244.8.0/24", "192.0.2.8")),  // an administrator's
+      Direct("10.99.8.0/24", "192.0.2.8"),              // elsewhere
+  };
+  host.routes = foreign;
+  host.routes.push_back(Direct("10.244.9.0/24", "192.0.2.77"));  // of a node that is gone
+  sink.Resync({});
+  EXPECT_EQ(host.routes, foreign);
+}
+
+// The underlay has moved to another adapter since.
+TEST_F(HostRouteSinkTest, OursAreOursOnEveryAdapter) {
+  host::Route old = Direct("10.244.9.0/24", "192.0.2.77");
+  old.adapter_index = 3;
+  host.routes = {old};
+  sink.Resync({});
+  EXPECT_THAT(host.routes, IsEmpty());
+}
+
+// Upstream's flanneld marks nothing.
+TEST_F(HostRouteSinkTest, UpstreamsRoutesAreTakenOverInPlace) {
+  host.routes = {NotMarked(Direct("10.244.1.0/24", "192.0.2.1"))};
+  sink.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_THAT(host.done, ElementsAre("put 10.244.1.0/24"));
+}
+
+TEST_F(HostRouteSinkTest, APeerOutsideTheNetworkIsReadBackToo) {
+  const lease::Peer outside = MakePeer("x", "10.99.1.0/24", "192.0.2.1");
+  EXPECT_EQ(sink.Resync(std::vector{outside}).applied, 1u);
+  sink.Update({{}, {outside.subnet}});
+  EXPECT_THAT(host.routes, IsEmpty());
+}
+
+TEST_F(HostRouteSinkTest, WhatTheSystemFillsInIsNotWrong) {
+  host::Route there = Direct("10.244.1.0/24", "192.0.2.1");
+  there.metric = 281;
+  there.source = Address("192.0.2.9");
+  host.routes = {there};
+  EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
+  EXPECT_THAT(host.done, IsEmpty());
+}
+
+// ---- no ghosts
+
+TEST_F(HostRouteSinkTest, ANewAddressLeavesNoRouteToTheOldOneOnAnySystem) {
+  const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "192.0.2.77");
+  for (const bool puts_beside : {false, true}) {
+    host.puts_beside = puts_beside;
+    host.routes.clear();
+    sink.Resync(std::vector{a});
+    host.done.clear();
+    EXPECT_EQ(sink.Update({{moved}, {}}).applied, 1u);
+    EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.77")));
+    EXPECT_THAT(host.done, ElementsAre("put 10.244.1.0/24", "remove 10.244.1.0/24"));
+    sink.Resync(std::vector{moved});
+    EXPECT_EQ(host.routes.size(), 1u);
+  }
+}
+
+TEST_F(HostRouteSinkTest, AGhostThatAFormerProcessLeftGoes) {
+  host.puts_beside = true;
+  host.routes = {Direct("10.244.1.0/24", "192.0.2.77"), Direct("10.244.1.0/24", "192.0.2.1")};
+  sink.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+}
+
+TEST_F(HostRouteSinkTest, TheOldWayStaysWhileTheNewOneIsRefused) {
+  sink.Resync(std::vector{a});
+  host.failing = {a.subnet};
+  const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "192.0.2.77");
+  const lease::SinkReport report = sink.Update({{moved}, {}});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_THAT(report.pending,
+              ElementsAre("route 10.244.1.0/24 via 192.0.2.77 dev eth0: network is unreachable",
+                          "route 10.244.1.0/24 via 192.0.2.1 dev eth0: stays until the route that "
+                          "takes its place can be put"));
+  host.failing.clear();
+  EXPECT_THAT(sink.Retry().pending, IsEmpty());
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.77")));
+}
+
+// ---- DirectRouting
+
+TEST_F(HostRouteSinkTest, WithATunnelThePeersBehindARouterGoThroughIt) {
+  const lease::SinkReport report = both.Resync(std::vector{a, far});
+  EXPECT_THAT(host.routes, UnorderedElementsAre(Direct("10.244.1.0/24", "192.0.2.1"),
+                                                Tunnelled("10.244.3.0/24")));
+  EXPECT_EQ(report.applied, 2u);
+  EXPECT_THAT(report.refused, IsEmpty());
+  EXPECT_EQ(both.name(), "routes on eth0 and flannel.4096 (IPv4)");
+}
+
+TEST_F(HostRouteSinkTest, AMoveBetweenTheWaysAddsBeforeItRemoves) {
+  both.Resync(std::vector{a});
+  const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "198.51.100.1");
+  for (const bool puts_beside : {false, true}) {
+    host.puts_beside = puts_beside;
+    host.done.clear();
+    EXPECT_EQ(both.Update({{moved}, {}}).applied, 1u);
+    EXPECT_THAT(host.routes, ElementsAre(Tunnelled("10.244.1.0/24")));
+    EXPECT_EQ(both.Update({{a}, {}}).applied, 1u);
+    EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
+    EXPECT_THAT(host.done, ElementsAre("put 10.244.1.0/24", "remove 10.244.1.0/24",
+                                       "put 10.244.1.0/24", "remove 10.244.1.0/24"));
+  }
+}
+
+// An address of the underlay came or went: by the resync, and still the new way first.
+TEST_F(HostRouteSinkTest, AResyncMovesTheSameWay) {
+  both.Resync(std::vector{far});
+  host.done.clear();
+  host.adapters[0].addresses.push_back({Address("198.51.100.9"), 24});
+  both.Resync(std::vector{far});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.3.0/24", "198.51.100.3")));
+  host.adapters[0].addresses.pop_back();
+  both.Resync(std::vector{far});
+  EXPECT_THAT(host.routes, ElementsAre(Tunnelled("10.244.3.0/24")));
+  EXPECT_THAT(host.done, ElementsAre("put 10.244.3.0/24", "remove 10.244.3.0/24",
+                                     "put 10.244.3.0/24", "remove 10.244.3.0/24"));
+}
+
+TEST_F(HostRouteSinkTest, StaleRoutesOnTheTunnelGoAndOthersStay) {
+  host::Route foreign = Tunnelled("10.244.8.0/24");
+  foreign.gateway = Address("10.244.8.1");
+  host.routes = {Tunnelled("10.244.9.0/24"), foreign};
+  both.Resync({});
+  EXPECT_THAT(host.routes, ElementsAre(foreign));
+}
+
+// ---- trouble
+
+TEST_F(HostRouteSinkTest, WhileTheHostCannotBeReadNothingIsTouchedAndTheRetryReadsFirst) {
+  host.unreadable = absl::UnavailableError("netlink: out of memory");
+  lease::SinkReport report = sink.Resync(std::vector{a, far});
+  EXPECT_EQ(report.applied, 0u);
+  EXPECT_THAT(report.pending, ElementsAre("routes of eth0 cannot be read: netlink: out of memory"));
+  EXPECT_THAT(report.refused, IsEmpty()) << "what is on link is not known";
+  report = sink.Update({{b}, {}});
+  EXPECT_EQ(report.desired, 3u);
+  EXPECT_THAT(host.done, IsEmpty());
+  host.unreadable = absl::OkStatus();
+  report = sink.Retry();
+  EXPECT_EQ(report.applied, 2u);
+  EXPECT_THAT(report.refused, ElementsAre(HasSubstr("\"far\"")));
+}
+
+TEST_F(HostRouteSinkTest, AnAdapterThatIsGoneOrDownIsWaitedFor) {
+  host.adapters[0].up = false;
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending,
+              ElementsAre("routes of eth0 cannot be read: the adapter is down; set it up"));
+  const std::vector<host::Adapter> there = std::exchange(host.adapters, {});
+  EXPECT_THAT(sink.Retry().pending,
+              ElementsAre("routes of eth0 cannot be read: the adapter is gone"));
+  host.adapters = there;
+  host.adapters[0].up = true;
+  EXPECT_EQ(sink.Retry().applied, 1u);
+}
+
+TEST_F(HostRouteSinkTest, ResyncReadsBackAndSaysWhatIsNotThere) {
+  host.loses_routes = true;
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending,
+              ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: not there when read back"));
+}
+
+TEST_F(HostRouteSinkTest, AnUpdateReadsNothing) {
+  sink.Resync({});
+  host.reads = 0;
+  sink.Update({{a}, {}});
+  EXPECT_EQ(host.reads, 0u);
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,228 @@
+"""Peers by routes of the host itself: host-gw, and DirectRouting beside the tunnel. The other node is the kernel's."""
+
+import dataclasses
+import signal
+
+from lab import command, lease, namespace, node, topology, traffic
+
+MARK = "87"  # the routes' protocol, by which a later process knows them
+
+
+class HostGwNode(node.WeftNode):
+    """net-conf host-gw; the lab's default --dataplane=userspace means routes there."""
+
+    backend = {"Type": "host-gw"}
+
+    def overhead(self):
+        return 0
+
+    def net_conf(self):
+        return {**super().net_conf(), "Backend": self.backend}
+
+    def use(self, leases):
+        self.write_nodes([each.node(backend_type="host-gw", backend_data="null") for each in leases])
+
+
+class DirectNode(node.WeftNode):
+    def net_conf(self):
+        conf = super().net_conf()
+        conf["Backend"]["DirectRouting"] = True
+        return conf
+
+
+class RouteNode(node.Node):
+    """As upstream's host-gw sets a Linux node up."""
+
+    kind = "kernel"
+
+    def overhead(self):
+        return 0
+
+    def up(self):
+        pass
+
+    def down(self):
+        pass
+
+    def use(self, leases):
+        for peer in leases:
+            if peer.name != self.name:
+                self.add_peer(peer)
+
+    def add_peer(self, peer):
+        for subnet, hop in ((peer.subnet, peer.public_ip), (peer.subnet6, peer.public_ip6)):
+            if subnet:
+                self.host.ip(f"route replace {subnet} via {hop} dev u0")
+
+
+def host_gw_pair(**options):
+    return topology.pair(HostGwNode, RouteNode, **options)
+
+
+def routes(host, family="-4"):
+    """{destination: (gateway, device, protocol)} of the routes by a gateway."""
+    return {row["dst"]: (row["gateway"], row["dev"], row.get("protocol", "boot"))
+            for row in host.show(family, "route", "show") if "gateway" in row}
+
+
+def test_host_gw():
+    """Both ways at the link's full size, without any device; what the pods read; and the routes outlive the daemon."""
+    with host_gw_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        wanted = {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}
+        command.expect_equal(routes(a.host), wanted, "routes")
+        command.expect(node.DEVICE not in a.host.devices(), "host-gw made a tunnel")
+        with open(a.path("subnet.env"), encoding="utf-8") as file:
+            command.expect("FLANNEL_MTU=1500\n" in file.read(), "subnet.env lacks the link's MTU")
+        for one, other in ((a, b), (b, a)):
+            traffic.ping(one.pod, other.pod_ip, size=1500, fragment=False)
+            traffic.tcp(one.pod, other.pod, other.pod_ip, 8 << 20)
+        status = a.status()
+        command.expect_equal((status["backend"], status["dataplane"], status["tunnels"]), ("host-gw", "routes", []), "status")
+        command.expect_equal(a.down(), 0, "exit code after SIGTERM")
+        command.expect_equal(routes(a.host), wanted, "routes after the end")
+        traffic.ping(a.pod, b.pod_ip)
+
+
+def test_host_gw_ipv6():
+    with host_gw_pair(ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        command.expect_equal(routes(a.host, "-6"), {b.lease.subnet6: (b.lease.public_ip6, "u0", MARK)}, "IPv6 routes")
+        for one, other in ((a, b), (b, a)):
+            traffic.ping(one.pod, other.pod_ip)
+            traffic.ping(one.pod, other.pod_ip6, size=1500, fragment=False)
+
+
+def test_host_gw_restart():
+    """Killed and started again: its own stale routes go, upstream's are taken over, others stay, and traffic never stops."""
+    with host_gw_pair() as lab:
+        a, b = lab.nodes
+        gone = lease.lease("gone", "192.168.77.9", "10.244.9.0/24")
+        a.host.ip(f"route add {b.lease.subnet} via {b.lease.public_ip} dev u0",  # as upstream leaves it
+                  "route add 10.244.77.0/24 via 192.168.77.2 dev u0")
+        a.use([a.lease, b.lease, gone])
+        a.up()
+        b.use([a.lease])
+        others = {"10.244.77.0/24": ("192.168.77.2", "u0", "boot")}
+        ours = {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}
+        command.expect_equal(routes(a.host), {**others, **ours, gone.subnet: (gone.public_ip, "u0", MARK)}, "routes")
+        a.down(signal.SIGKILL)
+        a.use([a.lease, b.lease])
+        a.up()
+        command.expect_equal(routes(a.host), {**others, **ours}, "routes after the restart")
+        traffic.ping(a.pod, b.pod_ip)
+
+
+def test_host_gw_peer_moves():
+    """Another address of a peer, and back: never two routes, never none (upstream's Windows node keeps a ghost for ever)."""
+    with host_gw_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        b.host.ip("addr add 192.168.77.22/24 dev u0")
+        moved = dataclasses.replace(b.lease, public_ip="192.168.77.22")
+        with never_lost(a.pod, b.pod_ip):
+            for each in (moved, b.lease, moved):
+                a.use([a.lease, each])
+                command.wait_until(lambda each=each: routes(a.host) == {each.subnet: (each.public_ip, "u0", MARK)},
+                                   lambda: f"routes {routes(a.host)}")
+        a.use([a.lease])
+        command.wait_until(lambda: not routes(a.host), lambda: f"routes {routes(a.host)} without a peer")
+
+
+def test_host_gw_peer_behind_a_router():
+    """Refused alone and by name; the node is ready and reaches the others."""
+    with host_gw_pair() as lab:
+        a, b = lab.nodes
+        far = lease.lease("far", "192.168.99.9", "10.244.9.0/24")
+        a.use([a.lease, b.lease, far])
+        a.up()
+        b.use([a.lease])
+        command.expect_equal(routes(a.host), {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}, "routes")
+        said = [row["trouble"] for row in a.status()["troubles"] if row["subject"] == "routes on u0 (IPv4)"]
+        for word in ('peer "far"', "192.168.99.9 is not on link of u0", "use vxlan"):
+            command.expect(any(word in each for each in said) and word in a.log_text(), f"{said} lacks {word!r}")
+        traffic.ping(a.pod, b.pod_ip)
+
+
+def test_host_gw_refuses_nat():
+    with host_gw_pair() as lab:
+        a, b = lab.nodes
+        a.use([a.lease, b.lease])
+        a.spawn(public_ip="203.0.113.1", iface="u0")
+        command.expect_equal(a.process.wait(10), 1, "exit code")
+        command.expect("peers would route to 203.0.113.1, but u0 has 192.168.77.1" in a.last_words(), a.last_words())
+
+
+class never_lost:
+    """Pings all the while; leaving it, none may be missing."""
+
+    def __init__(self, source, address):
+        self.source, self.address = source, address
+
+    def __enter__(self):
+        self.process = self.source.start("ping", "-n", "-q", "-i", "0.005", self.address, stdout=-1, stderr=-1)
+
+    def __exit__(self, kind, error, trace):
+        self.process.send_signal(signal.SIGINT)
+        said, _ = self.process.communicate(timeout=10)
+        if kind is None:
+            command.expect(" 0% packet loss" in said, f"ping {self.address} all the while: {said.strip().splitlines()[-2:]}")
+
+
+def direct_lab():
+    """a, weft with DirectRouting; b on its link; c behind b, which routes. b and c are the kernel's."""
+    lab = topology.Lab()
+    try:
+        first, second = topology.two_leases()
+        third = lease.lease("c", "192.168.78.3", "10.244.3.0/24")
+        a, b, c = lab.add(DirectNode, first), lab.add(node.KernelNode, second), lab.add(node.KernelNode, third)
+        namespace.connect(a.host, "u0", b.host, "u0")
+        namespace.connect(b.host, "u1", c.host, "u0")
+        a.host.ip("addr add 192.168.77.1/24 dev u0", "route add 192.168.78.0/24 via 192.168.77.2")
+        b.host.ip("addr add 192.168.77.2/24 dev u0", "addr add 192.168.78.254/24 dev u1")
+        c.host.ip("addr add 192.168.78.3/24 dev u0", "route add default via 192.168.78.254")
+        for each in lab.nodes:
+            each.join_pod()
+    except BaseException:
+        lab.__exit__(None, None, None)
+        raise
+    return lab
+
+
+def test_direct_routing():
+    """The neighbour by a route of the host, the other through the tunnel; what the neighbour sends through the tunnel is taken."""
+    with direct_lab() as lab:
+        lab.up()
+        a, b, c = lab.nodes
+        found = routes(a.host)
+        command.expect_equal({each.name: found[each.lease.subnet] for each in (b, c)},
+                             {"b": (b.lease.public_ip, "u0", MARK), "c": (c.zero, node.DEVICE, "boot")}, "routes")
+        sent = {row["node"]: row["sentPackets"] for row in a.status()["peers"]}
+        traffic.ping(a.pod, b.pod_ip)  # there by the route, back through the tunnel
+        traffic.ping(b.pod, a.pod_ip)
+        b.host.ip(f"route replace {a.lease.subnet} via {a.lease.public_ip} dev u0")  # b has DirectRouting too
+        for one, other in ((a, b), (b, a), (a, c), (c, a)):
+            traffic.ping(one.pod, other.pod_ip, size=1450, fragment=False)
+            traffic.tcp(one.pod, other.pod, other.pod_ip, 4 << 20)
+        now = {row["node"]: row["sentPackets"] for row in a.status()["peers"]}
+        command.expect_equal(now["b"], sent.get("b", 0), "packets to b through the tunnel")
+        command.expect(now["c"] > sent.get("c", 0) + 10, f"packets to c through the tunnel: {now}")
+        a.down()
+        command.expect_equal(routes(a.host), {"192.168.78.0/24": found["192.168.78.0/24"],
+                                              b.lease.subnet: (b.lease.public_ip, "u0", MARK)}, "routes after the end")
+
+
+def test_direct_routing_moves():
+    """A peer that leaves the link and comes back loses no packet."""
+    with direct_lab() as lab:
+        lab.up()
+        a, b, c = lab.nodes
+        b.host.ip("addr add 192.168.79.2/32 dev lo")
+        a.host.ip("route add 192.168.79.2 via 192.168.77.2")
+        moved = dataclasses.replace(b.lease, public_ip="192.168.79.2")
+        with never_lost(a.pod, b.pod_ip):
+            for each, way in ((moved, (b.zero, node.DEVICE, "boot")), (b.lease, (b.lease.public_ip, "u0", MARK))) * 2:
+                a.use([a.lease, each, c.lease])
+                command.wait_until(lambda way=way: routes(a.host)[b.lease.subnet] == way, lambda: f"routes {routes(a.host)}")
