@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/route_writer.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/hns/overlay_makers.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using namespace std::chrono_literals;
+
+// One network's policies, and a rule for what is refused.
+class Policies final : public Api {
+ public:
+  std::vector<Policy> there;
+  // Asked for each request; the policies are all of one request.
+  std::function<Hresult(bool add, const std::vector<Policy>&)> rule;
+  std::vector<std::size_t> sizes;  // of each request
+
+  Reply Modify(Kind, Handle, const std::string& settings) override {
+    const auto json = nlohmann::ordered_json::parse(settings);
+    std::vector<Policy> policies;
+    for (const auto& policy : json["Settings"]["Policies"])
+      policies.push_back({policy["Type"], policy["Settings"].dump()});
+    sizes.push_back(policies.size());
+    const bool add = json["RequestType"] == "Add";
+    Reply reply;
+    reply.code = rule ? rule(add, policies) : hresult::kOk;
+    if (!reply.ok()) return reply;
+    for (const Policy& policy : policies) {
+      if (add) {
+        there.push_back(policy);
+      } else if (const auto found = std::find(there.begin(), there.end(), policy);
+                 found != there.end()) {
+        there.erase(found);
+      }
+    }
+    return reply;
+  }
+  Reply Enumerate(Kind, const std::string&) override { return {}; }
+  Reply Create(Kind, Handle, const Guid&, const std::string&) override { return {}; }
+  Reply Open(Kind, const Guid&) override { return {}; }
+  Reply Query(Kind, Handle, const std::string&) override { return {}; }
+  Reply Delete(Kind, const Guid&) override { return {}; }
+  Hresult Close(Kind, Handle) override { return hresult::kOk; }
+  Reply Call(const std::string&, const std::string&, const std::string&) override { return {}; }
+  Reply Subscribe(OnNotification) override { return {}; }
+  Hresult Unsubscribe(Handle) override { return hresult::kOk; }
+};
+
+class RouteWriterTest : public ::testing::Test {
+ protected:
+  // As the keeper does it: reads after each refusal and at the end.
+  void Work() {
+    for (;;) {
+      writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
+      if (!writer.has_work()) return;
+      while (writer.has_work() && writer.WriteBatch(network, now).ok()) {
+      }
+      ++reads;
+    }
+  }
+  bool Holds() { return PlanRoutes(wanted, hns.there, Vsid(4096), true).empty(); }
+
+  Policies hns;
+  OpenedNetwork network{hns, Handle{7}, "flannel.4096"};
+  RouteWriter writer;
+  RemoteSubnetRoutes wanted;
+  TimePoint now{1h};
+  int reads = 0;
+};
+
+bool Holds(const std::vector<Policy>& policies, const RemoteSubnetRoute& route) {
+  return std::find(policies.begin(), policies.end(), RemoteSubnetRoutePolicy(route)) !=
+         policies.end();
+}
+
+TEST_F(RouteWriterTest, InBatches) {
+  wanted = ManyRoutes(450);
+  Work();
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(hns.sizes, ElementsAre(200, 200, 50));
+  EXPECT_EQ(reads, 1);
+  EXPECT_EQ(writer.next(), std::nullopt);
+}
+
+TEST_F(RouteWriterTest, ChangedPeersGoAndComeBatchByBatch) {
+  wanted = ManyRoutes(300);
+  Work();
+  for (auto& [destination, route] : wanted) route.router_mac = Mac("0e:2a:00:00:00:99");
+  std::vector<bool> adds;
+  hns.rule = [&](bool add, const std::vector<Policy>&) {
+    adds.push_back(add);
+    return hresult::kOk;
+  };
+  Work();
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(adds, ElementsAre(false, true, false, true));
+}
+
+TEST_F(RouteWriterTest, AnHnsThatTakesFewAtOnceIsLearnt) {
+  for (const std::size_t most : {150u, 100u, 7u, 1u}) {
+    hns.there.clear();
+    hns.sizes.clear();
+    reads = 0;
+    wanted = ManyRoutes(1000);
+    hns.rule = [&](bool, const std::vector<Policy>& policies) {
+      return policies.size() > most ? hresult::kInvalidArgument : hresult::kOk;
+    };
+    Work();
+    EXPECT_TRUE(Holds()) << most;
+    std::size_t taken = 200;
+    int halvings = 0;
+    for (; taken > most; taken /= 2) ++halvings;
+    EXPECT_LE(hns.sizes.size(), 1000 / taken + 1 + static_cast<std::size_t>(halvings));
+    EXPECT_LE(reads, halvings + 1);
+  }
+}
+
+TEST_F(RouteWriterTest, TheOneToBlameIsFoundAndStopsNoOther) {
+  wanted = ManyRoutes(1000);
+  const RemoteSubnetRoute bad = RouteTo("10.0.77.0/24");
+  hns.rule = [&](bool, const std::vector<Policy>& policies) {
+    return weft::hns::Holds(policies, bad) ? hresult::kInvalidPolicy : hresult::kOk;
+  };
+  Work();
+  EXPECT_THAT(hns.there, SizeIs(999));
+  EXPECT_LE(hns.sizes.size(), 40u) << "two searches along a tree of 200, and the rest";
+  EXPECT_THAT(writer.Pending(), ElementsAre(AllOf(HasSubstr("remote subnet 10.0.77.0/24: "),
+                                                  HasSubstr("HCN_E_INVALID_POLICY"))));
+  EXPECT_EQ(writer.next(), now + 1s);
+
+  // Before its time it is left alone, after it it is tried alone, and later each time.
+  hns.sizes.clear();
+  Work();
+  EXPECT_THAT(hns.sizes, IsEmpty());
+  now += 1s;
+  Work();
+  EXPECT_THAT(hns.sizes, ElementsAre(1));
+  EXPECT_EQ(writer.next(), now + 2s);
+  hns.rule = nullptr;
+  now += 2s;
+  Work();
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(writer.Pending(), IsEmpty());
+}
+
+TEST_F(RouteWriterTest, ANewWishForARefusedPeerIsTriedAtOnce) {
+  wanted = RoutesTo({"10.244.1.0/24"});
+  hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kInvalidPolicy; };
+  Work();
+  EXPECT_THAT(writer.Pending(), SizeIs(1));
+  hns.rule = nullptr;
+  wanted.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
+  Work();
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(RouteWriterTest, AnHnsThatRefusesEverythingIsNotAskedForEachPeer) {
+  wanted = ManyRoutes(1000);
+  hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kDegradedOperation; };
+  Work();
+  EXPECT_LE(hns.sizes.size(), 2 * kRefusedInARow + 16);
+  EXPECT_THAT(writer.Pending(), SizeIs(1000));
+  EXPECT_THAT(writer.Pending().back(), HasSubstr("not tried: HNS refused the last 16"));
+  EXPECT_EQ(writer.next(), now + 1s);
+  hns.rule = nullptr;
+  now += 1s;
+  Work();
+  EXPECT_TRUE(Holds());
+}
+
+// Those that were never tried come first, so that many bad ones in a row keep no good one out.
+TEST_F(RouteWriterTest, ManyBadOnesStopNoOther) {
+  wanted = ManyRoutes(300);
+  hns.rule = [&](bool, const std::vector<Policy>& policies) {
+    for (const Policy& policy : policies)
+      if (ReadRemoteSubnetRoute(policy)->destination < Cidr("10.0.100.0/24"))
+        return hresult::kInvalidPolicy;
+    return hresult::kOk;
+  };
+  for (int tries = 0; tries < 20 && hns.there.size() < 200; ++tries) {
+    Work();
+    now = writer.next().value_or(now);
+  }
+  EXPECT_THAT(hns.there, SizeIs(200));
+  EXPECT_THAT(writer.Pending(), SizeIs(100));
+}
+
+TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIs) {
+  wanted = RoutesTo({"10.244.1.0/24"});
+  hns.rule = [&](bool, const std::vector<Policy>& policies) {
+    hns.there = policies;  // it came all the same
+    return hresult::kPolicyAlreadyExists;
+  };
+  Work();
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(writer.Pending(), IsEmpty());
+}
+
+TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIsNot) {
+  wanted = RoutesTo({"10.244.1.0/24"});
+  hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kPolicyAlreadyExists; };
+  Work();
+  EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("HCN_E_POLICY_ALREADY_EXISTS")));
+  EXPECT_EQ(writer.next(), now + 1s);
+}
+
+TEST_F(RouteWriterTest, WhatIsSaidToBeGoneAndIsNot) {
+  hns.there = {RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24"))};
+  hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kPolicyNotFound; };
+  Work();
+  EXPECT_THAT(writer.Pending(), SizeIs(1));
+  EXPECT_EQ(writer.next(), now + 1s);
+}
+
+TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
+  wanted = RoutesTo({"10.244.1.0/24"});
+  writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
+  EXPECT_TRUE(writer.WriteBatch(network, now).ok());
+  writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
+  EXPECT_FALSE(writer.has_work());
+  EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("does not show it")));
+  EXPECT_EQ(writer.next(), now + 1s);
+}
+
+}  // namespace
+}  // namespace weft::hns
