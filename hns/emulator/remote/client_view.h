@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The service as one of several client processes sees it: a handle is good for nobody else, and all
+// of them end with the process.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "hns/api.h"
+
+namespace weft::hns::emulator {
+
+// Any thread. `service` outlives it.
+class ClientView final : public Api {
+ public:
+  explicit ClientView(Api& service) : service_(service) {}
+  // Closes what is open. No call is under way.
+  ~ClientView() override;
+
+  Reply Enumerate(Kind kind, const std::string& query) override;
+  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override;
+  Reply Open(Kind kind, const Guid& id) override;
+  Reply Modify(Kind kind, Handle handle, const std::string& settings) override;
+  Reply Query(Kind kind, Handle handle, const std::string& query) override;
+  Reply Delete(Kind kind, const Guid& id) override;
+  Hresult Close(Kind kind, Handle handle) override;
+  Reply Call(const std::string& method, const std::string& path,
+             const std::string& request) override;
+  Reply Subscribe(OnNotification notify) override;
+  Hresult Unsubscribe(Handle handle) override;
+
+ private:
+  Reply Keep(Kind kind, Reply reply);
+  bool Has(Kind kind, Handle handle);
+  bool Forget(Kind kind, Handle handle);
+
+  Api& service_;
+  std::mutex mutex_;
+  std::set<std::pair<Kind, Handle>> open_;  // guarded by mutex_
+  std::set<Handle> subscriptions_;          // guarded by mutex_
+};
+
+}  // namespace weft::hns::emulator

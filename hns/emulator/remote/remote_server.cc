@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/emulator/remote/remote_server.h"
+
+#include <atomic>
+#include <utility>
+
+#include "hns/emulator/remote/documents.h"
+#include "hns/emulator/remote/notice_writer.h"
+#include "hns/emulator/remote/remote_protocol.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+Reply CodeOnly(Hresult code) {
+  Reply reply;
+  reply.code = code;
+  return reply;
+}
+
+}  // namespace
+
+// A client's connection, with the thread that answers it.
+class RemoteServer::Connection {
+ public:
+  Connection(RemoteServer& server, std::unique_ptr<Stream> stream)
+      : server_(server), stream_(std::move(stream)), thread_([this] { Run(); }) {}
+  ~Connection() {
+    Shutdown();
+    thread_.join();
+  }
+  void Shutdown() { stream_->Shutdown(); }
+  bool ended() const { return ended_; }
+
+ private:
+  void Run() {
+    while (ServeOne()) {
+    }
+    Shutdown();  // a writer that waits for the client ends with it
+    Unsubscribe();
+    view_.reset();
+    ended_ = true;
+  }
+
+  // False: this connection is at its end, or its client makes no sense.
+  bool ServeOne() {
+    const absl::StatusOr<std::string> document = ReadDocument(*stream_);
+    if (!document.ok()) return false;
+    const absl::StatusOr<Request> request = ParseRequest(*document);
+    if (!request.ok()) return false;
+    if (view_ == nullptr && request->operation != RequestKind::kHello) return false;
+    if (writer_ && request->operation != RequestKind::kUnsubscribe) return false;
+    if (!WriteDocument(*stream_, Encode(Answer(*request)))) return false;
+    if (request->operation == RequestKind::kSubscribe && writer_) writer_->Begin();
+    return true;
+  }
+
+  Reply Answer(const Request& request);
+
+  Reply Subscribe() {
+    writer_ = std::make_unique<NoticeWriter>(*stream_);
+    Reply reply =
+        view_->Subscribe([writer = writer_.get()](Notification type, std::string_view data) {
+          writer->Add(type, data);
+        });
+    subscription_ = reply.handle;
+    if (!reply.ok()) writer_.reset();
+    return reply;
+  }
+  Hresult Unsubscribe() {
+    if (!writer_) return hresult::kInvalidHandle;
+    const Hresult code = view_->Unsubscribe(subscription_);
+    writer_.reset();
+    return code;
+  }
+
+  RemoteServer& server_;
+  const std::unique_ptr<Stream> stream_;
+  std::shared_ptr<ClientView> view_;
+  std::unique_ptr<NoticeWriter> writer_;  // while subscribed
+  Handle subscription_ = Handle::kNone;
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;  // begins last
+};
+
+Reply RemoteServer::Connection::Answer(const Request& request) {
+  const Kind kind = request.kind;
+  switch (request.operation) {
+    case RequestKind::kHello:
+      view_ = server_.ViewOf(request.text);
+      return Reply();
+    case RequestKind::kEnumerate:
+      return view_->Enumerate(kind, request.text);
+    case RequestKind::kCreate:
+      return view_->Create(kind, request.handle, request.id, request.text);
+    case RequestKind::kOpen:
+      return view_->Open(kind, request.id);
+    case RequestKind::kModify:
+      return view_->Modify(kind, request.handle, request.text);
+    case RequestKind::kQuery:
+      return view_->Query(kind, request.handle, request.text);
+    case RequestKind::kDelete:
+      return view_->Delete(kind, request.id);
+    case RequestKind::kClose:
+      return CodeOnly(view_->Close(kind, request.handle));
+    case RequestKind::kCall:
+      return view_->Call(request.method, request.path, request.text);
+    case RequestKind::kSubscribe:
+      return Subscribe();
+    case RequestKind::kUnsubscribe:
+      return CodeOnly(Unsubscribe());
+    case RequestKind::kControl:
+      return server_.control_(request.text);
+  }
+  return CodeOnly(hresult::kRequestUnsupported);
+}
+
+absl::StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(const std::string& address,
+                                                                  Api& service, OnControl control) {
+  absl::StatusOr<std::unique_ptr<Listener>> listener = Listen(address);
+  if (!listener.ok()) return listener.status();
+  return std::unique_ptr<RemoteServer>(
+      new RemoteServer(*std::move(listener), service, std::move(control)));
+}
+
+RemoteServer::RemoteServer(std::unique_ptr<Listener> listener, Api& service, OnControl control)
+    : listener_(std::move(listener)), service_(service), control_(std::move(control)) {
+  acceptor_ = std::thread([this] { Accept(); });
+}
+
+RemoteServer::~RemoteServer() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  // Neither system promises that anything but a connection wakes who waits for one.
+  const absl::StatusOr<std::unique_ptr<Stream>> wake = Connect(address());
+  acceptor_.join();
+  for (const auto& connection : connections_) connection->Shutdown();
+  connections_.clear();
+}
+
+void RemoteServer::Accept() {
+  for (;;) {
+    std::unique_ptr<Stream> stream = listener_->Accept();
+    const std::scoped_lock lock(mutex_);
+    if (ending_) return;
+    connections_.remove_if([](const auto& connection) { return connection->ended(); });
+    if (stream) connections_.push_back(std::make_unique<Connection>(*this, std::move(stream)));
+  }
+}
+
+std::shared_ptr<ClientView> RemoteServer::ViewOf(const std::string& identity) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(views_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<ClientView>& known = views_[identity];
+  std::shared_ptr<ClientView> view = known.lock();
+  if (!view) {
+    view = std::make_shared<ClientView>(service_);
+    known = view;
+  }
+  return view;
+}
+
+}  // namespace weft::hns::emulator

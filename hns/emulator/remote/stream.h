@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocking sockets, for both ends of the emulator's connections.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace weft::hns::emulator {
+
+// One thread reads, one writes. False: the connection is at its end, whatever the reason.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual bool Write(std::string_view octets) = 0;
+  // All of `size` octets.
+  virtual bool Read(char* into, std::size_t size) = 0;
+  // Whether a Read would return at once: between a reply and the next request that means the end.
+  virtual bool HasInput() = 0;
+  // Any thread: reads and writes under way return false, and so do all later ones.
+  virtual void Shutdown() = 0;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // Null: it did not work; the next one may.
+  virtual std::unique_ptr<Stream> Accept() = 0;
+  // Where it listens, as Connect takes it: the port that was chosen where 0 was asked for.
+  virtual const std::string& address() const = 0;
+};
+
+// `address`: "tcp:127.0.0.1:4000"; on Linux also "unix:/run/hns.sock".
+absl::StatusOr<std::unique_ptr<Stream>> Connect(const std::string& address);
+absl::StatusOr<std::unique_ptr<Listener>> Listen(const std::string& address);
+
+}  // namespace weft::hns::emulator
