@@ -134,6 +134,19 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
 }
 
 template <class V>
+void Fields(V& visit, Described<V, HnsStatus>& hns) {
+  visit.Required("network", hns.network);
+  visit.Required("state", hns.state);
+  visit.Required("text", hns.text);
+  visit.Optional("id", hns.id);
+  visit.Optional("managementIP", hns.management_ip);
+  visit.Optional("routerMAC", hns.router_mac);
+  visit.Required("calls", hns.calls);
+  visit.Required("modifyingCalls", hns.modifying_calls);
+  visit.Required("notes", hns.notes);
+}
+
+template <class V>
 void Fields(V& visit, Described<V, Status>& status) {
   visit.Required("version", status.version);
   visit.Required("node", status.node);
@@ -153,6 +166,7 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Required("refusedNodes", status.refused_nodes);
   visit.Required("sinks", status.sinks);
   visit.Required("tunnels", status.tunnels);
+  visit.Optional("hns", status.hns);
   visit.Required("peers", status.peers);
 }
 

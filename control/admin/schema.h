@@ -55,6 +55,15 @@
 //       packets[]       |        | {name, sentence, packets} by verdict, "forward" among them
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
+//   hns?                |        | this node's network in HNS, where that is programmed
+//     network, state    | string | its name; "hns", "network", "management-ip", "routes", "holds":
+//                       |        | what is worked at or waited for, in this order
+//     text              | string | the same for people, and why
+//     id?               | string | HNS's, lower case
+//     managementIP?     | string | that HNS gave it: what it puts on outer packets
+//     routerMAC?        | string | distributed router MAC: what peers are told
+//     calls             | number | into HNS since the start; modifyingCalls: of those
+//     notes[]           | string | worth knowing, and no reason to wait
 //   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
 //                       |        |  receivedOctets, pathMTU?}
 //     pathMTU           | number | outer octets; left out while none below the link's is known
@@ -190,6 +199,19 @@ struct PeerStatus {
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };
 
+struct HnsStatus {
+  std::string network;
+  std::string state;
+  std::string text;
+  std::string id;  // empty: not there
+  std::optional<IpAddress> management_ip;
+  std::optional<MacAddress> router_mac;
+  std::uint64_t calls = 0;
+  std::uint64_t modifying_calls = 0;
+  std::vector<std::string> notes;
+  friend bool operator==(const HnsStatus&, const HnsStatus&) = default;
+};
+
 struct Status {
   std::string version;
   std::string node;
@@ -209,6 +231,7 @@ struct Status {
   std::uint64_t refused_nodes = 0;
   std::vector<SinkStatus> sinks;
   std::vector<TunnelStatus> tunnels;
+  std::optional<HnsStatus> hns;
   std::vector<PeerStatus> peers;
   friend bool operator==(const Status&, const Status&) = default;
 };

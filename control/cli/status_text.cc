@@ -197,6 +197,17 @@ std::string StatusText(const Status& status, bool peers) {
       Line(out, "", absl::StrCat(tunnel.icmp_errors, " ICMP errors sent to own pods"));
     }
   }
+  if (status.hns) {
+    const admin::HnsStatus& hns = *status.hns;
+    Line(out, "hns", absl::StrCat(hns.network, ", ", hns.text));
+    if (hns.management_ip && hns.router_mac) {
+      Line(out, "",
+           absl::StrCat("management IP ", hns.management_ip->ToString(), ", router MAC ",
+                        hns.router_mac->ToString(), ", ", hns.calls, " calls, ",
+                        hns.modifying_calls, " of them changes"));
+    }
+    for (const std::string& note : hns.notes) Line(out, "", note);
+  }
   if (HasDrops(status)) absl::StrAppend(&out, "\nDropped since the start:\n", Drops(status));
   if (const std::vector<std::string> steps = NextSteps(status); !steps.empty()) {
     absl::StrAppend(&out, "\nTo look at:\n");

@@ -103,6 +103,15 @@ Status SampleStatus() {
   tunnel.icmp_errors = 2;
   tunnel.kernel = {{"socket-overflow", 5}, {"tun-dropped", 0}};
   status.tunnels = {tunnel};
+  status.hns = {.network = "flannel.4096",
+                .state = "holds",
+                .text = "every peer has its route",
+                .id = "55fedb88-4b11-4da4-8cd1-59970718a804",
+                .management_ip = IpAddress::Parse("192.0.2.4"),
+                .router_mac = MacAddress::Parse("00:15:5d:c2:00:bf"),
+                .calls = 17,
+                .modifying_calls = 3,
+                .notes = {"this HNS (9.1) has no HostRoute: the node does not reach its own pods"}};
   status.peers = {{.node = "linux-1",
                    .device = "flannel.4096",
                    .sent_packets = 99'000,
