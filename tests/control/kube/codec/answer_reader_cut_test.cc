@@ -61,7 +61,8 @@ std::vector<std::size_t> FramesOf(std::string_view watch) {
   for (std::size_t at = 0; at + 4 <= watch.size();) {
     begins.push_back(at);
     std::size_t size = 0;
-    for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(watch[at + i]);
+    for (const char octet : watch.substr(at, 4))
+      size = size << 8 | static_cast<unsigned char>(octet);
     at += 4 + size;
   }
   return begins;
