@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one call works on. The lock is held.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hns/api.h"
+#include "hns/emulator/host_side.h"
+#include "hns/emulator/refusal.h"
+#include "hns/emulator/settings.h"
+#include "hns/emulator/world.h"
+
+namespace weft::hns::emulator {
+
+struct Event {
+  Notification type;
+  std::string data;
+};
+
+struct Core {
+  World& world;
+  const Settings& settings;
+  HostSide& host;
+  Milliseconds now;
+  std::vector<Event>& events;  // told once the lock is free
+};
+
+// The next number of the row that `seed` begins.
+std::uint64_t Draw(Core& core);
+Guid NewGuid(Core& core);
+// The same for the same text, every time: the switch of an adapter.
+Guid GuidOf(const Settings& settings, std::string_view text);
+
+// {"ID":"...","Flags":0}
+void Tell(Core& core, Notification type, const Guid& id, std::uint32_t flags = 0);
+
+// The id of a new object: `id`, else the document's "ID", else a new one. Zero: the document's is
+// no GUID.
+Guid IdFor(Core& core, const Guid& id, const Json& document);
+
+}  // namespace weft::hns::emulator

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/emulator/endpoints.h"
+
+#include <algorithm>
+
+#include "hns/emulator/endpoint_settings.h"
+#include "hns/emulator/networks.h"
+#include "hns/emulator/policy_rules.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+HostEndpoint AsHostSees(const EndpointObject& endpoint) {
+  HostEndpoint host{endpoint.id, endpoint.name, MacAddress(), IpAddress(), 0};
+  if (const auto mac = MacAddress::Parse(endpoint.mac)) host.mac = *mac;
+  if (!endpoint.addresses.empty()) {
+    const auto& [ip, prefix_length] = endpoint.addresses.front();
+    if (const auto address = IpAddress::Parse(ip)) host.address = *address;
+    host.prefix_length = static_cast<int>(prefix_length);
+  }
+  return host;
+}
+
+}  // namespace
+
+Reply CreateEndpoint(Core& core, NetworkObject& network, const Guid& wished, const Json& document) {
+  if (IsDegraded(core, network)) return Refuse(hresult::kDegradedOperation);
+  EndpointObject endpoint;
+  endpoint.network = network.id;
+  endpoint.id = IdFor(core, wished, document);
+  if (endpoint.id.is_zero()) return Refuse(kGuidConversionFailure);
+  if (core.world.endpoints.contains(endpoint.id)) return Refuse(hresult::kObjectAlreadyExists);
+  Reply reply = ReadEndpointSettings(core, network, document, endpoint);
+  if (!reply.ok()) return reply;
+  ++network.endpoints_made;
+  reply.text = endpoint.id.ToString();
+  core.world.endpoints.emplace(endpoint.id, std::move(endpoint));
+  return reply;
+}
+
+Reply ModifyEndpoint(Core& core, EndpointObject& endpoint, const Json& request) {
+  const auto resource = WordOf(Field(request, "ResourceType"), {"Port", "Policy"});
+  const auto change = ReadChange(Field(request, "RequestType"));
+  if (resource != 1 || !change) return Refuse(hresult::kRequestUnsupported);
+  const auto wishes = ReadPolicies(Field(Field(request, "Settings"), "Policies"));
+  if (!wishes) return Refuse(hresult::kInvalidPolicy);
+  const auto check = [&](const PolicyWish& wish) {
+    return CheckEndpointPolicy(core.settings, wish);
+  };
+  return ChangePolicies(core.settings, *change, *wishes, check, endpoint.policies);
+}
+
+Reply UpdateEndpoint(Core& core, EndpointObject& endpoint, const Json& document) {
+  const auto wishes = ReadPolicies(Field(document, "Policies"));
+  if (!wishes) return Refuse(hresult::kInvalidPolicy);
+  PolicyList policies;
+  for (const auto& wish : *wishes) {
+    const Hresult code = CheckEndpointPolicy(core.settings, wish);
+    if (Failed(code)) return Refuse(code);
+    policies.Add(wish.type, wish.settings);
+  }
+  if (!Field(document, "Policies").is_null()) endpoint.policies = std::move(policies);
+  if (const Json& dns = Field(document, "Dns"); dns.is_object()) endpoint.dns = WithoutZeroes(dns);
+  return {};
+}
+
+Reply DeleteEndpoint(Core& core, const Guid& id) {
+  if (!core.world.endpoints.contains(id)) return Refuse(hresult::kEndpointNotFound);
+  DropEndpoint(core, id);
+  return {};
+}
+
+Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compartment) {
+  if (endpoint.attached) return Refuse(hresult::kEndpointAlreadyAttached);
+  endpoint.attached = true;
+  endpoint.compartment = compartment;
+  if (compartment != 0) core.host.AttachEndpoint(AsHostSees(endpoint));
+  Tell(core, Notification::kNetworkEndpointAttached, endpoint.id);
+  return {};
+}
+
+Reply DetachEndpoint(Core& core, EndpointObject& endpoint) {
+  if (!endpoint.attached) return Refuse(kEndpointNotAttached);
+  if (endpoint.compartment != 0) core.host.DetachEndpoint(endpoint.id);
+  endpoint.attached = false;
+  endpoint.compartment = 0;
+  Tell(core, Notification::kNetworkEndpointDetached, endpoint.id);
+  return {};
+}
+
+void DropEndpoint(Core& core, const Guid& id) {
+  const auto found = core.world.endpoints.find(id);
+  if (found == core.world.endpoints.end()) return;
+  if (found->second.attached) DetachEndpoint(core, found->second);
+  for (auto& [guid, space] : core.world.namespaces) std::erase(space.endpoints, id);
+  core.world.endpoints.erase(found);
+}
+
+void DropEndpointsOf(Core& core, const Guid& network) {
+  std::vector<Guid> ids;
+  for (const auto& [id, endpoint] : core.world.endpoints) {
+    if (endpoint.network == network) ids.push_back(id);
+  }
+  for (const Guid& id : ids) DropEndpoint(core, id);
+}
+
+}  // namespace weft::hns::emulator

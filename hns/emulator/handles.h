@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open handles. Numbers are never used twice, so a late use of one is always seen.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "hns/api.h"
+
+namespace weft::hns::emulator {
+
+class Handles {
+ public:
+  enum class State : std::uint8_t {
+    kOpen,
+    kDead,    // the service restarted since
+    kMisuse,  // closed already, never given out, or another kind's; counted
+  };
+
+  Handle Open(Kind kind, const Guid& id);
+  State Find(Kind kind, Handle handle, Guid& id);
+  State Close(Kind kind, Handle handle);
+  // They stay to be closed.
+  void KillAll();
+
+  std::size_t open() const { return entries_.size(); }
+  std::uint64_t misuses() const { return misuses_; }
+
+ private:
+  struct Entry {
+    Kind kind;
+    Guid id;
+    bool dead = false;
+  };
+  std::map<Handle, Entry> entries_;
+  std::uint64_t given_ = 0;
+  std::uint64_t misuses_ = 0;
+};
+
+}  // namespace weft::hns::emulator

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/emulator/world_json.h"
+
+#include "absl/strings/str_cat.h"
+#include "hns/emulator/network_settings.h"
+#include "hns/emulator/policy_rules.h"
+#include "hns/emulator/settings_json.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+Json Write(const PolicyList& policies) {
+  Json items = Json::array();
+  policies.ForEach([&](const PolicyList::Item& item) {
+    items.push_back({{"Type", item.type}, {"Settings", *ParseDocument(item.settings)}});
+  });
+  return items;
+}
+
+Json Write(const NetworkObject& network) {
+  return {{"id", network.id.ToString()},
+          {"name", network.name},
+          {"type", network.type},
+          {"flags", network.flags},
+          {"dns", network.dns},
+          {"ipams", network.ipams},
+          {"policies", Write(network.policies)},
+          {"dr_mac", network.dr_mac},
+          {"mac_block", network.mac_block},
+          {"adapter", network.adapter},
+          {"adapter_named", network.adapter_named},
+          {"management_from_ms", network.management_from.count()},
+          {"first_management_ip", network.first_management_ip},
+          {"endpoints_made", network.endpoints_made}};
+}
+
+Json Write(const EndpointObject& endpoint) {
+  Json addresses = Json::array();
+  for (const auto& [ip, prefix_length] : endpoint.addresses) {
+    addresses.push_back({{"ip", ip}, {"prefix_length", prefix_length}});
+  }
+  return {{"id", endpoint.id.ToString()},
+          {"network", endpoint.network.ToString()},
+          {"name", endpoint.name},
+          {"addresses", std::move(addresses)},
+          {"mac", endpoint.mac},
+          {"flags", endpoint.flags},
+          {"dns", endpoint.dns},
+          {"routes", endpoint.routes},
+          {"policies", Write(endpoint.policies)},
+          {"namespace", endpoint.compartment_namespace.ToString()},
+          {"attached", endpoint.attached},
+          {"compartment", endpoint.compartment}};
+}
+
+Json WriteIds(const std::vector<Guid>& ids) {
+  Json items = Json::array();
+  for (const Guid& id : ids) items.push_back(id.ToString());
+  return items;
+}
+
+Json Write(const NamespaceObject& space) {
+  return {{"id", space.id.ToString()},
+          {"type", space.type},
+          {"compartment", space.compartment},
+          {"endpoints", WriteIds(space.endpoints)},
+          {"containers", space.containers}};
+}
+
+Json Write(const LoadBalancerObject& balancer) {
+  return {{"id", balancer.id.ToString()},
+          {"endpoints", WriteIds(balancer.endpoints)},
+          {"document", balancer.document}};
+}
+
+template <typename Objects>
+Json WriteAll(const Objects& objects) {
+  Json items = Json::array();
+  for (const auto& [id, object] : objects) items.push_back(Write(object));
+  return items;
+}
+
+// Reading: a member of the wrong type reads as absent; what then cannot be makes the whole wrong.
+std::uint32_t Number32(const Json& value) { return static_cast<std::uint32_t>(NumberOf(value)); }
+bool Flag(const Json& value) { return value == true; }
+Json ObjectOr(const Json& value, Json otherwise) {
+  return value.type() == otherwise.type() ? value : otherwise;
+}
+bool ReadId(const Json& value, Guid& id) {
+  const auto guid = Guid::Parse(TextOf(value));
+  if (guid) id = *guid;
+  return guid.has_value();
+}
+bool ReadIds(const Json& value, std::vector<Guid>& ids) {
+  for (const auto& item : ItemsOf(value)) {
+    if (!ReadId(item, ids.emplace_back())) return false;
+  }
+  return true;
+}
+bool Read(const Json& value, PolicyList& policies) {
+  const auto wishes = ReadPolicies(value);
+  if (!wishes) return false;
+  for (const auto& wish : *wishes) policies.Add(wish.type, wish.settings);
+  return true;
+}
+
+bool Read(const Json& json, NetworkObject& network) {
+  network.name = TextOf(Field(json, "name"));
+  network.type = TextOf(Field(json, "type"));
+  network.flags = Number32(Field(json, "flags"));
+  network.dns = ObjectOr(Field(json, "dns"), Json::object());
+  const auto ipams = ReadIpams(Field(json, "ipams"));
+  if (ipams) network.ipams = *ipams;
+  network.dr_mac = TextOf(Field(json, "dr_mac"));
+  network.mac_block = TextOf(Field(json, "mac_block"));
+  network.adapter = TextOf(Field(json, "adapter"));
+  network.adapter_named = Flag(Field(json, "adapter_named"));
+  network.management_from = Milliseconds(NumberOf(Field(json, "management_from_ms")));
+  network.first_management_ip = TextOf(Field(json, "first_management_ip"));
+  network.endpoints_made = NumberOf(Field(json, "endpoints_made"));
+  return ipams && !network.type.empty() && Read(Field(json, "policies"), network.policies);
+}
+
+bool Read(const Json& json, EndpointObject& endpoint) {
+  endpoint.name = TextOf(Field(json, "name"));
+  for (const auto& item : ItemsOf(Field(json, "addresses"))) {
+    const std::string ip = TextOf(Field(item, "ip"));
+    if (!IpAddress::Parse(ip)) return false;
+    endpoint.addresses.push_back({ip, Number32(Field(item, "prefix_length"))});
+  }
+  endpoint.mac = TextOf(Field(json, "mac"));
+  endpoint.flags = Number32(Field(json, "flags"));
+  endpoint.dns = ObjectOr(Field(json, "dns"), Json::object());
+  endpoint.routes = ObjectOr(Field(json, "routes"), Json::array());
+  endpoint.attached = Flag(Field(json, "attached"));
+  endpoint.compartment = Number32(Field(json, "compartment"));
+  return ReadId(Field(json, "network"), endpoint.network) &&
+         ReadId(Field(json, "namespace"), endpoint.compartment_namespace) &&
+         Read(Field(json, "policies"), endpoint.policies);
+}
+
+bool Read(const Json& json, NamespaceObject& space) {
+  space.type = TextOf(Field(json, "type"));
+  space.compartment = Number32(Field(json, "compartment"));
+  for (const auto& item : ItemsOf(Field(json, "containers"))) {
+    space.containers.push_back(TextOf(item));
+  }
+  return ReadIds(Field(json, "endpoints"), space.endpoints);
+}
+
+bool Read(const Json& json, LoadBalancerObject& balancer) {
+  balancer.document = ObjectOr(Field(json, "document"), Json::object());
+  return ReadIds(Field(json, "endpoints"), balancer.endpoints);
+}
+
+template <typename Objects>
+absl::Status ReadAll(const Json& json, const char* name, Objects& objects) {
+  for (const auto& item : ItemsOf(Field(json, name))) {
+    typename Objects::mapped_type object;
+    if (!ReadId(Field(item, "id"), object.id) || !Read(item, object)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("HNS emulator's world: one of `", name, "` cannot be read: ", Dump(item)));
+    }
+    objects.emplace(object.id, std::move(object));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadObjects(const Json& json, World& world) {
+  absl::Status status = ReadAll(json, "networks", world.networks);
+  status.Update(ReadAll(json, "endpoints", world.endpoints));
+  status.Update(ReadAll(json, "namespaces", world.namespaces));
+  status.Update(ReadAll(json, "load_balancers", world.load_balancers));
+  return status;
+}
+
+}  // namespace
+
+std::string WorldText(const World& world, const Settings& settings) {
+  Json taken = Json::object();
+  for (const auto& [name, until] : world.taken_names) taken[name] = until.count();
+  return Json{{"settings", SettingsJson(settings)},
+              {"running", world.running},
+              {"drawn", world.drawn},
+              {"networks", WriteAll(world.networks)},
+              {"endpoints", WriteAll(world.endpoints)},
+              {"namespaces", WriteAll(world.namespaces)},
+              {"load_balancers", WriteAll(world.load_balancers)},
+              {"switches", world.switches},
+              {"taken_names_until_ms", std::move(taken)},
+              {"settled_ms", world.settled.count()}}
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+absl::Status ReadWorld(std::string_view text, World& world, Settings& settings) {
+  const auto json = ParseDocument(text);
+  if (!json) return absl::InvalidArgumentError("HNS emulator's world is no JSON object");
+  auto read = ReadSettings(Field(*json, "settings"));
+  if (!read.ok()) return read.status();
+  settings = *std::move(read);
+  world.running = Field(*json, "running") != false;
+  world.drawn = NumberOf(Field(*json, "drawn"));
+  world.settled = Milliseconds(NumberOf(Field(*json, "settled_ms")));
+  for (const auto& item : ItemsOf(Field(*json, "switches"))) {
+    world.switches.insert(TextOf(item));
+  }
+  const Json& taken = Field(*json, "taken_names_until_ms");
+  for (auto it = taken.begin(); it != taken.end(); ++it) {
+    world.taken_names[it.key()] = Milliseconds(NumberOf(it.value()));
+  }
+  return ReadObjects(*json, world);
+}
+
+}  // namespace weft::hns::emulator
