@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any octets as what HNS answers: what is read comes back equal from our own document, and what is
+// shown to people is one bounded line.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "hns/endpoint.h"
+#include "hns/hresult.h"
+#include "hns/network.h"
+#include "hns/query.h"
+#include "hns/version.h"
+
+namespace {
+
+using namespace weft::hns;
+
+void Promise(bool kept) {
+  if (!kept) std::abort();
+}
+
+void ReadNetwork(std::string_view text) {
+  const auto network = ParseNetwork(text);
+  if (!network.ok()) return;
+  const auto again = ParseNetwork(NetworkJson(*network));
+  Promise(again.ok() && again->id == network->id && again->name == network->name);
+  Promise(again->policies == network->policies && again->subnets == network->subnets);
+  Promise(again->dns_servers == network->dns_servers && again->flags == network->flags);
+  Promise(again->dr_mac() == network->dr_mac());
+  Promise(again->provider_address() == network->provider_address());
+  ModifyPoliciesJson("Remove", network->policies);
+}
+
+void ReadEndpoint(std::string_view text) {
+  const auto endpoint = ParseEndpoint(text);
+  if (!endpoint.ok()) return;
+  const auto again = ParseEndpoint(EndpointJson(*endpoint));
+  Promise(again.ok() && again->id == endpoint->id && again->network == endpoint->network);
+  Promise(again->ip_configurations == endpoint->ip_configurations);
+  Promise(again->policies == endpoint->policies && again->routes == endpoint->routes);
+  Promise(again->mac == endpoint->mac && again->flags == endpoint->flags);
+}
+
+void ReadRoute(std::string_view text) {
+  const auto route = ReadRemoteSubnetRoute({"RemoteSubnetRoute", std::string(text)});
+  if (route) Promise(ReadRemoteSubnetRoute(RemoteSubnetRoutePolicy(*route)) == route);
+}
+
+void ShowRecord(std::string_view text) {
+  const absl::Status status = StatusOf("do it", hresult::kInvalidArgument, text);
+  Promise(HresultOf(status) == hresult::kInvalidArgument);
+  Promise(status.message().size() < 300);
+  for (const char c : status.message()) Promise(static_cast<unsigned char>(c) >= ' ');
+  Promise(StatusOf("do it", hresult::kOk, text).ok() == text.empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  ReadNetwork(text);
+  ReadEndpoint(text);
+  ReadRoute(text);
+  ShowRecord(text);
+  if (const auto ids = ParseIds(text); ids.ok()) Promise(ids->size() * 38 <= size);
+  (void)ParseVersion(text);
+  return 0;
+}
