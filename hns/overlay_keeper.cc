@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/hresult.h"
+
+namespace weft::hns {
+namespace {
+
+// So many batches in one Round, so that whoever calls it hears of progress.
+constexpr std::size_t kBatchesInRound = 64;
+
+}  // namespace
+
+OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish)
+    : api_(api), client_(api), wish_(std::move(wish)) {}
+
+void OverlayKeeper::SetWish(const OverlayWish& wish) {
+  if (wish == wish_) return;
+  wish_ = wish;
+  ForgetNetwork();
+  reading_.reset();
+  base_ = Extra();
+}
+
+void OverlayKeeper::SetRoutes(RemoteSubnetRoutes routes, bool may_remove) {
+  wanted_ = std::move(routes);
+  wanted_known_ = true;
+  may_remove_ = may_remove_ || may_remove;
+  RoutesChanged();
+}
+
+void OverlayKeeper::PutRoute(const RemoteSubnetRoute& route) {
+  wanted_.insert_or_assign(route.destination, route);
+  RoutesChanged();
+}
+
+void OverlayKeeper::EraseRoute(const IpPrefix& destination) {
+  wanted_.erase(destination);
+  RoutesChanged();
+}
+
+void OverlayKeeper::RoutesChanged() {
+  planned_ = false;
+  stale_ = stale_ || written_;
+}
+
+void OverlayKeeper::OnServiceGone() {
+  ForgetNetwork();
+  version_.reset();
+  writer_ = RouteWriter();
+  base_.again.reset();
+  host_route_.again.reset();
+}
+
+void OverlayKeeper::Recheck() { looked_ = false; }
+
+// Its facts stay: they are what was.
+void OverlayKeeper::ForgetNetwork() {
+  network_.reset();
+  looked_ = false;
+  planned_ = false;
+}
+
+OverlayOutcome OverlayKeeper::Round(TimePoint now) {
+  const Wait wait = Work(now);
+  if (!wait.failure) {
+    failed_ = false;
+    delay_.Reset();
+  }
+  if (!written_ && reading_ && reading_->Has(policy_type::kHostRoute)) host_route_ = Extra();
+  OverlayOutcome outcome;
+  outcome.state = wait.state;
+  outcome.sentence = wait.sentence;
+  if (reading_) {
+    outcome.network_id = reading_->id;
+    outcome.management_ip = reading_->provider_address();
+    outcome.dr_mac = reading_->dr_mac();
+  }
+  outcome.base_network_id = base_id_;
+  outcome.desired = wanted_.size();
+  if (looked_ && planned_) outcome.applied = standing_;
+  outcome.pending = writer_.Pending();
+  outcome.notes = Notes();
+  const auto call_at = [&](TimePoint at) {
+    outcome.next = outcome.next ? std::min(*outcome.next, at) : at;
+  };
+  if (wait.again) call_at(now + *wait.again);
+  // What this Round did not come to would be due already.
+  if (looked_ && base_.again) call_at(*base_.again);
+  if (wait.state >= OverlayState::kRoutes && host_route_.again) call_at(*host_route_.again);
+  return outcome;
+}
+
+OverlayKeeper::Wait OverlayKeeper::Work(TimePoint now) {
+  if (base_.again && now >= *base_.again) looked_ = false;
+  if (!looked_) {
+    if (auto wait = FindNetwork(now)) return *wait;
+  }
+  if (stale_) {
+    if (auto wait = ReadNetwork()) return *wait;
+  }
+  if (auto wait = AwaitManagementIp(now)) return *wait;
+  if (auto wait = PutHostRoute(now)) return *wait;
+  return WriteRoutes(now);
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
+  absl::StatusOr<Network> read = network_->Read();
+  if (!read.ok()) return Failed(OverlayState::kNetwork, read.status());
+  reading_ = *std::move(read);
+  stale_ = written_ = planned_ = false;
+  if (Differences(wish_, *reading_).empty()) return std::nullopt;
+  return Failed(OverlayState::kNetwork, absl::FailedPreconditionError(absl::StrCat(
+                                            "the HNS network ", wish_.name, " was changed")));
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
+  if (reading_->provider_address() && reading_->dr_mac()) {
+    without_ip_since_.reset();
+    return std::nullopt;
+  }
+  if (!without_ip_since_) without_ip_since_ = now;
+  stale_ = true;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now - *without_ip_since_).count();
+  return Wait{
+      OverlayState::kManagementIp,
+      absl::StrCat("HNS has not given the network ", wish_.name, " its ",
+                   reading_->provider_address() ? "router MAC" : "management IP", " for ", seconds,
+                   " s: it binds the adapter to its switch, which takes up to a minute"),
+      kManagementIpPeriod};
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::PutHostRoute(TimePoint now) {
+  if (reading_->Has(policy_type::kHostRoute)) return std::nullopt;
+  if (host_route_.again && now < *host_route_.again) return std::nullopt;
+  const absl::Status status = network_->Add({HostRoutePolicy()});
+  if (const auto code = HresultOf(status);
+      !status.ok() && (!code || IsServiceGone(*code) || IsNotThere(*code)))
+    return Failed(OverlayState::kNetwork, status);
+  host_route_.again = now + host_route_.delay.Next();
+  host_route_.note =
+      absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
+                   status.ok() ? "HNS accepted it but does not show it" : status.message());
+  written_ = true;
+  if (!status.ok()) {
+    // May have been carried out all the same.
+    stale_ = true;
+    return ReadNetwork();
+  }
+  reading_->policies.push_back(HostRoutePolicy());  // until it is read back
+  return std::nullopt;
+}
+
+OverlayKeeper::Wait OverlayKeeper::WriteRoutes(TimePoint now) {
+  if (!wanted_known_) {
+    return {OverlayState::kRoutes, "the network stands; the peers are not known yet", std::nullopt};
+  }
+  if (writer_.next() && now >= *writer_.next()) planned_ = false;
+  for (std::size_t batches = 0;;) {
+    if (stale_) {
+      if (auto wait = ReadNetwork()) return *wait;
+    }
+    if (!planned_) PlanAgain(now);
+    if (!writer_.has_work()) {
+      if (!written_) break;
+      stale_ = true;  // read back
+      continue;
+    }
+    if (++batches > kBatchesInRound) {
+      return {OverlayState::kRoutes,
+              absl::StrCat("routes to ", wanted_.size(), " peers are being written"),
+              Duration::zero()};
+    }
+    written_ = true;
+    const absl::Status status = writer_.WriteBatch(*network_, now);
+    if (status.ok()) continue;
+    const auto code = HresultOf(status);
+    if (!code || IsServiceGone(*code) || IsNotThere(*code))
+      return Failed(OverlayState::kRoutes, status);
+    stale_ = true;
+  }
+  const std::vector<std::string> pending = writer_.Pending();
+  if (pending.empty()) {
+    return {OverlayState::kHolds,
+            absl::StrCat("the HNS network ", wish_.name, " holds ", wanted_.size(),
+                         wanted_.size() == 1 ? " route" : " routes"),
+            std::nullopt};
+  }
+  return {OverlayState::kRoutes,
+          absl::StrCat("HNS holds ", standing_, " of ", wanted_.size(), " routes and refuses ",
+                       pending.size(), pending.size() == 1 ? " change" : " changes",
+                       ", tried again: ", pending.front()),
+          writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
+}
+
+void OverlayKeeper::PlanAgain(TimePoint now) {
+  RoutePlan plan = PlanRoutes(wanted_, reading_->policies, wish_.isolation_id, may_remove_);
+  standing_ = plan.standing;
+  writer_.Take(std::move(plan), now);
+  planned_ = true;
+}
+
+OverlayKeeper::Wait OverlayKeeper::Failed(OverlayState state, const absl::Status& status,
+                                          std::string_view hint) {
+  const auto code = HresultOf(status);
+  const bool gone = code && IsServiceGone(*code);
+  if (gone) {
+    OnServiceGone();
+    state = OverlayState::kHns;
+  } else {
+    ForgetNetwork();
+  }
+  const Duration again = failed_ ? delay_.Next() : Duration::zero();
+  failed_ = true;
+  return {state, absl::StrCat(gone ? "HNS does not answer: " : "", status.message(), hint), again,
+          true};
+}
+
+std::vector<std::string> OverlayKeeper::Notes() const {
+  std::vector<std::string> notes;
+  if (!replaced_.empty()) notes.push_back(absl::StrCat("re-created: ", replaced_));
+  if (!base_.note.empty()) notes.push_back(base_.note);
+  if (!reading_) return notes;
+  if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
+    notes.push_back(host_route_.note);
+  const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(wish_.adapter);
+  if (!adapter.empty() && !wanted.empty() && PhysicalAdapter(adapter) != wanted) {
+    notes.push_back(absl::StrCat("the HNS network ", wish_.name, " stands on the adapter ", adapter,
+                                 ", not on ", wanted));
+  }
+  const auto ip = reading_->provider_address();
+  if (ip && *ip != wish_.node_address) {
+    notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", and this node's address is ",
+                                 wish_.node_address.ToString()));
+  }
+  return notes;
+}
+
+}  // namespace weft::hns

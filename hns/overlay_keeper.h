@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps this node's overlay network in HNS right: network, HostRoute, a RemoteSubnetRoute for each
+// peer. Finds what others broke, repairs it, and says what it waits for. Holds no thread and no
+// timer: it is called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hns/client.h"
+#include "hns/overlay_plan.h"
+#include "hns/retry_delay.h"
+#include "hns/route_plan.h"
+#include "hns/route_writer.h"
+
+namespace weft::hns {
+
+// What is worked at or waited for, in order.
+enum class OverlayState : std::uint8_t {
+  kHns,           // HNS answers
+  kNetwork,       // the network stands
+  kManagementIp,  // HNS has given it a management IP and a router MAC
+  kRoutes,        // every peer has its route, read back
+  kHolds,
+};
+
+struct OverlayOutcome {
+  OverlayState state = OverlayState::kHns;
+  std::string sentence;  // for `status`: what is waited for and why, or that all holds
+
+  // As read last; empty while the network is not there. After HNS went they are what was.
+  std::optional<Guid> network_id;
+  std::optional<IpAddress> management_ip;
+  std::optional<MacAddress> dr_mac;
+  std::optional<Guid> base_network_id;  // of a base network that this keeper created
+
+  std::size_t desired = 0;           // routes
+  std::size_t applied = 0;           // of those, read back; 0 while nothing can be read
+  std::vector<std::string> pending;  // HNS refused it; tried again
+  std::vector<std::string> notes;    // worth knowing, and no reason to wait
+  // When Round is to be called at the latest. Empty: when something changes, or for a Recheck.
+  std::optional<TimePoint> next;
+};
+
+inline constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
+inline constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
+
+// One thread at a time. `api` outlives it. Its end changes nothing in HNS. May be thrown away at
+// any moment and made anew: all it needs to know it reads from HNS.
+class OverlayKeeper {
+ public:
+  OverlayKeeper(Api& api, OverlayWish wish);
+
+  void SetWish(const OverlayWish& wish);
+  // All peers that are known. `may_remove`: they are all there are (see PlanRoutes); it stays so.
+  void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
+  void PutRoute(const RemoteSubnetRoute& route);
+  void EraseRoute(const IpPrefix& destination);
+
+  // HNS stopped or restarts: everything is read again before anything is changed.
+  void OnServiceGone();
+  // Something may have changed: everything is looked at by the next Round.
+  void Recheck();
+
+  // Does what can be done now, in a bounded number of calls.
+  OverlayOutcome Round(TimePoint now);
+
+ private:
+  struct Wait {
+    OverlayState state = OverlayState::kHolds;
+    std::string sentence;
+    std::optional<Duration> again;
+    bool failure = false;
+  };
+  using MaybeWait = std::optional<Wait>;  // empty: go on
+
+  Wait Work(TimePoint now);
+  MaybeWait FindNetwork(TimePoint now);
+  absl::StatusOr<std::vector<Network>> Networks();
+  MaybeWait PutBase(const NetworkPlan& plan, TimePoint now);
+  MaybeWait Adopt(const Network& network);
+  MaybeWait Replace(const NetworkPlan& plan);
+  MaybeWait Create(const NetworkPlan& plan);
+  MaybeWait ReadNetwork();
+  MaybeWait AwaitManagementIp(TimePoint now);
+  MaybeWait PutHostRoute(TimePoint now);
+  Wait WriteRoutes(TimePoint now);
+  void PlanAgain(TimePoint now);
+  void RoutesChanged();
+  Wait Failed(OverlayState state, const absl::Status& status, std::string_view hint = "");
+  void ForgetNetwork();
+  std::vector<std::string> Notes() const;
+
+  Api& api_;
+  Client client_;
+  OverlayWish wish_;
+  RemoteSubnetRoutes wanted_;
+  bool wanted_known_ = false;
+  bool may_remove_ = false;
+
+  std::optional<Version> version_;
+  std::optional<OpenedNetwork> network_;
+  std::optional<Network> reading_;  // of network_, the last one
+  bool looked_ = false;             // for the network, since trust was lost
+  bool list_all_ = false;           // a create said that the name is taken
+  bool stale_ = true;               // reading_ is: the network was changed, or may have been
+  bool written_ = false;            // routes were, since reading_
+  bool planned_ = false;            // routes were, from reading_ and wanted_
+  std::size_t standing_ = 0;
+  RouteWriter writer_;
+
+  // After failures: the first time at once, because a dead handle is mended by looking again.
+  bool failed_ = false;
+  RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
+  std::optional<TimePoint> without_ip_since_;
+  std::optional<Guid> base_id_;
+  // Each is tried again at its time; a note while it is not done.
+  struct Extra {
+    std::string note;
+    std::optional<TimePoint> again;
+    RetryDelay delay{std::chrono::seconds(1), std::chrono::minutes(5)};
+  };
+  Extra base_, host_route_;
+  std::string replaced_;  // why the network was re-created
+};
+
+}  // namespace weft::hns

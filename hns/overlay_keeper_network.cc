@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the keeper that looks for the network and makes it.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/base_network.h"
+#include "hns/hresult.h"
+#include "hns/overlay_keeper.h"
+
+namespace weft::hns {
+namespace {
+
+// What a refused create means to who reads it. The list was read just before.
+std::string CreateHint(const absl::Status& status, const OverlayWish& wish) {
+  switch (HresultOf(status).value_or(hresult::kOk)) {
+    case hresult::kElementNotFound:
+    case hresult::kUnspecified:
+      return "; HNS may still be settling after a delete, it is asked again";
+    case hresult::kNetworkAlreadyExists:
+      return absl::StrCat("; HNS says that the name ", wish.name,
+                          " is taken and did not list it: made just now, or left over from a "
+                          "delete; it is looked for again, and if this stays, restart the service "
+                          "hns");
+    case hresult::kAdapterNotFound:
+      return absl::StrCat("; asked for was \"", PhysicalAdapter(wish.adapter), "\" (--iface)");
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
+  if (!version_) {
+    const absl::StatusOr<Version> version = client_.ReadVersion();
+    if (!version.ok()) return Failed(OverlayState::kHns, version.status());
+    version_ = *version;
+  }
+  const absl::StatusOr<std::vector<Network>> networks = Networks();
+  if (!networks.ok()) return Failed(OverlayState::kHns, networks.status());
+  std::vector<Endpoint> endpoints;
+  const Network* const existing = FindOverlay(wish_, *networks);
+  if (existing == nullptr) {
+    reading_.reset();
+  } else if (!Differences(wish_, *existing).empty()) {
+    absl::StatusOr<std::vector<Endpoint>> found = client_.Endpoints(existing->id);
+    if (!found.ok()) return Failed(OverlayState::kNetwork, found.status());
+    endpoints = *std::move(found);
+  }
+  const NetworkPlan plan = PlanNetwork(wish_, *version_, *networks, endpoints);
+  if (plan.action == NetworkAction::kRefuse) {
+    ForgetNetwork();
+    reading_.reset();
+    version_.reset();  // updates may bring another one
+    return Wait{OverlayState::kNetwork, plan.reason, kRefusalPeriod};
+  }
+  if (auto wait = PutBase(plan, now)) return wait;
+  switch (plan.action) {
+    case NetworkAction::kAdopt:
+      return Adopt(*plan.existing);
+    case NetworkAction::kRecreate:
+      return Replace(plan);
+    default:
+      return Create(plan);
+  }
+}
+
+// All of them only where they matter: one of another's that cannot be read fails the list.
+absl::StatusOr<std::vector<Network>> OverlayKeeper::Networks() {
+  if (!wish_.base_network && !list_all_) return client_.Networks(wish_.name);
+  absl::StatusOr<std::vector<Network>> all = client_.Networks();
+  if (const auto code = HresultOf(all.status()); all.ok() || (code && IsServiceGone(*code)))
+    return all;
+  list_all_ = false;
+  return client_.Networks(wish_.name);
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoint now) {
+  if (!plan.base) {
+    base_ = Extra();
+    return std::nullopt;
+  }
+  if (base_.again && now < *base_.again) return std::nullopt;
+  absl::StatusOr<OpenedNetwork> opened = client_.Create(*plan.base);
+  if (opened.ok()) {
+    base_ = Extra();
+    if (const auto read = opened->Read(); read.ok()) base_id_ = read->id;
+    return std::nullopt;
+  }
+  if (const auto code = HresultOf(opened.status()); code && IsServiceGone(*code))
+    return Failed(OverlayState::kHns, opened.status());
+  base_.note = absl::StrCat("the vSwitch may not outlive a reboot: ", opened.status().message());
+  base_.again = now + base_.delay.Next();
+  return std::nullopt;
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::Adopt(const Network& network) {
+  if (!network_ || !reading_ || reading_->id != network.id) {
+    network_.reset();
+    absl::StatusOr<OpenedNetwork> opened = client_.Open(network);
+    if (!opened.ok()) return Failed(OverlayState::kNetwork, opened.status());
+    network_ = *std::move(opened);
+  }
+  reading_ = network;
+  looked_ = true;
+  stale_ = written_ = planned_ = false;
+  return std::nullopt;
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::Replace(const NetworkPlan& plan) {
+  network_.reset();
+  reading_.reset();
+  const absl::Status status = client_.DeleteNetwork(plan.existing->id, plan.existing->name);
+  if (!status.ok()) return Failed(OverlayState::kNetwork, status);
+  replaced_ = plan.reason;
+  return Create(plan);
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
+  network_.reset();
+  absl::StatusOr<OpenedNetwork> opened = client_.Create(plan.document);
+  if (!opened.ok()) {
+    list_all_ = HresultOf(opened.status()) == hresult::kNetworkAlreadyExists;
+    return Failed(OverlayState::kNetwork, opened.status(), CreateHint(opened.status(), wish_));
+  }
+  network_ = *std::move(opened);
+  looked_ = true;
+  stale_ = true;
+  return std::nullopt;
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_look.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/route_writer.h"
+
+namespace weft::hns {
+namespace {
+
+bool Makes(const NetworkPlan& plan) {
+  return plan.action == NetworkAction::kCreate || plan.action == NetworkAction::kRecreate;
+}
+
+void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::size_t to,
+              const std::string& name, std::vector<PlannedCall>& calls) {
+  std::vector<Policy> removals, additions;
+  for (std::size_t i = from; i < to; ++i) {
+    const RouteChange& change = changes[i];
+    removals.insert(removals.end(), change.removals.begin(), change.removals.end());
+    if (change.addition) additions.push_back(*change.addition);
+  }
+  const auto call = [&](std::string_view request, std::string_view verb, std::string_view where,
+                        const std::vector<Policy>& policies) {
+    if (policies.empty()) return;
+    calls.push_back({absl::StrCat(verb, " ", policies.size(),
+                                  policies.size() == 1 ? " remote subnet " : " remote subnets ",
+                                  where, " the network ", name),
+                     ModifyPoliciesJson(request, policies)});
+  };
+  call("Remove", "remove", "from", removals);
+  call("Add", "add", "to", additions);
+}
+
+}  // namespace
+
+absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
+                                          const RemoteSubnetRoutes& wanted) {
+  OverlayLook look;
+  const auto version = client.ReadVersion();
+  if (!version.ok()) return version.status();
+  look.version = *version;
+  const auto networks = wish.base_network ? client.Networks() : client.Networks(wish.name);
+  if (!networks.ok()) return networks.status();
+  const Network* const existing = FindOverlay(wish, *networks);
+  std::vector<Endpoint> endpoints;
+  if (existing != nullptr && !Differences(wish, *existing).empty()) {
+    auto found = client.Endpoints(existing->id);
+    if (!found.ok()) return found.status();
+    endpoints = *std::move(found);
+  }
+  look.network = PlanNetwork(wish, *version, *networks, endpoints);
+  if (look.network.action == NetworkAction::kRefuse) return look;
+  const std::vector<Policy> none;
+  const bool makes = Makes(look.network);
+  look.host_route_missing = makes || !existing->Has(policy_type::kHostRoute);
+  look.routes = PlanRoutes(wanted, makes ? none : existing->policies, wish.isolation_id, true);
+  return look;
+}
+
+std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish) {
+  std::vector<PlannedCall> calls;
+  if (look.network.base) {
+    calls.push_back({absl::StrCat("create the network ", look.network.base->name,
+                                  ", which keeps the vSwitch over reboots"),
+                     NetworkJson(*look.network.base)});
+  }
+  if (look.network.action == NetworkAction::kRecreate) {
+    calls.push_back({absl::StrCat("delete the network ", wish.name, " (",
+                                  look.network.existing->id.ToString(), "): ", look.network.reason),
+                     ""});
+  }
+  if (Makes(look.network)) {
+    calls.push_back(
+        {absl::StrCat("create the network ", wish.name), NetworkJson(look.network.document)});
+  }
+  if (look.host_route_missing) {
+    calls.push_back({absl::StrCat("add HostRoute to the network ", wish.name),
+                     ModifyPoliciesJson("Add", {HostRoutePolicy()})});
+  }
+  const std::vector<RouteChange>& changes = look.routes.changes;
+  for (std::size_t from = 0; from < changes.size(); from += kRouteBatch)
+    AddBatch(changes, from, std::min(from + kRouteBatch, changes.size()), wish.name, calls);
+  return calls;
+}
+
+std::string PlanText(const OverlayLook& look, const OverlayWish& wish) {
+  if (look.network.action == NetworkAction::kRefuse)
+    return absl::StrCat("nothing may be done: ", look.network.reason, "\n");
+  const std::vector<PlannedCall> calls = PlannedCalls(look, wish);
+  if (calls.empty())
+    return absl::StrCat("nothing to do: the network ", wish.name, " is as it should be\n");
+  std::string text;
+  for (const PlannedCall& call : calls) absl::StrAppend(&text, call.what, "\n");
+  return text;
+}
+
+}  // namespace weft::hns

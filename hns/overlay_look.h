@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the keeper would do now, without doing it: for `flannelctl plan` and `hns drift`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hns/client.h"
+#include "hns/overlay_plan.h"
+#include "hns/route_plan.h"
+
+namespace weft::hns {
+
+struct OverlayLook {
+  Version version;
+  NetworkPlan network;
+  // Empty where the network does not stand yet: then all wanted routes come.
+  bool host_route_missing = false;
+  RoutePlan routes;
+};
+
+// Makes no modifying call. `wanted` are all peers there are.
+absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
+                                          const RemoteSubnetRoutes& wanted);
+
+// One modifying call that would be made.
+struct PlannedCall {
+  std::string what;      // "create the network flannel.4096"
+  std::string document;  // as HNS would be given it; empty for a delete
+};
+// In the order in which the keeper would make them. Routes in batches as it makes them.
+std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish);
+
+// For people: one line for each, or that nothing is to be done, or why nothing may be.
+std::string PlanText(const OverlayLook& look, const OverlayWish& wish);
+
+}  // namespace weft::hns

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_keeper.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hns/base_network.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+using Step = WatchedApi::Step;
+using MaybeRefused = std::optional<Hresult>;
+
+bool Says(const Step& step, std::string_view function, std::string_view text) {
+  return step.function == function && step.document.find(text) != std::string::npos;
+}
+
+TEST(OverlayKeeperTest, FromAnEmptyHnsInOneRound) {
+  OverlayStage stage;
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.sentence, "the HNS network flannel.4096 holds 2 routes");
+  EXPECT_EQ(outcome.next, std::nullopt);
+  EXPECT_EQ(outcome.desired, 2u);
+  EXPECT_EQ(outcome.applied, 2u);
+  EXPECT_THAT(outcome.pending, IsEmpty());
+  EXPECT_THAT(outcome.notes, IsEmpty());
+
+  const Network network = stage.Overlay().value();
+  EXPECT_EQ(outcome.network_id, network.id);
+  EXPECT_EQ(outcome.management_ip, Ip("192.168.1.10"));
+  EXPECT_EQ(outcome.dr_mac, network.dr_mac());
+  EXPECT_EQ(outcome.base_network_id, std::nullopt);
+  EXPECT_TRUE(network.Has("HostRoute"));
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.api.changes.front(), NetworkJson(OverlayNetwork(Wish())));
+}
+
+TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
+  for (const std::size_t peers : {0u, 1u, 100u, 1000u, 5000u}) {
+    OverlayStage stage;
+    stage.SetRoutes(ManyRoutes(peers));
+    EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+    EXPECT_LE(stage.api.calls, peers / 100 + 10) << peers;
+    EXPECT_EQ(stage.RoutesThere().size(), peers);
+    RecordProperty("calls for " + std::to_string(peers), std::to_string(stage.api.calls));
+
+    // The program is restarted, nothing changed.
+    stage.api.changes.clear();
+    stage.StartKeeper();
+    const OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, OverlayState::kHolds);
+    EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
+    EXPECT_THAT(stage.api.changes, IsEmpty());
+  }
+}
+
+TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.StartKeeper();
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish);
+  OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kRoutes);
+  EXPECT_THAT(outcome.sentence, HasSubstr("the peers are not known yet"));
+  EXPECT_TRUE(outcome.dr_mac) << "can be published already";
+
+  stage.keeper->SetRoutes(RoutesTo({"10.244.1.0/24"}), false);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_THAT(stage.RoutesThere(), SizeIs(2));
+  stage.SetRoutes(RoutesTo({"10.244.1.0/24"}));
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+}
+
+TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
+  OverlayStage stage({.management_ip = 20min});
+  OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
+  EXPECT_THAT(outcome.sentence,
+              AllOf(HasSubstr("flannel.4096"), HasSubstr("management IP for 0 s")));
+  EXPECT_EQ(outcome.next, stage.Now() + 500ms);
+  EXPECT_TRUE(outcome.network_id);
+  outcome = stage.Drive(10min);
+  EXPECT_THAT(outcome.sentence, HasSubstr(" s: it binds the adapter"));
+  EXPECT_EQ(stage.Drive(20min).state, OverlayState::kHolds);
+  EXPECT_THAT(stage.api.changes, SizeIs(3)) << "network, HostRoute, routes";
+}
+
+TEST(OverlayKeeperTest, AChangedPeerIsOutForTwoCallsOnly) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.api.changes.clear();
+  const RemoteSubnetRoute changed = RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99");
+  stage.routes.insert_or_assign(changed.destination, changed);
+  stage.keeper->PutRoute(changed);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_THAT(stage.api.changes, ElementsAre(HasSubstr("Remove"), HasSubstr("Add")));
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+
+  stage.keeper->EraseRoute(changed.destination);
+  stage.routes.erase(changed.destination);
+  stage.api.calls = 0;
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.api.calls, 2u) << "remove, read back: the network stayed open";
+}
+
+TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
+  OverlayStage stage({.settle = 15s});
+  stage.Drive();
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.keeper->Recheck();
+  OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence, HasSubstr("may still be settling"));
+  EXPECT_EQ(outcome.network_id, std::nullopt);
+  EXPECT_EQ(outcome.applied, 0u);
+  outcome = stage.Drive(30s);
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+}
+
+TEST(OverlayKeeperTest, ANameThatIsTakenAndNotListed) {
+  OverlayStage stage;
+  stage.hns.TakeName("flannel.4096");
+  const OverlayOutcome outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("HCN_E_NETWORK_ALREADY_EXISTS"),
+                                      HasSubstr("did not list it"), HasSubstr("service hns")));
+  EXPECT_LE(*outcome.next - stage.Now(), 10s);
+  stage.hns.ReleaseName("flannel.4096");
+  EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
+}
+
+TEST(OverlayKeeperTest, OneThatIsMadeMeanwhileIsAdopted) {
+  OverlayStage stage;
+  stage.api.before = [&](const Step& step) -> MaybeRefused {
+    if (Says(step, "HcnCreateNetwork", "flannel.4096") && !stage.Overlay())
+      EXPECT_TRUE(stage.stranger.Create(OverlayNetwork(Wish())).ok());
+    return std::nullopt;
+  };
+  EXPECT_EQ(stage.Round().next, stage.Now()) << "at once";
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+}
+
+TEST(OverlayKeeperTest, AHostRouteThatHnsDoesNotTakeIsANote) {
+  OverlayStage stage;
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnModifyNetwork", "HostRoute")) return std::nullopt;
+    return hresult::kInvalidPolicyType;
+  };
+  OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("its own pods"), HasSubstr("HostRoute"),
+                                               HasSubstr("HCN_E_INVALID_POLICY_TYPE"))));
+  EXPECT_EQ(outcome.next, stage.Now() + 1s);
+  stage.api.before = nullptr;
+  stage.clock.now += 1s;
+  outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_THAT(outcome.notes, IsEmpty());
+  EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
+}
+
+TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.hns.StopService();
+  stage.keeper->OnServiceGone();
+  OverlayOutcome outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, OverlayState::kHns);
+  EXPECT_THAT(outcome.sentence,
+              AllOf(StartsWith("HNS does not answer: "), HasSubstr("Start-Service hns")));
+  EXPECT_TRUE(outcome.dr_mac) << "what was";
+  EXPECT_EQ(outcome.applied, 0u);
+  stage.hns.StartService({.networks = emulator::Restart::Networks::kLost});
+  outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+}
+
+TEST(OverlayKeeperTest, ARestartThatNobodyToldIsFoundByTheDeadHandle) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.hns.RestartService({.routes_kept = false});
+  stage.keeper->PutRoute(RouteTo("10.244.7.0/24"));
+  stage.routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
+  EXPECT_EQ(stage.Drive(1s).state, OverlayState::kHolds);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
+}
+
+TEST(OverlayKeeperTest, ARecheckFindsWhatStrangersDid) {
+  OverlayStage stage;
+  stage.Drive();
+  const Policy strange{"ProviderAddress", R"({"ProviderAddress":"10.9.9.9"})"};
+  const Policy theirs = RemoteSubnetRoutePolicy(RouteTo("10.244.9.0/24"));
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")));
+  stage.RemovePolicy(HostRoutePolicy());
+  stage.AddPolicy(theirs);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds) << "nothing was read";
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
+}
+
+TEST(OverlayKeeperTest, NeverUnderRunningPods) {
+  OverlayStage stage;
+  stage.Drive();
+  const Guid pod = stage.AddPod("pod1", "10.244.3.5");
+  const Guid before = stage.Overlay()->id;
+  stage.wish.isolation_id = Vsid(4100);
+  stage.keeper->SetWish(stage.wish);
+  stage.api.changes.clear();
+  OverlayOutcome outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("VSID 4096 instead of 4100"),
+                                      HasSubstr("1 endpoint"), HasSubstr("pod1")));
+  EXPECT_THAT(stage.api.changes, IsEmpty());
+  EXPECT_EQ(stage.Overlay()->id, before);
+
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+  outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
+  EXPECT_NE(stage.Overlay()->id, before);
+  EXPECT_EQ(stage.Overlay()->subnets[0].isolation_id, 4100u);
+}
+
+TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
+  OverlayStage stage;
+  stage.wish.base_network = true;
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnCreateNetwork", "External")) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  stage.StartKeeper();
+  OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_THAT(stage.api.changes.front(), HasSubstr("External"));
+  EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("may not outlive a reboot")));
+  stage.api.before = nullptr;
+  stage.clock.now =
+      std::chrono::duration_cast<emulator::Milliseconds>(outcome.next.value().time_since_epoch());
+  outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_THAT(outcome.notes, IsEmpty());
+  EXPECT_EQ(outcome.base_network_id, stage.Named("External").value().id);
+
+  stage.hns.Reboot();
+  stage.StartKeeper();
+  stage.api.changes.clear();
+  outcome = stage.Drive();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.base_network_id, std::nullopt) << "not made by this one";
+  EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4096"));
+}
+
+TEST(OverlayKeeperTest, AnOldHnsIsToldAndMayBeUpdated) {
+  OverlayStage stage({.version = {9, 1}});
+  EXPECT_THAT(stage.Round().sentence, HasSubstr("HNS 9.1 knows no remote subnets"));
+  stage.hns.Set({.version = {9, 5}});
+  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+}
+
+TEST(OverlayKeeperTest, ADifferentAdapterOrAddressIsANote) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.wish.adapter = "vEthernet (Ethernet 2)";
+  stage.wish.node_address = Ip("192.168.1.11");
+  stage.keeper->SetWish(stage.wish);
+  const OverlayOutcome outcome = stage.Drive();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_THAT(outcome.notes,
+              ElementsAre(HasSubstr("stands on the adapter Ethernet, not on Ethernet 2"),
+                          HasSubstr("HNS sends from 192.168.1.10")));
+}
+
+}  // namespace
+}  // namespace weft::hns

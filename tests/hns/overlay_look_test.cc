@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_look.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class OverlayLookTest : public ::testing::Test {
+ protected:
+  OverlayLook Look() {
+    stage.api.calls = 0;
+    stage.api.changes.clear();
+    Client client(stage.api);
+    OverlayLook look = LookAtOverlay(client, stage.wish, stage.routes).value();
+    EXPECT_THAT(stage.api.changes, IsEmpty());
+    return look;
+  }
+  std::string Text() { return PlanText(Look(), stage.wish); }
+  // What is planned is what the keeper then does, document by document.
+  void ExpectDone(const OverlayLook& look) {
+    std::vector<std::string> planned;
+    for (const PlannedCall& call : PlannedCalls(look, stage.wish)) {
+      planned.push_back(call.document.empty() ? look.network.existing->id.ToString()
+                                              : call.document);
+    }
+    stage.StartKeeper();
+    stage.Drive();
+    EXPECT_EQ(stage.api.changes, planned);
+    EXPECT_EQ(Text(), "nothing to do: the network flannel.4096 is as it should be\n");
+  }
+
+  OverlayStage stage;
+};
+
+TEST_F(OverlayLookTest, AnEmptyHns) {
+  stage.wish.base_network = true;
+  stage.routes = ManyRoutes(201);
+  EXPECT_EQ(Text(),
+            "create the network External, which keeps the vSwitch over reboots\n"
+            "create the network flannel.4096\n"
+            "add HostRoute to the network flannel.4096\n"
+            "add 200 remote subnets to the network flannel.4096\n"
+            "add 1 remote subnet to the network flannel.4096\n");
+  ExpectDone(Look());
+}
+
+TEST_F(OverlayLookTest, Drift) {
+  stage.Drive();
+  stage.RemovePolicy(HostRoutePolicy());
+  stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.9.0/24")));
+  const RemoteSubnetRoute changed = RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99");
+  stage.routes.insert_or_assign(changed.destination, changed);
+  EXPECT_EQ(Text(),
+            "add HostRoute to the network flannel.4096\n"
+            "remove 2 remote subnets from the network flannel.4096\n"
+            "add 1 remote subnet to the network flannel.4096\n");
+  ExpectDone(Look());
+}
+
+TEST_F(OverlayLookTest, AReplacementSaysWhy) {
+  stage.Drive();
+  stage.wish.isolation_id = Vsid(4100);
+  EXPECT_THAT(Text(), AllOf(StartsWith("delete the network flannel.4096 ("),
+                            HasSubstr("VSID 4096 instead of 4100"),
+                            HasSubstr("\ncreate the network flannel.4096\n")));
+  ExpectDone(Look());
+}
+
+TEST_F(OverlayLookTest, ARefusalSaysWhy) {
+  stage.Drive();
+  stage.AddPod("pod1", "10.244.3.5");
+  stage.wish.isolation_id = Vsid(4100);
+  EXPECT_THAT(Text(), AllOf(StartsWith("nothing may be done: "), HasSubstr("pod1")));
+  EXPECT_THAT(PlannedCalls(Look(), stage.wish), IsEmpty());
+}
+
+TEST_F(OverlayLookTest, WithoutHnsItSaysSo) {
+  stage.hns.StopService();
+  Client client(stage.api);
+  EXPECT_TRUE(absl::IsUnavailable(LookAtOverlay(client, stage.wish, stage.routes).status()));
+}
+
+}  // namespace
+}  // namespace weft::hns

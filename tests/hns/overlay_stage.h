@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// An emulated HNS with a keeper on it, and time that is turned by hand.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "hns/overlay_keeper.h"
+#include "tests/hns/overlay_makers.h"
+#include "tests/hns/watched_api.h"
+
+namespace weft::hns {
+
+class TurnedClock final : public emulator::Clock {
+ public:
+  emulator::Milliseconds Now() override { return now; }
+  void Sleep(emulator::Milliseconds how_long) override { now += how_long; }
+  emulator::Milliseconds now{std::chrono::hours(1)};
+};
+
+struct OverlayStage {
+  explicit OverlayStage(emulator::Settings settings = {}) : hns(clock, host, settings) {
+    StartKeeper();
+  }
+
+  TurnedClock clock;
+  emulator::SimpleHost host;
+  emulator::Emulator hns;
+  WatchedApi api{hns};
+  Client stranger{hns};  // another program on this node
+  OverlayWish wish = Wish();
+  RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});
+  std::unique_ptr<OverlayKeeper> keeper;
+
+  TimePoint Now() const { return TimePoint(clock.now); }
+
+  // As when the program starts: nothing is known but what it is told.
+  void StartKeeper() {
+    keeper.reset();
+    keeper = std::make_unique<OverlayKeeper>(api, wish);
+    keeper->SetRoutes(routes, true);
+  }
+  void SetRoutes(RemoteSubnetRoutes wanted) {
+    routes = std::move(wanted);
+    keeper->SetRoutes(routes, true);
+  }
+
+  OverlayOutcome Round() { return keeper->Round(Now()); }
+  // As the daemon calls it, until it holds; for `most` of this clock's time.
+  OverlayOutcome Drive(Duration most = std::chrono::minutes(5)) {
+    const TimePoint end = Now() + most;
+    for (int rounds = 0;; ++rounds) {
+      OverlayOutcome outcome = Round();
+      if (outcome.state == OverlayState::kHolds || !outcome.next || *outcome.next > end ||
+          rounds == 5000) {
+        return outcome;
+      }
+      clock.now = std::max(clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
+                                          outcome.next->time_since_epoch()));
+    }
+  }
+
+  std::optional<Network> Named(const std::string& name) {
+    const auto networks = stranger.Networks();
+    for (const Network& network : networks.value())
+      if (network.name == name) return network;
+    return std::nullopt;
+  }
+  std::optional<Network> Overlay() { return Named(wish.name); }
+  // As an eye sees it that knows no planner. The order of keys is HNS's affair.
+  std::vector<std::string> RoutesThere() {
+    std::vector<std::string> there;
+    const auto network = Overlay();
+    if (!network) return there;
+    for (const Policy& policy : network->policies) {
+      if (policy.type != policy_type::kRemoteSubnetRoute) continue;
+      const auto route = ReadRemoteSubnetRoute(policy);
+      there.push_back(route ? RemoteSubnetRoutePolicy(*route).settings : policy.settings);
+    }
+    std::sort(there.begin(), there.end());
+    return there;
+  }
+  std::vector<std::string> RoutesWanted() const {
+    std::vector<std::string> wanted;
+    for (const auto& [destination, route] : routes)
+      wanted.push_back(RemoteSubnetRoutePolicy(route).settings);
+    std::sort(wanted.begin(), wanted.end());
+    return wanted;
+  }
+  // A pod's endpoint, as a CNI plugin makes it.
+  Guid AddPod(const std::string& name, const std::string& address) {
+    Endpoint pod;
+    pod.name = name;
+    pod.network = Overlay().value().id;
+    pod.ip_configurations = {{Ip(address), 24}};
+    return stranger.CreateEndpoint(pod).value().id;
+  }
+  void AddPolicy(const Policy& policy) {
+    auto opened = stranger.Open(Overlay().value()).value();
+    if (!opened.Add({policy}).ok()) std::abort();
+  }
+  void RemovePolicy(const Policy& policy) {
+    auto opened = stranger.Open(Overlay().value()).value();
+    if (!opened.Remove({policy}).ok()) std::abort();
+  }
+};
+
+}  // namespace weft::hns
