@@ -40,7 +40,7 @@ struct Fault {
   std::uint64_t count = 1;      // and how many in a row
   Milliseconds delay{0};        // the call takes this much longer
   Hresult code = hresult::kOk;  // kOk: only slow
-  std::string error_record;     // empty: the usual one for the code
+  std::string error_record{};   // empty: the usual one for the code
   bool done = false;            // carried out all the same, and then answered so
 };
 

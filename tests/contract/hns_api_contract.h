@@ -4,10 +4,14 @@
 // pull.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -151,6 +155,12 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
     EXPECT_EQ(answer.value("Success", false), true) << reply.text;
     return answer.value("Output", Json());
   }
+  // What is told on another thread, or comes over a socket, has arrived; else a test's failure.
+  static void WaitUntil(const std::function<bool()>& arrived) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!arrived() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_TRUE(arrived());
+  }
   void Switch(const std::function<void(hns::emulator::Settings&)>& change) {
     hns::emulator::Settings settings = emulator.settings();
     change(settings);
@@ -161,5 +171,6 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
 }  // namespace weft::testing
 
 #include "tests/contract/hns_api_calls.h"
+#include "tests/contract/hns_api_life.h"
 #include "tests/contract/hns_api_refusals.h"
 #include "tests/contract/hns_api_v1.h"

@@ -2,4 +2,435 @@
 // Part of hns_api_contract.h: what HNS refuses, and every switch of it both ways.
 #pragma once
 
-namespace weft::testing {}  // namespace weft::testing
+namespace weft::testing {
+
+// --- networks
+
+TEST_P(HnsApiContract, NameIsTakenOnce) {
+  MustCreate(Overlay("a"));
+  EXPECT_EQ(Creating(Overlay("a")), hns::hresult::kNetworkAlreadyExists);
+  EXPECT_EQ(Creating(Overlay("b")), 0u);
+}
+
+TEST_P(HnsApiContract, NameMayBeTakenByWhatNobodyLists) {
+  emulator.TakeName("flannel.4096");
+  EXPECT_EQ(Creating(Overlay()), hns::hresult::kNetworkAlreadyExists);
+  EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
+  emulator.ReleaseName("flannel.4096");
+  EXPECT_EQ(Creating(Overlay()), 0u);
+}
+
+TEST_P(HnsApiContract, DeletedNameStaysTakenForAWhile) {
+  Switch([](auto& s) { s.name_release = hns::emulator::Milliseconds(5000); });
+  const Guid id = *Guid::Parse(IdOf(Kind::kNetwork, MustCreate(Overlay())));
+  EXPECT_EQ(api().Delete(Kind::kNetwork, id).code, 0u);
+  EXPECT_EQ(Creating(Overlay()), hns::hresult::kNetworkAlreadyExists);
+  rig->clock.Advance(hns::emulator::Milliseconds(5000));
+  EXPECT_EQ(Creating(Overlay()), 0u);
+}
+
+TEST_P(HnsApiContract, CreatingRightAfterDeletingFailsUntilHnsHasSettled) {
+  Switch([](auto& s) { s.settle = hns::emulator::Milliseconds(20000); });
+  const Guid id = *Guid::Parse(IdOf(Kind::kNetwork, MustCreate(Overlay())));
+  EXPECT_EQ(api().Delete(Kind::kNetwork, id).code, 0u);
+  EXPECT_EQ(Creating(Overlay()), hns::hresult::kElementNotFound);
+  Switch([](auto& s) { s.settle_code = hns::hresult::kUnspecified; });
+  EXPECT_EQ(Creating(Overlay()), hns::hresult::kUnspecified);
+  rig->clock.Advance(hns::emulator::Milliseconds(20000));
+  EXPECT_EQ(Creating(Overlay()), 0u);
+}
+
+TEST_P(HnsApiContract, ThereIsOneNatNetwork) {
+  EXPECT_EQ(Creating({{"Name", "a"}, {"Type", "NAT"}}), 0u);
+  EXPECT_EQ(Creating({{"Name", "b"}, {"Type", "NAT"}}), 0x80070034u);
+}
+
+TEST_P(HnsApiContract, AdapterMustBeAPhysicalOneThatIsFree) {
+  rig->host.Add({"Wi-Fi", {}, /*usable=*/false});
+  const auto on = [](const char* adapter) {
+    Json document = Overlay();
+    document["Policies"][0]["Settings"]["NetworkAdapterName"] = adapter;
+    return document;
+  };
+  EXPECT_EQ(Creating(on("Ethernet 7")), hns::hresult::kAdapterNotFound);
+  EXPECT_EQ(Creating(on("Wi-Fi")), hns::hresult::kAdapterNotFound);
+  EXPECT_EQ(Creating(on("vEthernet (Ethernet)")), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Creating(on("Ethernet")), 0u);
+}
+
+TEST_P(HnsApiContract, OverlayAndTransparentDoNotShareAnAdapter) {
+  Json transparent = Overlay("t");
+  transparent["Type"] = "Transparent";
+  EXPECT_EQ(Creating(transparent), 0u);
+  EXPECT_EQ(Creating(Overlay()), hns::hresult::kAdapterNotFound);
+}
+
+TEST_P(HnsApiContract, DocumentOfANetworkIsChecked) {
+  const auto with = [](const std::function<void(Json&)>& change) {
+    Json document = Overlay();
+    change(document);
+    return document;
+  };
+  const auto subnet = [](Json& d) -> Json& { return d["Ipams"][0]["Subnets"][0]; };
+  struct Row {
+    const char* what;
+    Json document;
+    hns::Hresult code;
+  };
+  const std::vector<Row> rows = {
+      {"unknown type", with([](Json& d) { d["Type"] = "Underlay"; }),
+       hns::hresult::kInvalidNetworkType},
+      {"type beyond the last", with([](Json& d) { d["Type"] = 11; }),
+       hns::hresult::kInvalidNetworkType},
+      {"id is no GUID", with([](Json& d) { d["ID"] = "55"; }), 0x803B0019},
+      {"Ipams is no array", with([](Json& d) { d["Ipams"] = "x"; }), hns::hresult::kInvalidNetwork},
+      {"prefix is none", with([&](Json& d) { subnet(d)["IpAddressPrefix"] = "10.244.3.0"; }),
+       hns::hresult::kInvalidSubnet},
+      {"gateway elsewhere", with([&](Json& d) { subnet(d)["Routes"][0]["NextHop"] = "10.0.0.1"; }),
+       hns::hresult::kInvalidSubnet},
+      {"no VSID", with([&](Json& d) { subnet(d).erase("Policies"); }),
+       hns::hresult::kInvalidNetwork},
+      {"VSID 4095", Overlay("n", "10.244.3.0/24", "10.244.3.1", 4095),
+       hns::hresult::kInvalidArgument},
+      {"VSID 16777215", Overlay("n", "10.244.3.0/24", "10.244.3.1", 16777215),
+       hns::hresult::kInvalidArgument},
+      {"unknown policy", with([](Json& d) { d["Policies"][0]["Type"] = "Wish"; }),
+       hns::hresult::kInvalidPolicyType},
+      {"policy without type", with([](Json& d) { d["Policies"][0].erase("Type"); }),
+       hns::hresult::kInvalidPolicy},
+      {"policies are no array", with([](Json& d) { d["Policies"] = 5; }),
+       hns::hresult::kInvalidPolicy},
+  };
+  for (const Row& row : rows) EXPECT_EQ(Creating(row.document), row.code) << row.what;
+  EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
+  EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
+}
+
+TEST_P(HnsApiContract, WhatIsNoJsonIsRefused) {
+  const Handle network = MustCreate(Overlay());
+  const std::string deep(100000, '[');
+  for (const std::string& text : {std::string("{"), std::string("[]"), std::string("7"), deep}) {
+    EXPECT_EQ(api().Create(Kind::kNetwork, Handle::kNone, Guid(), text).code,
+              hns::hresult::kInvalidJson);
+    EXPECT_EQ(api().Modify(Kind::kNetwork, network, text).code, hns::hresult::kInvalidJson);
+    EXPECT_EQ(api().Query(Kind::kNetwork, network, text).code, hns::hresult::kInvalidJson);
+    EXPECT_EQ(api().Enumerate(Kind::kNetwork, text).code, hns::hresult::kInvalidJson);
+  }
+  EXPECT_EQ(api().Enumerate(Kind::kNetwork, R"({"Filter":"{"})").code, hns::hresult::kInvalidJson);
+  EXPECT_EQ(api().Enumerate(Kind::kNetwork, R"({"Filter":{"Name":"a"}})").code,
+            hns::hresult::kInvalidJson);
+}
+
+TEST_P(HnsApiContract, SwitchSubnetNeeded) {
+  Json document = Overlay();
+  document.erase("Ipams");
+  EXPECT_EQ(Creating(document), hns::hresult::kInvalidNetwork);
+  Switch([](auto& s) { s.subnet_needed = false; });
+  EXPECT_EQ(Creating(document), 0u);
+}
+
+TEST_P(HnsApiContract, SwitchGatewayNeeded) {
+  Json document = Overlay();
+  document["Ipams"][0]["Subnets"][0].erase("Routes");
+  EXPECT_EQ(Creating(document), hns::hresult::kInvalidSubnet);
+  Switch([](auto& s) { s.gateway_needed = false; });
+  EXPECT_EQ(Creating(document), 0u);
+}
+
+TEST_P(HnsApiContract, SwitchOverlappingSubnets) {
+  MustCreate(Overlay("a", "10.244.0.0/16", "10.244.0.1", 5000));
+  Switch([](auto& s) { s.overlapping_subnets_accepted = false; });
+  EXPECT_EQ(Creating(Overlay("b")), hns::hresult::kInvalidSubnet);
+  Switch([](auto& s) { s.overlapping_subnets_accepted = true; });
+  EXPECT_EQ(Creating(Overlay("b")), 0u);
+}
+
+TEST_P(HnsApiContract, SwitchSameVsid) {
+  MustCreate(Overlay("a", "10.1.0.0/24", "10.1.0.1"));
+  Switch([](auto& s) { s.same_vsid_accepted = false; });
+  EXPECT_EQ(Creating(Overlay("b")), hns::hresult::kInvalidArgument);
+  Switch([](auto& s) { s.same_vsid_accepted = true; });
+  EXPECT_EQ(Creating(Overlay("b")), 0u);
+}
+
+TEST_P(HnsApiContract, NetworkWhoseAdapterIsGoneStaysAndIsDegraded) {
+  const Handle network = MustCreate(Overlay());
+  rig->host.Remove("Ethernet");
+  EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
+  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kDegradedOperation);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.5")),
+            hns::hresult::kDegradedOperation);
+}
+
+TEST_P(HnsApiContract, WhatIsNotThereIsNotFound) {
+  const Guid id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
+  EXPECT_EQ(api().Open(Kind::kNetwork, id).code, hns::hresult::kNetworkNotFound);
+  EXPECT_EQ(api().Open(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
+  EXPECT_EQ(api().Open(Kind::kNamespace, id).code, hns::hresult::kElementNotFound);
+  EXPECT_EQ(api().Open(Kind::kLoadBalancer, id).code, hns::hresult::kElementNotFound);
+  // Another number than for opening it.
+  EXPECT_EQ(api().Delete(Kind::kNetwork, id).code, hns::hresult::kElementNotFound);
+  EXPECT_EQ(api().Delete(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
+}
+
+TEST_P(HnsApiContract, RefusalCarriesAnErrorRecord) {
+  const Reply reply = api().Open(Kind::kNetwork, Guid());
+  EXPECT_EQ(Json::parse(reply.error_record), (Json{{"Success", false},
+                                                   {"Error", "The network was not found. "},
+                                                   {"ErrorCode", 0x803B0001u}}));
+  EXPECT_EQ(reply.handle, Handle::kNone);
+}
+
+TEST_P(HnsApiContract, SwitchLanguage) {
+  Switch([](auto& s) { s.language = "de"; });
+  EXPECT_THAT(api().Open(Kind::kNetwork, Guid()).error_record,
+              HasSubstr("Das Netzwerk wurde nicht gefunden. "));
+  Switch([](auto& s) { s.language = "zh"; });
+  EXPECT_THAT(api().Open(Kind::kNetwork, Guid()).error_record, HasSubstr("找不到网络。"));
+}
+
+TEST_P(HnsApiContract, SwitchElevated) {
+  Switch([](auto& s) { s.elevated = false; });
+  EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kAccessDenied);
+  EXPECT_EQ(api().Call("GET", "/globals/version", "").code, hns::hresult::kAccessDenied);
+}
+
+// --- policies and their batches
+
+TEST_P(HnsApiContract, RouteIsChecked) {
+  const Handle network = MustCreate(Overlay());
+  for (const auto& [key, value] :
+       std::vector<std::pair<const char*, Json>>{{"DestinationPrefix", "10.244.1.0"},
+                                                 {"ProviderAddress", ""},
+                                                 {"DistributedRouterMacAddress", "0e:2a"},
+                                                 {"IsolationId", 256}}) {
+    Json route = Route(1);
+    route["Settings"][key] = value;
+    EXPECT_EQ(Modify(network, "Add", {route}), hns::hresult::kInvalidPolicy) << key;
+  }
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+}
+
+TEST_P(HnsApiContract, RoutesBelongToOverlays) {
+  EXPECT_EQ(Modify(MustCreate(Bridge()), "Add", {Route(1)}), hns::hresult::kInvalidPolicy);
+}
+
+TEST_P(HnsApiContract, SwitchDuplicates) {
+  using hns::emulator::Duplicates;
+  const Handle network = MustCreate(Overlay());
+  Json elsewhere = Route(1);
+  elsewhere["Settings"]["ProviderAddress"] = "192.168.1.99";
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+  EXPECT_EQ(Modify(network, "Remove", {Route(1)}), 0u);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
+
+  Switch([](auto& s) { s.duplicates = Duplicates::kRefused; });
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kPolicyAlreadyExists);
+  EXPECT_EQ(Modify(network, "Add", {elsewhere}), 0u);
+  EXPECT_EQ(Modify(network, "Remove", {elsewhere}), 0u);
+  EXPECT_EQ(Modify(network, "Add", {Route(2), Route(2)}), hns::hresult::kPolicyAlreadyExists);
+
+  Switch([](auto& s) { s.duplicates = Duplicates::kRefusedByPrefix; });
+  EXPECT_EQ(Modify(network, "Add", {elsewhere}), hns::hresult::kPolicyAlreadyExists);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
+}
+
+TEST_P(HnsApiContract, SwitchMissingPolicyRefused) {
+  const Handle network = MustCreate(Overlay());
+  EXPECT_EQ(Modify(network, "Remove", {Route(1)}), hns::hresult::kPolicyNotFound);
+  Switch([](auto& s) { s.missing_policy_refused = false; });
+  EXPECT_EQ(Modify(network, "Remove", {Route(1)}), 0u);
+}
+
+TEST_P(HnsApiContract, SwitchAtomicBatches) {
+  const Handle network = MustCreate(Overlay());
+  Json wrong = Route(2);
+  wrong["Settings"]["DestinationPrefix"] = "nowhere";
+  EXPECT_EQ(Modify(network, "Add", {Route(1), wrong, Route(3)}), hns::hresult::kInvalidPolicy);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2)}), 0u);
+  EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(9)}), hns::hresult::kPolicyNotFound);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+
+  Switch([](auto& s) { s.atomic_batches = false; });
+  EXPECT_EQ(Modify(network, "Add", {Route(3), wrong, Route(4)}), hns::hresult::kInvalidPolicy);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(3));
+  EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(9)}), hns::hresult::kPolicyNotFound);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+}
+
+TEST_P(HnsApiContract, SwitchBatchLimit) {
+  const Handle network = MustCreate(Overlay());
+  Switch([](auto& s) { s.batch_limit = 2; });
+  EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2), Route(3)}), hns::hresult::kInvalidArgument);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2)}), 0u);
+  Switch([](auto& s) { s.batch_code = hns::hresult::kRequestUnsupported; });
+  EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(2), Route(3)}),
+            hns::hresult::kRequestUnsupported);
+}
+
+TEST_P(HnsApiContract, SwitchBatchAppliedInPart) {
+  const Handle network = MustCreate(Overlay());
+  Switch([](auto& s) { s.batch_applied = 2; });
+  EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2), Route(3)}), hns::hresult::kInvalidArgument);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"),
+              ElementsAre(Route(1)["Settings"], Route(2)["Settings"]));
+  EXPECT_EQ(Modify(network, "Add", {Route(3), Route(4)}), 0u);
+}
+
+TEST_P(HnsApiContract, RequestsThatHnsLacksAreRefused) {
+  const Handle network = MustCreate(Overlay());
+  for (const char* request :
+       {R"({"ResourceType":"Policy","RequestType":"Refresh"})", R"({"ResourceType":"Extension"})",
+        R"({"ResourceType":9})", R"({"ResourceType":"Wish","RequestType":"Add"})"}) {
+    EXPECT_EQ(api().Modify(Kind::kNetwork, network, request).code,
+              hns::hresult::kRequestUnsupported)
+        << request;
+  }
+}
+
+// --- versions
+
+TEST_P(HnsApiContract, VersionGatesPolicies) {
+  const Json port = {{"Type", "VxlanPort"}, {"Settings", {{"Port", 8472}}}};
+  const Handle network = MustCreate(Overlay());
+  const auto at = [&](std::uint32_t major, std::uint32_t minor) {
+    Switch([&](auto& s) { s.version = {major, minor}; });
+  };
+  at(9, 1);
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kInvalidPolicyType);
+  at(9, 2);
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
+  at(9, 5);
+  EXPECT_EQ(Modify(network, "Add", {port}), hns::hresult::kInvalidPolicyType);
+  at(10, 3);
+  EXPECT_EQ(Modify(network, "Add", {port}), 0u);
+  at(7, 2);
+  EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kModuleNotFound);
+}
+
+TEST_P(HnsApiContract, VersionGatesTwoFamiliesAndLonePrefixes) {
+  Json both = Overlay();
+  both["Ipams"][0]["Subnets"].push_back(
+      Overlay("x", "fd00::/64", "fd00::1")["Ipams"][0]["Subnets"][0]);
+  Json single = Pod("10.244.3.5");
+  single["IpConfigurations"][0]["PrefixLength"] = 32;
+  Switch([](auto& s) { s.version = {9, 2}; });
+  EXPECT_EQ(Creating(both), hns::hresult::kInvalidSubnet);
+  const Handle network = MustCreate(Overlay("a"));
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, single), hns::hresult::kInvalidArgument);
+  Switch([](auto& s) { s.version = {11, 10}; });
+  EXPECT_EQ(Creating(both), 0u);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, single), 0u);
+}
+
+// --- endpoints
+
+TEST_P(HnsApiContract, AddressOfAnEndpointIsChecked) {
+  const Handle network = MustCreate(Overlay());
+  MustCreateEndpoint(network, Pod("10.244.3.5"));
+  for (const auto& [ip, code] : std::vector<std::pair<const char*, hns::Hresult>>{
+           {"10.244.4.5", hns::hresult::kInvalidIp},
+           {"nowhere", hns::hresult::kInvalidIp},
+           {"10.244.3.0", hns::hresult::kAddrInvalidOrReserved},
+           {"10.244.3.1", hns::hresult::kAddrInvalidOrReserved},
+           {"10.244.3.255", hns::hresult::kAddrInvalidOrReserved},
+           {"10.244.3.5", hns::hresult::kObjectAlreadyExists},
+           {"10.244.3.6", 0}}) {
+    EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod(ip)), code) << ip;
+  }
+}
+
+TEST_P(HnsApiContract, SwitchSameAddress) {
+  const Handle network = MustCreate(Overlay());
+  MustCreateEndpoint(network, Pod("10.244.3.5"));
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.5")),
+            hns::hresult::kObjectAlreadyExists);
+  Switch([](auto& s) { s.same_address_accepted = true; });
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.5")), 0u);
+}
+
+TEST_P(HnsApiContract, GatewayMayBeGivenAwayWhereTheSubnetSaysSo) {
+  Json document = Overlay();
+  document["Ipams"][0]["Subnets"][0]["Flags"] = 1;  // DoNotReserveGatewayAddress
+  EXPECT_EQ(Creating(Kind::kEndpoint, MustCreate(document), Pod("10.244.3.1")), 0u);
+}
+
+TEST_P(HnsApiContract, PortOfTheHostIsMappedOnce) {
+  const Handle network = MustCreate(Bridge());
+  const auto mapped = [](const char* ip) {
+    Json pod = Pod(ip);
+    pod["Policies"] = Json::parse(
+        R"([{"Type":"PortMapping","Settings":{"InternalPort":80,"ExternalPort":8080,"Protocol":6}}])");
+    return pod;
+  };
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, mapped("10.244.3.5")), 0u);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, mapped("10.244.3.6")),
+            hns::hresult::kPortAlreadyExists);
+}
+
+TEST_P(HnsApiContract, EndpointPolicyAndMacAreChecked) {
+  const Handle network = MustCreate(Overlay());
+  Json pod = Pod("10.244.3.5");
+  pod["MacAddress"] = "0e:2a";
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), hns::hresult::kInvalidEndpoint);
+  pod.erase("MacAddress");
+  pod["Policies"] = Json::array({{{"Type", "HostRoute"}, {"Settings", Json::object()}}});
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), hns::hresult::kInvalidPolicyType);
+}
+
+// --- load balancers
+
+TEST_P(HnsApiContract, LoadBalancerHasAtMost64Backends) {
+  const Handle network = MustCreate(Overlay());
+  Json document = {{"PortMappings", Json::array()}};
+  for (int n = 0; n < 65; ++n) {
+    const Handle pod = MustCreateEndpoint(network, Pod("10.244.3." + std::to_string(100 + n)));
+    document["HostComputeEndpoints"].push_back(IdOf(Kind::kEndpoint, pod));
+  }
+  const Reply reply = api().Create(Kind::kLoadBalancer, Handle::kNone, Guid(), document.dump());
+  EXPECT_EQ(reply.code, hns::hresult::kInvalidArgument);
+  EXPECT_THAT(reply.error_record, HasSubstr("invalid number of destinations"));
+  document["HostComputeEndpoints"].erase(0);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document), 0u);
+}
+
+TEST_P(HnsApiContract, LoadBalancersShareNoFrontEnd) {
+  const Json document = Json::parse(
+      R"({"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"ExternalPort":443}]})");
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document), 0u);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document),
+            hns::hresult::kPortAlreadyExists);
+}
+
+TEST_P(HnsApiContract, SwitchBackendsMustExist) {
+  const Json document = {
+      {"HostComputeEndpoints", Json::array({"55fedb88-4b11-4da4-8cd1-59970718a804"})}};
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document),
+            hns::hresult::kEndpointNotFound);
+  Switch([](auto& s) { s.backends_must_exist = false; });
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document), 0u);
+}
+
+TEST_P(HnsApiContract, VersionGatesLoadBalancers) {
+  Json dsr = {{"Flags", 1}, {"PortMappings", Json::array()}};
+  Json sticky = Json::parse(R"({"PortMappings":[{"Protocol":6,"DistributionType":2}]})");
+  Switch([](auto& s) { s.version = {9, 2}; });
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, dsr), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, sticky), hns::hresult::kInvalidArgument);
+  Switch([](auto& s) { s.version = {13, 3}; });
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, dsr), 0u);
+  const Reply made = api().Create(Kind::kLoadBalancer, Handle::kNone, Guid(), sticky.dump());
+  EXPECT_EQ(made.code, 0u);
+  const std::string update = Json{{"RequestType", "Update"}, {"Settings", sticky}}.dump();
+  EXPECT_EQ(api().Modify(Kind::kLoadBalancer, made.handle, update).code,
+            hns::hresult::kRequestUnsupported);
+  Switch([](auto& s) { s.version = {15, 4}; });
+  EXPECT_EQ(api().Modify(Kind::kLoadBalancer, made.handle, update).code, 0u);
+}
+
+}  // namespace weft::testing
