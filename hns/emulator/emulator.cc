@@ -136,50 +136,54 @@ class Emulator::Impl {
   }
 };
 
+namespace {
+
+CallInfo Info(Operation operation, Kind kind, std::string id, std::string document) {
+  return {0, std::string(FunctionName(operation, kind)), std::move(id), std::move(document)};
+}
+
+}  // namespace
+
 Emulator::Emulator(Clock& clock, HostSide& host, Settings settings)
     : impl_(std::make_unique<Impl>(clock, host, std::move(settings))) {}
 Emulator::~Emulator() = default;
 
 Reply Emulator::Enumerate(Kind kind, const std::string& query) {
-  return impl_->Run({0, FunctionName(Operation::kEnumerate, kind), "", query}, false,
+  return impl_->Run(Info(Operation::kEnumerate, kind, "", query), false,
                     [&](Core& core) { return EnumerateObjects(core, kind, query); });
 }
 
 Reply Emulator::Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) {
-  return impl_->Run({0, FunctionName(Operation::kCreate, kind), id.ToString(), settings}, true,
-                    [&](Core& core) {
-                      Guid network;
-                      Reply reply;
-                      if (kind == Kind::kEndpoint)
-                        reply = impl_->Resolve(Kind::kNetwork, parent, network);
-                      if (reply.ok()) reply = CreateObject(core, kind, network, id, settings);
-                      if (!reply.ok()) return reply;
-                      reply.handle = impl_->handles_.Open(kind, *Guid::Parse(reply.text));
-                      reply.text.clear();
-                      return reply;
-                    });
+  return impl_->Run(Info(Operation::kCreate, kind, id.ToString(), settings), true, [&](Core& core) {
+    Guid network;
+    Reply reply;
+    if (kind == Kind::kEndpoint) reply = impl_->Resolve(Kind::kNetwork, parent, network);
+    if (reply.ok()) reply = CreateObject(core, kind, network, id, settings);
+    if (!reply.ok()) return reply;
+    reply.handle = impl_->handles_.Open(kind, *Guid::Parse(reply.text));
+    reply.text.clear();
+    return reply;
+  });
 }
 
 Reply Emulator::Open(Kind kind, const Guid& id) {
-  return impl_->Run({0, FunctionName(Operation::kOpen, kind), id.ToString(), ""}, false,
-                    [&](Core& core) {
-                      Reply reply = FindObject(core, kind, id);
-                      if (reply.ok()) reply.handle = impl_->handles_.Open(kind, id);
-                      return reply;
-                    });
+  return impl_->Run(Info(Operation::kOpen, kind, id.ToString(), ""), false, [&](Core& core) {
+    Reply reply = FindObject(core, kind, id);
+    if (reply.ok()) reply.handle = impl_->handles_.Open(kind, id);
+    return reply;
+  });
 }
 
 Reply Emulator::Modify(Kind kind, Handle handle, const std::string& settings) {
-  return impl_->Run({0, FunctionName(Operation::kModify, kind), "", settings}, true,
-                    [&](Core& core) {
-                      Guid id;
-                      const Reply reply = impl_->Resolve(kind, handle, id);
-                      return reply.ok() ? ModifyObject(core, kind, id, settings) : reply;
-                    });
+  return impl_->Run(Info(Operation::kModify, kind, "", settings), true, [&](Core& core) {
+    Guid id;
+    const Reply reply = impl_->Resolve(kind, handle, id);
+    return reply.ok() ? ModifyObject(core, kind, id, settings) : reply;
+  });
 }
 
 Reply Emulator::Query(Kind kind, Handle handle, const std::string& query) {
-  return impl_->Run({0, FunctionName(Operation::kQuery, kind), "", query}, false, [&](Core& core) {
+  return impl_->Run(Info(Operation::kQuery, kind, "", query), false, [&](Core& core) {
     Guid id;
     const Reply reply = impl_->Resolve(kind, handle, id);
     return reply.ok() ? ShowObject(core, kind, id, query) : reply;
@@ -187,13 +191,13 @@ Reply Emulator::Query(Kind kind, Handle handle, const std::string& query) {
 }
 
 Reply Emulator::Delete(Kind kind, const Guid& id) {
-  return impl_->Run({0, FunctionName(Operation::kDelete, kind), id.ToString(), ""}, true,
+  return impl_->Run(Info(Operation::kDelete, kind, id.ToString(), ""), true,
                     [&](Core& core) { return DeleteObject(core, kind, id); });
 }
 
 Hresult Emulator::Close(Kind kind, Handle handle) {
   return impl_
-      ->Run({0, FunctionName(Operation::kClose, kind), "", ""}, false,
+      ->Run(Info(Operation::kClose, kind, "", ""), false,
             [&](Core&) -> Reply {
               const auto state = impl_->handles_.Close(kind, handle);
               return state == Handles::State::kMisuse ? Refuse(hresult::kInvalidHandle) : Reply();

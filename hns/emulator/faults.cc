@@ -10,42 +10,7 @@ bool Fits(std::string_view wanted, std::string_view function) {
   return wanted == function;
 }
 
-std::string_view Name(Kind kind) {
-  switch (kind) {
-    case Kind::kNetwork:
-      return "Network";
-    case Kind::kEndpoint:
-      return "Endpoint";
-    case Kind::kNamespace:
-      return "Namespace";
-    case Kind::kLoadBalancer:
-      return "LoadBalancer";
-  }
-  return "";
-}
-
 }  // namespace
-
-std::string FunctionName(Operation operation, Kind kind) {
-  const std::string name(Name(kind));
-  switch (operation) {
-    case Operation::kEnumerate:
-      return "HcnEnumerate" + name + "s";
-    case Operation::kCreate:
-      return "HcnCreate" + name;
-    case Operation::kOpen:
-      return "HcnOpen" + name;
-    case Operation::kModify:
-      return "HcnModify" + name;
-    case Operation::kQuery:
-      return "HcnQuery" + name + "Properties";
-    case Operation::kDelete:
-      return "HcnDelete" + name;
-    case Operation::kClose:
-      return "HcnClose" + name;
-  }
-  return name;
-}
 
 std::string CallName(std::string_view method, std::string_view path) {
   return "HNSCall " + std::string(method) + " " + std::string(path);

@@ -12,22 +12,10 @@
 
 #include "hns/api.h"
 #include "hns/emulator/clock.h"
+#include "hns/function_name.h"
 
 namespace weft::hns::emulator {
 
-enum class Operation : std::uint8_t {
-  kEnumerate,
-  kCreate,
-  kOpen,
-  kModify,
-  kQuery,
-  kDelete,
-  kClose
-};
-// "HcnEnumerateNetworks", "HcnQueryNamespaceProperties".
-std::string FunctionName(Operation operation, Kind kind);
-inline constexpr std::string_view kSubscribeName = "HcnRegisterServiceCallback";
-inline constexpr std::string_view kUnsubscribeName = "HcnUnregisterServiceCallback";
 // HNSCall by what it does: "HNSCall POST /endpoints/".
 std::string CallName(std::string_view method, std::string_view path);
 
