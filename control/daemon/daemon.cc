@@ -71,7 +71,17 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       tick_timer_(loop),
       housekeeping_timer_(loop),
       schedule_timer_(loop),
-      network_(config_.options, config_.conf, std::move(host), reconciler_,
+      network_(config_.options, config_.conf, std::move(host),
+               {config_.hns,
+                [this, alive = std::weak_ptr(alive_)] {
+                  loop_.Post([this, alive] {
+                    const std::shared_ptr<bool> still = alive.lock();
+                    if (!still || !*still) return;
+                    network_.HnsChanged();
+                    Schedule();
+                  });
+                }},
+               reconciler_,
                [this, alive = std::weak_ptr(alive_)](const std::string& device,
                                                      const absl::Status& why) {
                  loop_.Post([this, alive, device, why] {
@@ -172,7 +182,9 @@ void Daemon::DeriveFacts() {
 
 std::optional<kube::Publication> Daemon::Wanted() const {
   if (!facts_.ok() || !network_.stands()) return std::nullopt;
-  return PublicationOf(*facts_, config_.conf, network_.setup()->underlay);
+  control::OwnFacts facts = *facts_;
+  if (const auto mac = network_.router_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
+  return PublicationOf(facts, config_.conf, network_.setup()->underlay);
 }
 
 void Daemon::Schedule() {
@@ -216,6 +228,7 @@ void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
     if (++rounds_ % kHostRounds == 0) Schedule();
     LookAtNetConf();
+    network_.LookAtHns();
     Settle();
     ArmHousekeeping();
   });

@@ -42,6 +42,7 @@ struct DaemonConfig {
   Options options;  // checked
   control::NetConf conf;
   std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
+  std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
   // For tests: in place of --healthz-port; 0 takes a free one.
   std::optional<std::uint16_t> healthz_port;
 };

@@ -69,6 +69,7 @@ admin::Status Daemon::ReadStatus() {
     if (facts_.ok() && facts_->of(family)) {
       own.subnet = facts_->of(family)->subnet;
       own.vtep_mac = facts_->of(family)->vtep_mac;
+      if (network_.hns_decides()) own.vtep_mac = network_.router_mac();
     }
     if (setup && setup->underlay.of(family)) own.public_ip = setup->underlay.of(family)->public_ip;
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
@@ -76,6 +77,7 @@ admin::Status Daemon::ReadStatus() {
   status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
   Append("net-conf", net_conf_trouble_, status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
+  Append("hns", network_.hns_trouble(), status.troubles);
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusals_told > 0) {
       status.troubles.push_back(

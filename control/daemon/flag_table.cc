@@ -45,6 +45,15 @@ constexpr FlagRow kTable[] = {
      "who moves the packets: userspace is flanneld itself; routes are the host's own to each peer, "
      "with Backend.Type host-gw only, where userspace means the same; hns is not built yet; none "
      "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
+    {kDataPlane, "hns", &O::hns, "emulator:PATH",
+     "the HNS to program in place of Windows' own: an emulator whose state is that file, or, as "
+     "tcp:HOST:PORT or unix:PATH, one that `flannelctl hns emulate` serves; beside userspace it "
+     "follows: it is given what a Windows node's would hold"},
+    {kDataPlane, "host", &O::host, "emulator:PATH",
+     "the same for the host's adapters, addresses and routes"},
+    {kDataPlane, "hns-base-network", &O::hns_base_network, "",
+     "keep a persistent network in HNS, so that only the first start ever cuts the node off for "
+     "some seconds, and no reboot"},
     {kDataPlane, "peer-check", &O::peer_check, "strict|lease|off",
      "what the sender of a received packet must be: strict, the lease that holds the inner source; "
      "lease, any lease's "

@@ -21,20 +21,28 @@ dataplane::PeerCheck PeerCheckOf(std::string_view flag) {
 
 SetupOptions SetupOptionsOf(const Options& options) {
   const bool userspace = options.dataplane == "userspace";
-  return {userspace, userspace || options.dataplane == "routes", options.udp_checksum,
-          PeerCheckOf(options.peer_check), options.ip_masq};
+  SetupOptions setup{userspace,
+                     userspace || options.dataplane == "routes",
+                     options.udp_checksum,
+                     PeerCheckOf(options.peer_check),
+                     options.ip_masq,
+                     options.hns.empty() ? HnsRole::kNone : HnsRole::kFollower,
+                     options.hns_base_network};
+  if (options.dataplane == "hns") setup.hns = HnsRole::kPrimary;
+  return setup;
 }
 
 }  // namespace
 
 NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
-                         std::unique_ptr<host::Host> host, control::Reconciler& reconciler,
+                         std::unique_ptr<host::Host> host, Hns hns, control::Reconciler& reconciler,
                          OnBroken on_broken)
     : options_(options),
       conf_(conf),
       host_(std::move(host)),
       reconciler_(reconciler),
       on_broken_(std::move(on_broken)),
+      hns_(std::move(hns)),
       subnet_file_(options.subnet_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
@@ -106,8 +114,35 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
                                   [&](const auto& routes) { return routes.config == config; });
     if (!open) OpenHostRoutes(config);
   }
+  PutHns(setup.overlay);
   stood_ = true;
   return absl::OkStatus();
+}
+
+std::optional<MacAddress> NodeNetwork::router_mac() const {
+  if (!hns_sink_ || !hns_decides()) return std::nullopt;
+  return hns_sink_->State().outcome.dr_mac;
+}
+
+void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
+  if (hns_sink_ && (!wish || wish->isolation_id != hns_sink_->wish().isolation_id ||
+                    wish->name != hns_sink_->wish().name)) {
+    reconciler_.RemoveSink(*hns_sink_);
+    hns_sink_.reset();
+  }
+  if (!wish) return;
+  if (hns_sink_) return hns_sink_->SetWish(*wish);
+  hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change);
+  LogInfo(absl::StrCat("peers are reached by the ", hns_sink_->name(), " on ", wish->adapter));
+  reconciler_.AddSink(*hns_sink_, control::Families::kV4);
+}
+
+void NodeNetwork::HnsChanged() {
+  if (hns_sink_) reconciler_.OnSinkReport(*hns_sink_, hns_sink_->Report());
+}
+
+void NodeNetwork::LookAtHns() {
+  if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(std::chrono::steady_clock::now()));
 }
 
 void NodeNetwork::OpenHostRoutes(const control::HostRouteConfig& config) {
@@ -154,6 +189,7 @@ void NodeNetwork::CloseBroken(const std::string& device, const absl::Status& why
 void NodeNetwork::Close() {
   while (!tunnels_.empty()) CloseTunnel(tunnels_.size() - 1);
   CloseHostRoutesUnless({});
+  PutHns(std::nullopt);
 }
 
 void NodeNetwork::Settle(bool in_sync) {

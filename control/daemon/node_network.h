@@ -27,6 +27,7 @@
 #include "control/net_conf.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
+#include "control/sinks/hns_sink.h"
 #include "control/sinks/host_route_sink.h"
 
 namespace weft::daemon {
@@ -37,9 +38,16 @@ class NodeNetwork {
   // Called on a packet thread that ended by itself, whose tunnel is to be given to CloseBroken.
   using OnBroken = std::function<void(const std::string& device, const absl::Status& why)>;
 
+  // Where HNS is programmed. `on_change` is called on its thread when HnsChanged has something to
+  // do.
+  struct Hns {
+    std::shared_ptr<hns::Api> api;  // null: it is not
+    std::function<void()> on_change;
+  };
+
   // `options`, `conf` and `reconciler` outlive it.
   NodeNetwork(const Options& options, const control::NetConf& conf,
-              std::unique_ptr<host::Host> host, control::Reconciler& reconciler,
+              std::unique_ptr<host::Host> host, Hns hns, control::Reconciler& reconciler,
               OnBroken on_broken);
   ~NodeNetwork();
   NodeNetwork(const NodeNetwork&) = delete;
@@ -54,15 +62,26 @@ class NodeNetwork {
   void Settle(bool in_sync);
   // The next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
-  // Takes the devices away; subnet.env and host routes stay. Idempotent.
+  // Hands the reconciler how HNS stands.
+  void HnsChanged();
+  // Watches over calls into HNS; about every second.
+  void LookAtHns();
+  // Takes the devices away; subnet.env, host routes and what HNS holds stay. Idempotent.
   void Close();
 
-  // What is wanted; stands when there is a tunnel for each of its own. Empty: not known yet.
+  // What is wanted; stands when there is a tunnel for each of its own, and what HNS decides is
+  // known. Empty: not known yet.
   const std::optional<Setup>& setup() const { return setup_; }
-  bool stands() const { return IsComplete(); }
+  bool stands() const { return IsComplete() && (!hns_decides() || router_mac()); }
+  // HNS moves the packets, and chooses the MAC of our end of the tunnels.
+  bool hns_decides() const { return options_.dataplane == "hns"; }
+  // That MAC, once it is known.
+  std::optional<MacAddress> router_mac() const;
   // Peers were told another address of ours than the chosen one. Fails no check.
   const Trouble& public_ip_trouble() const { return public_ip_trouble_; }
-  // "interface", "tunnels", "sinks", "subnet-file".
+  // A call into HNS takes too long, or never came back. Fails no check.
+  const Trouble& hns_trouble() const { return hns_trouble_; }
+  // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
                     std::vector<admin::Check>& checks) const;
   // Interface, MTU, tunnels, peers.
@@ -75,9 +94,11 @@ class NodeNetwork {
   void OpenHostRoutes(const control::HostRouteConfig& config);
   // Ends the sinks; the routes stay, and a later process knows them.
   void CloseHostRoutesUnless(const std::vector<control::HostRouteConfig>& wanted);
+  void PutHns(const std::optional<hns::OverlayWish>& wish);
   bool IsComplete() const {
     return setup_ && tunnels_.size() == setup_->tunnels.size() &&
-           host_routes_.size() == setup_->host_routes.size();
+           host_routes_.size() == setup_->host_routes.size() &&
+           (hns_sink_ != nullptr) == setup_->overlay.has_value();
   }
 
   const Options& options_;
@@ -85,6 +106,7 @@ class NodeNetwork {
   const std::unique_ptr<host::Host> host_;
   control::Reconciler& reconciler_;
   const OnBroken on_broken_;
+  const Hns hns_;
 
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
@@ -93,10 +115,12 @@ class NodeNetwork {
     std::unique_ptr<control::HostRouteSink> sink;
   };
   std::vector<HostRoutes> host_routes_;
+  std::unique_ptr<control::HnsSink> hns_sink_;
   SubnetFile subnet_file_;
   bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
   bool stood_ = false;        // a setup stood once: from now on nothing is fatal
-  Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_;
+  Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_,
+      hns_trouble_;
 };
 
 }  // namespace weft::daemon

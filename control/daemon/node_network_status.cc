@@ -21,6 +21,49 @@ std::string PendingText(const control::ReconcilerReport& report) {
                       more ? absl::StrCat("; and ", more, " more") : "");
 }
 
+// What HNS says of itself is the truth of now, unlike the sinks': a network that is lost makes the
+// node unready.
+bool Stands(const control::HnsState& state) {
+  return state.known && state.outcome.state >= hns::OverlayState::kRoutes;
+}
+
+std::string_view StateName(hns::OverlayState state) {
+  switch (state) {
+    case hns::OverlayState::kHns:
+      return "hns";
+    case hns::OverlayState::kNetwork:
+      return "network";
+    case hns::OverlayState::kManagementIp:
+      return "management-ip";
+    case hns::OverlayState::kRoutes:
+      return "routes";
+    case hns::OverlayState::kHolds:
+      return "holds";
+  }
+  return "hns";
+}
+
+std::string Sentence(const control::HnsState& state) {
+  return state.known ? state.outcome.sentence : "HNS has not answered yet";
+}
+
+admin::HnsStatus StatusOf(const std::string& network, const control::HnsState& state) {
+  const hns::OverlayOutcome& outcome = state.outcome;
+  admin::HnsStatus status;
+  status.network = network;
+  status.state = StateName(outcome.state);
+  status.text = Sentence(state);
+  if (outcome.network_id) status.id = outcome.network_id->ToString();
+  status.management_ip = outcome.management_ip;
+  status.router_mac = outcome.dr_mac;
+  status.calls = state.calls;
+  status.modifying_calls = state.modifying_calls;
+  status.notes = outcome.notes;
+  if (state.known && !state.notified)
+    status.notes.push_back("HNS does not tell of its restarts: looking every minute finds them");
+  return status;
+}
+
 // "not up yet: cause"
 std::string NotYet(std::string_view what, const Trouble& trouble) {
   return absl::StrCat(what, trouble.text().empty() ? "" : ": ", trouble.text());
@@ -36,9 +79,14 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
                     : setup_              ? setup_->underlay.name
                                           : "not chosen yet"});
   const bool up = IsComplete() && tunnel_trouble_.text().empty();
-  const std::string have = host_routes_.empty() ? absl::StrCat(tunnels_.size(), " up")
-                                                : "none: peers are reached by host routes";
+  const std::string have = !host_routes_.empty() ? "none: peers are reached by host routes"
+                           : hns_decides()       ? "none: HNS has the network"
+                                                 : absl::StrCat(tunnels_.size(), " up");
   checks.push_back({"tunnels", up, up ? have : NotYet("not up yet", tunnel_trouble_)});
+  if (hns_sink_ && hns_decides()) {
+    const control::HnsState state = hns_sink_->State();
+    checks.push_back({"hns", Stands(state), Sentence(state)});
+  }
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
   const bool written = setup_ && subnet_file_.written() && subnet_file_.Holds(Text(setup_->env));
@@ -52,6 +100,7 @@ void NodeNetwork::FillStatus(admin::Status& status) const {
     status.interface_name = setup_->underlay.name;
     status.mtu = setup_->env.mtu.octets();
   }
+  if (hns_sink_) status.hns = StatusOf(hns_sink_->wish().name, hns_sink_->State());
   for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
     status.tunnels.push_back(tunnel->ReadStatus());
     tunnel->AppendPeers(status.peers);

@@ -45,11 +45,26 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   return tunnel;
 }
 
+// Empty: HNS takes no such VNI, which was told at the start.
+std::optional<hns::OverlayWish> OverlayOf(const TunnelConfig& tunnel, const control::NetConf& conf,
+                                          const InterfaceChoice& underlay,
+                                          const SetupOptions& options) {
+  const std::optional<hns::IsolationId> isolation_id = hns::IsolationId::Of(tunnel.vni.value());
+  if (!isolation_id) return std::nullopt;
+  return hns::OverlayWish{conf.name,
+                          tunnel.subnet,
+                          *isolation_id,
+                          tunnel.port,
+                          hns::PhysicalAdapter(underlay.name),
+                          underlay.v4->address,
+                          options.hns_base_network};
+}
+
 }  // namespace
 
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& underlay, const SetupOptions& options) {
-  Setup setup{underlay, {}, {}, {}};
+  Setup setup{underlay, {}, {}, {}, {}};
   setup.env.ip_masq = options.ip_masq;
   // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
   std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
@@ -65,6 +80,8 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
     const TunnelConfig tunnel = TunnelOf(family, *own, conf, underlay, options);
     mtu = std::min(mtu, tunnel.mtu.octets());
     if (options.tunnels) setup.tunnels.push_back(tunnel);
+    if (options.hns != HnsRole::kNone && family == IpFamily::kV4)
+      setup.overlay = OverlayOf(tunnel, conf, underlay, options);
   }
   // Every IPv6 link carries 1,280 octets (RFC 8200 section 5): the kernel takes no smaller MTU for
   // an IPv6 device.

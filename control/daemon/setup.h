@@ -15,6 +15,7 @@
 #include "control/own_facts.h"
 #include "control/sinks/host_route_sink.h"
 #include "dataplane/forwarder.h"
+#include "hns/overlay_plan.h"
 
 namespace weft::daemon {
 
@@ -39,18 +40,24 @@ struct TunnelConfig {
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
 };
 
+// What HNS is to a node: nothing; who moves its packets; or one who is only given the wishes.
+enum class HnsRole : std::uint8_t { kNone, kPrimary, kFollower };
+
 struct SetupOptions {
   bool tunnels = true;  // where net-conf has them: --dataplane=userspace
   bool routes = true;   // where net-conf has them: that, and --dataplane=routes
   bool udp_checksum = true;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   bool ip_masq = false;
+  HnsRole hns = HnsRole::kNone;
+  bool hns_base_network = false;
 };
 
 struct Setup {
   InterfaceChoice underlay;
   std::vector<TunnelConfig> tunnels;                  // v4 before v6
   std::vector<control::HostRouteConfig> host_routes;  // the same; host-gw
+  std::optional<hns::OverlayWish> overlay;            // the network in HNS
   SubnetEnv env;
   friend bool operator==(const Setup&, const Setup&) = default;
 };

@@ -37,6 +37,9 @@ struct RoundThread::Worker {
         news.wait(lock, called);
       }
     }
+    lock.unlock();
+    session = {};  // closes what it has open, before anybody is told that it ended
+    lock.lock();
     ended = true;
     news.notify_all();
   }

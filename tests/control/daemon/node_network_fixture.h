@@ -45,11 +45,11 @@ class NodeNetworkFixture : public ::testing::Test {
   }
 
   void Make(std::unique_ptr<host::Host> host) {
-    network_ =
-        std::make_unique<NodeNetwork>(options_, conf_, std::move(host), reconciler_,
-                                      [](const std::string& device, const absl::Status& why) {
-                                        ADD_FAILURE() << device << ": " << why;
-                                      });
+    network_ = std::make_unique<NodeNetwork>(
+        options_, conf_, std::move(host), NodeNetwork::Hns{hns_, {}}, reconciler_,
+        [](const std::string& device, const absl::Status& why) {
+          ADD_FAILURE() << device << ": " << why;
+        });
   }
   // The source's first word: our Node with this podCIDR, and the peer "b".
   void Lease(const std::string& cidr, const std::string& public_ip) {
@@ -90,6 +90,7 @@ class NodeNetworkFixture : public ::testing::Test {
   Options options_;
   control::NetConf conf_;
   weft::testing::ManualClock clock_;
+  std::shared_ptr<hns::Api> hns_;
   control::Reconciler reconciler_{clock_, control::SystemRandom(), {}};
   absl::StatusOr<control::OwnFacts> facts_ = absl::NotFoundError("node \"a\" is not there");
   std::unique_ptr<NodeNetwork> network_;

@@ -32,7 +32,7 @@ class SetupTest : public testing::Test {
   Wanted Make() {
     absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
     EXPECT_TRUE(setup.ok()) << setup.status();
-    return setup.ok() ? *setup : Wanted{underlay_, {}, {}, {}};
+    return setup.ok() ? *setup : Wanted{underlay_, {}, {}, {}, {}};
   }
 
   control::OwnFacts facts_;

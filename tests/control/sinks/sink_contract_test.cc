@@ -4,8 +4,10 @@
 
 #include "control/sinks/dataplane_sink.h"
 #include "control/sinks/device_route_sink.h"
+#include "control/sinks/hns_sink.h"
 #include "control/sinks/host_route_sink.h"
 #include "dataplane/remote_snapshot.h"
+#include "tests/control/sinks/hns_sink_rig.h"
 #include "tests/support/fake_host.h"
 #include "tests/support/fake_sink.h"
 
@@ -55,6 +57,61 @@ class DataplaneRig final : public SinkRig {
       dataplane::LocalVtep{.outer_source = Address("192.0.2.9"), .mac = Mac("02:00:00:00:00:09")},
       peers_};
   control::DataplaneSink sink_{table_};
+};
+
+// Its work goes on elsewhere: here every answer is waited for.
+class HnsRig final : public SinkRig {
+ public:
+  HnsRig() : sink_(rig_) {
+    rig_.Start();
+    EXPECT_TRUE(rig_.Stands());
+  }
+  lease::Sink& sink() override { return sink_; }
+  std::set<std::string> InPlace() override { return rig_.Routes(); }
+  void PlantOurs(const lease::Peer& peer) override { rig_.Meddle("Add", PolicyOf(peer)); }
+  void Lose(const IpPrefix& subnet) override {
+    for (const hns::Policy& policy : rig_.Read().policies) {
+      const auto route = hns::ReadRemoteSubnetRoute(policy);
+      if (route && route->destination == subnet) rig_.Meddle("Remove", policy);
+    }
+  }
+  std::optional<std::size_t> Touched() override {
+    return rig_.emulator().calls()["HcnModifyNetwork"];
+  }
+
+ private:
+  class Waiting final : public lease::Sink {
+   public:
+    explicit Waiting(HnsSinkRig& rig) : rig_(rig) {}
+    std::string name() const override { return rig_.sink().name(); }
+    lease::SinkReport Resync(std::span<const lease::Peer> all) override {
+      rig_.sink().Resync(all);
+      return Answer();
+    }
+    lease::SinkReport Update(const lease::PeerChanges& changes) override {
+      rig_.sink().Update(changes);
+      return Answer();
+    }
+    lease::SinkReport Retry() override {
+      rig_.sink().Retry();
+      return Answer();
+    }
+
+   private:
+    lease::SinkReport Answer() {
+      EXPECT_TRUE(rig_.Holds());
+      return rig_.sink().Report();
+    }
+    HnsSinkRig& rig_;
+  };
+
+  hns::Policy PolicyOf(const lease::Peer& peer) {
+    return hns::RemoteSubnetRoutePolicy(
+        {peer.subnet, rig_.wish.isolation_id, peer.public_ip, peer.vtep_mac});
+  }
+
+  HnsSinkRig rig_;
+  Waiting sink_;
 };
 
 class DeviceRouteRig final : public SinkRig {
@@ -143,10 +200,13 @@ const SinkCase kHostRouteBeside{"hostroutebeside",
 const SinkCase kDirectRouting{"directrouting",
                               [] { return std::make_unique<HostRouteRig>(false, true); }};
 
+const SinkCase kHns{"Hns", [] { return std::make_unique<HnsRig>(); }};
+
 INSTANTIATE_TEST_SUITE_P(Sinks, SinkContract,
                          ::testing::Values(kFake, kDataplane, kDeviceRoute, kHostRoute,
-                                           kHostRouteBeside, kDirectRouting),
+                                           kHostRouteBeside, kDirectRouting, kHns),
                          SinkCaseName);
+// HNS's refusals are tests/hns's.
 // Nothing can be refused in the memory of the data plane.
 INSTANTIATE_TEST_SUITE_P(Sinks, FallibleSinkContract,
                          ::testing::Values(kFake, kDeviceRoute, kHostRoute, kHostRouteBeside,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers as RemoteSubnetRoutes of this node's overlay network in HNS, which it keeps as well.
+// Windows moves the packets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "control/lease/sink.h"
+#include "control/sinks/round_thread.h"
+#include "hns/api.h"
+#include "hns/overlay_keeper.h"
+
+namespace weft::control {
+
+// How HNS stands, as of the last round.
+struct HnsState {
+  bool known = false;  // a round has ended
+  hns::OverlayOutcome outcome;
+  std::uint64_t calls = 0, modifying_calls = 0;  // since the sink began
+  bool notified = false;  // HNS tells us of its restarts; else looking every minute finds them
+};
+
+// HNS blocks, so all of it is done on a thread of its own; this object lives on the control thread.
+// Peers of IPv6 are ignored: HNS has no such overlay network. The network is made before any peer
+// is known; nothing is removed from it before the first Resync. Its end changes nothing in HNS.
+class HnsSink final : public lease::Sink {
+ public:
+  // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
+  // waits for it.
+  HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
+          std::function<void()> on_change, RoundThread::Limits limits = {});
+  ~HnsSink() override;
+
+  void SetWish(const hns::OverlayWish& wish);
+  const hns::OverlayWish& wish() const { return wish_; }
+  HnsState State() const;
+  lease::SinkReport Report() const;
+  // By the owner about every second; see RoundThread.
+  std::string Look(RoundThread::Clock::time_point now) { return thread_.Look(now); }
+
+  std::string name() const override;
+  lease::SinkReport Resync(std::span<const lease::Peer> all) override;
+  lease::SinkReport Update(const lease::PeerChanges& changes) override;
+  lease::SinkReport Retry() override;
+
+ private:
+  struct Shared;
+  class Session;
+  RoundThread::Session MakeSession(std::function<void()> wake);
+  void Tell(std::function<void(hns::OverlayKeeper&)> wish);
+  hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
+
+  const std::shared_ptr<hns::Api> api_;
+  const std::shared_ptr<Shared> shared_;
+  hns::OverlayWish wish_;
+  hns::RemoteSubnetRoutes routes_;
+  bool all_known_ = false;
+  const std::function<void()> on_change_;
+  RoundThread thread_;  // last: it begins at once
+};
+
+}  // namespace weft::control

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// An HNS sink on an emulator in process, and words to wait for its thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "control/sinks/hns_sink.h"
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::testing {
+
+class HnsSinkRig {
+ public:
+  explicit HnsSinkRig(control::RoundThread::Limits limits = {}) : limits_(limits) {}
+
+  // Begins the sink.
+  control::HnsSink& Start() {
+    sink_ = std::make_unique<control::HnsSink>(
+        hns_, wish, [news = news_] { news->Tell(); }, limits_);
+    return *sink_;
+  }
+  void Stop() { sink_.reset(); }
+  control::HnsSink& sink() { return *sink_; }
+  hns::emulator::Emulator& emulator() { return *hns_; }
+
+  // Until `holds`, looked at after every round. Ten seconds are for ever.
+  bool Until(const std::function<bool()>& holds) {
+    std::unique_lock lock(news_->mutex);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (true) {
+      const int seen = news_->rounds;
+      lock.unlock();
+      if (holds()) return true;
+      lock.lock();
+      if (!news_->changed.wait_until(lock, deadline, [&] { return news_->rounds != seen; }))
+        return false;
+    }
+  }
+  bool Holds() {
+    return Until([this] {
+      return sink_->State().known && sink_->Report().settled &&
+             sink_->State().outcome.state == hns::OverlayState::kHolds;
+    });
+  }
+
+  // The network is ready for peers.
+  bool Stands() {
+    return Until([this] { return sink_->State().outcome.state >= hns::OverlayState::kRoutes; });
+  }
+
+  hns::Network Read() {
+    const auto networks = hns::Client(*hns_).Networks(wish.name);
+    EXPECT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
+    return networks.ok() && !networks->empty() ? networks->front() : hns::Network();
+  }
+  std::set<std::string> Routes() {
+    std::set<std::string> destinations;
+    for (const hns::Policy& policy : Read().policies) {
+      if (const auto route = hns::ReadRemoteSubnetRoute(policy))
+        destinations.insert(route->destination.ToString());
+    }
+    return destinations;
+  }
+  // Somebody else's change of the network's policies.
+  void Meddle(std::string_view request, const hns::Policy& policy) {
+    auto network = hns::Client(*hns_).Open(Read());
+    ASSERT_TRUE(network.ok()) << network.status();
+    const absl::Status status =
+        request == "Add" ? network->Add({policy}) : network->Remove({policy});
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  hns::OverlayWish wish{"flannel.4096",
+                        Prefix("10.244.9.0/24"),
+                        *hns::IsolationId::Of(4096),
+                        4789,
+                        "Ethernet",
+                        Address("192.168.1.10"),
+                        false};
+
+ private:
+  // Outlives the sink's threads.
+  struct News {
+    void Tell() {
+      const std::lock_guard lock(mutex);
+      ++rounds;
+      changed.notify_all();
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    int rounds = 0;
+  };
+  struct World {
+    hns::emulator::SystemClock clock;
+    hns::emulator::SimpleHost host;
+    hns::emulator::Emulator hns{clock, host};
+  };
+
+  const control::RoundThread::Limits limits_;
+  const std::shared_ptr<News> news_ = std::make_shared<News>();
+  const std::shared_ptr<World> world_ = std::make_shared<World>();
+  const std::shared_ptr<hns::emulator::Emulator> hns_{world_, &world_->hns};
+  std::unique_ptr<control::HnsSink> sink_;
+};
+
+}  // namespace weft::testing

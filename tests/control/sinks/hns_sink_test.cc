@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/sinks/hns_sink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/control/sinks/hns_sink_rig.h"
+
+namespace weft::control {
+namespace {
+
+using hns::OverlayState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::HnsSinkRig;
+using ::testing::IsEmpty;
+using testing::MakePeer;
+using namespace std::chrono_literals;
+
+using Strings = std::set<std::string>;
+
+class HnsSinkTest : public ::testing::Test {
+ protected:
+  HnsSinkRig rig_{{.slow = 5s, .deadline = 120s, .most_left = 2}};
+  const lease::Peer a_ = MakePeer("a", "10.244.1.0/24", "192.0.2.1");
+  const lease::Peer b_ = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
+};
+
+TEST_F(HnsSinkTest, TheNetworkStandsBeforeAnyPeerIsKnown) {
+  HnsSink& sink = rig_.Start();
+  EXPECT_EQ(sink.name(), "HNS network flannel.4096");
+  ASSERT_TRUE(rig_.Stands());
+  const HnsState state = sink.State();
+  EXPECT_EQ(state.outcome.network_id, rig_.Read().id);
+  EXPECT_EQ(state.outcome.dr_mac, rig_.Read().dr_mac());
+  EXPECT_EQ(state.outcome.management_ip, testing::Address("192.168.1.10"));
+  EXPECT_TRUE(state.notified);
+  EXPECT_EQ(sink.Report().desired, 0u);
+  EXPECT_GT(state.calls, state.modifying_calls);
+  EXPECT_GT(state.modifying_calls, 0u);
+}
+
+TEST_F(HnsSinkTest, AnAnswerSaysThatTheWorkIsUnderWay) {
+  rig_.emulator().StopService();
+  HnsSink& sink = rig_.Start();
+  const lease::SinkReport report = sink.Resync(std::vector{a_, b_});
+  EXPECT_EQ(report.desired, 2u);
+  EXPECT_EQ(report.applied, 0u);
+  EXPECT_FALSE(report.settled);
+}
+
+TEST_F(HnsSinkTest, PeersOfIpv6AreNobodysBusinessHere) {
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_, MakePeer("six", "fd00:1::/64", "fd00::1")});
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_EQ(sink.Report().desired, 1u);
+  EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+}
+
+TEST_F(HnsSinkTest, WithoutTheServiceItSaysSoAndGoesOnWhenItComes) {
+  rig_.emulator().StopService();
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_});
+  ASSERT_TRUE(rig_.Until([&] { return sink.Report().settled; }));
+  EXPECT_THAT(sink.Report().pending, ElementsAre(HasSubstr("HNS")));
+  EXPECT_EQ(sink.State().outcome.state, OverlayState::kHns);
+  rig_.emulator().StartService();
+  sink.Retry();
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_THAT(sink.Report().pending, IsEmpty());
+}
+
+TEST_F(HnsSinkTest, ARestartIsToldAndWhatItLostComesBack) {
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_, b_});
+  ASSERT_TRUE(rig_.Holds());
+  const hns::Guid before = rig_.Read().id;
+  rig_.emulator().RestartService(
+      {hns::emulator::Restart::Networks::kLost, /*routes_kept=*/false, /*endpoints_kept=*/false});
+  ASSERT_TRUE(rig_.Until([&] {
+    return sink.State().outcome.network_id != before &&
+           sink.State().outcome.state == OverlayState::kHolds;
+  }));
+  EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
+}
+
+TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_});
+  ASSERT_TRUE(rig_.Holds());
+  const hns::Guid before = rig_.Read().id;
+  ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, before).ok());
+  ASSERT_TRUE(rig_.Until([&] {
+    return sink.State().outcome.network_id != before &&
+           sink.State().outcome.state == OverlayState::kHolds;
+  }));
+  EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+}
+
+TEST_F(HnsSinkTest, ACallThatNeverReturnsIsLeftBehindAndTheWorkGoesOn) {
+  // The gate outlives the emulator, which the thread that hangs holds on to.
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable opened;
+    bool open = false, hangs = false;
+  };
+  const auto gate = std::make_shared<Gate>();
+  HnsSink& sink = rig_.Start();
+  ASSERT_TRUE(rig_.Stands());
+  rig_.emulator().OnEachCall(
+      [gate](const hns::emulator::CallInfo& call) {
+        std::unique_lock lock(gate->mutex);
+        if (call.function != "HcnModifyNetwork" || gate->hangs) return;
+        gate->hangs = true;
+        gate->opened.notify_all();
+        gate->opened.wait(lock, [&] { return gate->open; });
+      },
+      {});
+  sink.Resync(std::vector{a_});
+  {
+    std::unique_lock lock(gate->mutex);
+    ASSERT_TRUE(gate->opened.wait_for(lock, 10s, [&] { return gate->hangs; }));
+  }
+  EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 30s),
+              HasSubstr("HcnModifyNetwork has been under way for 30 s"));
+  EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+
+  const std::lock_guard lock(gate->mutex);
+  gate->open = true;
+  gate->opened.notify_all();
+}
+
+TEST_F(HnsSinkTest, ItsEndChangesNothingAndTheNextOneNothingEither) {
+  rig_.Start().Resync(std::vector{a_, b_});
+  ASSERT_TRUE(rig_.Holds());
+  rig_.Stop();
+  EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
+  EXPECT_EQ(rig_.emulator().open_handles(), 0u);
+
+  HnsSink& next = rig_.Start();
+  next.Resync(std::vector{a_, b_});
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_EQ(next.State().modifying_calls, 0u);
+}
+
+TEST_F(HnsSinkTest, AnotherAddressOfTheNodeIsFollowed) {
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_});
+  ASSERT_TRUE(rig_.Holds());
+  hns::OverlayWish wish = rig_.wish;
+  wish.subnet = testing::Prefix("10.244.10.0/24");
+  sink.SetWish(wish);
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_EQ(rig_.Read().subnets[0].prefix, wish.subnet) << "no pod lived there";
+  EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+}
+
+}  // namespace
+}  // namespace weft::control
