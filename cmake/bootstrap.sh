@@ -15,7 +15,7 @@ usage: cmake/bootstrap.sh [STEP...]        default: build test
   fuzz      clang 14 with libFuzzer
   bench     Google Benchmark, valgrind
   tidy      clang-tidy
-  peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld
+  peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, ...
   all       all of these
 
 The cache is WEFT_DEPS, by default ${XDG_CACHE_HOME:-~/.cache}/weft. A step that is done costs nothing.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl; and nodeload, which is ours.
+# The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl; for Windows flanneld, kube-proxy
+# and the CNI plugins; and nodeload, which is ours.
 #   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing, into $WEFT_DEPS/peers
-# Five minutes with cold caches on two cores; Go's own caches then hold some 5 GB, which may be deleted.
+# Nine minutes with cold caches on two cores; Go's own caches then hold some 7 GB, which may be deleted.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
@@ -10,16 +11,20 @@ go_version=1.26.8
 flannel_version=v0.28.9
 etcd_version=v3.6.16
 kubernetes_version=v1.36.3
-peers=(flanneld etcd kube-apiserver kubectl nodeload)
+peers=(flanneld etcd kube-apiserver kubectl nodeload
+  flanneld.exe kube-proxy.exe win-overlay.exe win-bridge.exe host-local.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
 
-# One cloud backend's SDK is not served by every proxy, so its import goes. cgo: the udp backend is C.
-recipe_flanneld() {
+recipe_flanneld() { CGO_ENABLED=1 flannel_program "$1"; }  # the udp backend is C
+recipe_flanneld.exe() { GOOS=windows CGO_ENABLED=0 flannel_program "$1"; }
+
+# One cloud backend's SDK is not served by every proxy, so its import goes.
+flannel_program() {
   cp -r "$(module_folder "github.com/flannel-io/flannel@$flannel_version")" flannel
   chmod -R u+w flannel
   sed -i '/pkg\/backend\/tencentvpc/d' flannel/main.go
-  CGO_ENABLED=1 go build -C flannel -ldflags "-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$flannel_version" -o "$1" .
+  go build -C flannel -ldflags "-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$flannel_version" -o "$1" .
 }
 
 # etcd's server module has no main package; its go.sum names all that it needs.
@@ -42,6 +47,7 @@ GO
 
 recipe_kube-apiserver() { kubernetes_program kube-apiserver "$1"; }
 recipe_kubectl() { kubernetes_program kubectl "$1"; }
+recipe_kube-proxy.exe() { GOOS=windows kubernetes_program kube-proxy "$1"; }
 
 # Kubernetes points its staging modules at folders that its released archive lacks: here at their releases.
 kubernetes_program() {
@@ -56,6 +62,16 @@ kubernetes_program() {
   printf '//go:build tools\n\npackage peers\n\nimport _ "k8s.io/kubernetes/cmd/%s"\n' "$1" >tools.go
   CGO_ENABLED=0 go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" -o "$2" \
     "k8s.io/kubernetes/cmd/$1"
+}
+
+recipe_win-overlay.exe() { cni_plugin main/windows/win-overlay "$1"; }
+recipe_win-bridge.exe() { cni_plugin main/windows/win-bridge "$1"; }
+recipe_host-local.exe() { cni_plugin ipam/host-local "$1"; }
+
+cni_plugin() {
+  printf 'module peers/cni\ngo 1.26\n' >go.mod
+  go get "github.com/containernetworking/plugins@v1.9.1"
+  GOOS=windows CGO_ENABLED=0 go build -ldflags "-s -w" -o "$2" "github.com/containernetworking/plugins/plugins/$1"
 }
 
 recipe_nodeload() { CGO_ENABLED=0 go build -C "$here/nodeload" -ldflags "-s -w" -o "$1" .; }
@@ -101,6 +117,10 @@ stored() {
   key=$({
     declare -f "recipe_$1" kubernetes_program
     echo "$flannel_version $etcd_version $kubernetes_version"
+    case $1 in
+      flanneld*) declare -f flannel_program ;;
+      win-* | host-local*) declare -f cni_plugin ;;
+    esac
     [ "$1" != nodeload ] || cat "$here"/nodeload/*
   } | sha256sum | cut -c1-12)
   echo "$cache/store/peer-$1-$key"
