@@ -53,7 +53,8 @@ ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
   try {
     prepared.parser->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    io.out << HelpText(*prepared.parser);
+    const std::vector<CLI::App*> asked = prepared.parser->get_subcommands();
+    io.out << HelpText(asked.empty() ? *prepared.parser : *asked.front());
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
     io.err << "flannelctl " << verb.name << ": " << error.what() << "; see \"flannelctl help "

@@ -53,10 +53,23 @@ void AppendOption(std::string& out, const CLI::Option& option) {
   AppendWrapped(out, text);
 }
 
+// "flannelctl hns emulate"
+std::string FullName(const CLI::App& parser) {
+  const CLI::App* const parent = parser.get_parent();
+  return parent == nullptr ? parser.get_name()
+                           : absl::StrCat(FullName(*parent), " ", parser.get_name());
+}
+
 }  // namespace
 
 std::string HelpText(const CLI::App& parser) {
-  std::string usage = absl::StrCat("Usage: ", parser.get_name());
+  std::string usage = absl::StrCat("Usage: ", FullName(parser));
+  std::string verbs;
+  for (const CLI::App* verb : parser.get_subcommands({})) {
+    absl::StrAppend(&verbs, verbs.empty() ? "\nVerbs:\n  " : "  ", verb->get_name(), "\n");
+    AppendWrapped(verbs, verb->get_description());
+  }
+  if (!verbs.empty()) usage += " VERB";
   std::string arguments;
   std::string options;
   for (const CLI::Option* option : parser.get_options()) {
@@ -68,7 +81,7 @@ std::string HelpText(const CLI::App& parser) {
     absl::StrAppend(&usage, " ", option->get_required() ? name : absl::StrCat("[", name, "]"));
   }
   if (!arguments.empty()) arguments = absl::StrCat("\nArguments:\n", arguments);
-  return absl::StrCat(parser.get_description(), "\n\n", usage, " [OPTION...]\n", arguments,
+  return absl::StrCat(parser.get_description(), "\n\n", usage, " [OPTION...]\n", verbs, arguments,
                       "\nOptions:\n", options, "\n", parser.get_footer(), "\n");
 }
 

@@ -11,6 +11,9 @@ namespace weft::cli {
 Action AddLeases(CLI::App& parser);
 Action AddStatus(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
+Action AddHns(CLI::App& parser);
+Action AddHnsControl(CLI::App& parser);
+Action AddHnsEmulate(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl hns: verbs about Windows' Host Network Service, each a file.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "control/cli/verbs.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"emulate", "Be an HNS for other programs, for development and tests", AddHnsEmulate},
+    {"control", "Give an HNS emulator a command: fail, restart, show its world", AddHnsControl},
+};
+
+}  // namespace
+
+Action AddHns(CLI::App& parser) {
+  auto actions = std::make_shared<std::vector<std::pair<CLI::App*, Action>>>();
+  for (const Verb& verb : kVerbs) {
+    CLI::App* const sub = parser.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    sub->set_help_flag("-h,--help", "Print this text");
+    actions->emplace_back(sub, verb.add(*sub));
+  }
+  parser.require_subcommand(1);
+  parser.footer(
+      "Examples:\n"
+      "  flannelctl hns emulate --help\n"
+      "  flannelctl hns emulate --listen tcp:127.0.0.1:4096\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 dump");
+  return [actions](Io& io) {
+    for (const auto& [sub, action] : *actions) {
+      if (sub->parsed()) return action(io);
+    }
+    return ExitCode::kUnusable;  // the parser wanted one
+  };
+}
+
+}  // namespace weft::cli

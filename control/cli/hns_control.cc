@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl hns control
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
+#include "control/cli/json_fields.h"
+#include "control/cli/verbs.h"
+#include "hns/emulator/remote/address.h"
+#include "hns/emulator/remote/remote_api.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr char kVerb[] = "hns control";
+
+struct Options {
+  std::string address, command;
+  std::vector<std::string> fields;
+};
+
+ExitCode Run(const Options& options, Io& io) {
+  namespace emulator = hns::emulator;
+  const auto address = emulator::ParseAddress(options.address);
+  if (!address.ok()) return Fail(io, kVerb, address.status());
+  absl::StatusOr<nlohmann::json> command = JsonFields(options.fields);
+  if (!command.ok()) return Fail(io, kVerb, command.status());
+  (*command)["command"] = options.command;
+  const hns::Reply reply = emulator::RemoteApi(options.address).Control(command->dump());
+  if (reply.ok()) {
+    io.out << nlohmann::json::parse(reply.text).dump(2) << "\n";
+    return ExitCode::kOk;
+  }
+  if (!reply.error_record.empty())
+    return Fail(io, kVerb, absl::InvalidArgumentError(reply.error_record));
+  return Fail(io, kVerb,
+              absl::UnavailableError(absl::StrCat("no HNS emulator answers at ", options.address,
+                                                  "; start one: flannelctl hns emulate --listen ",
+                                                  options.address)));
+}
+
+}  // namespace
+
+Action AddHnsControl(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("ADDRESS", options->address, "Where it listens: tcp:HOST:PORT, unix:PATH")
+      ->required();
+  parser
+      .add_option("COMMAND", options->command,
+                  "fault, clear-faults, stop, start, restart, reboot, take-name, release-name, "
+                  "set, calls, handles, dump, load")
+      ->required();
+  parser.add_option("KEY=VALUE", options->fields, "The command's fields");
+  parser.footer(
+      "Examples:\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 dump\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 fault function=HcnModifyNetwork \\\n"
+      "      code=0x803B000D count=2\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 restart networks=lost\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 set 'settings={\"latency_ms\":20}'");
+  return [options](Io& io) { return Run(*options, io); };
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/emulator/remote/commands.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "hns/emulator/settings_json.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+using Json = nlohmann::json;
+using Answer = absl::StatusOr<Json>;
+
+absl::Status Wrong(std::string_view what) { return absl::InvalidArgumentError(what); }
+
+// Reads the fields of one command; the first that is wrong is kept, and so is one that nobody read.
+class Fields {
+ public:
+  explicit Fields(const Json& json) : json_(json) { unread_ = json; }
+
+  std::string Text(const char* key, std::string fallback = "") {
+    const Json* const value = Take(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_string()) Refuse(key, "a text");
+    return value->is_string() ? value->get<std::string>() : fallback;
+  }
+  bool Flag(const char* key, bool fallback) {
+    const Json* const value = Take(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_boolean()) Refuse(key, "true or false");
+    return value->is_boolean() ? value->get<bool>() : fallback;
+  }
+  // A number, or a text of hexadecimal digits, or "always".
+  std::uint64_t Number(const char* key, std::uint64_t fallback) {
+    const Json* const value = Take(key);
+    if (value == nullptr) return fallback;
+    std::uint64_t number = fallback;
+    if (value->is_number_unsigned()) return value->get<std::uint64_t>();
+    if (*value == "always") return Fault::kAlways;
+    if (!value->is_string() || !absl::SimpleHexAtoi(value->get<std::string>(), &number)) {
+      Refuse(key, "a number");
+    }
+    return number;
+  }
+  Json Object(const char* key) {
+    const Json* const value = Take(key);
+    return value == nullptr ? Json::object() : *value;
+  }
+
+  absl::Status status() const {
+    if (!status_.ok() || unread_.empty()) return status_;
+    return Wrong(absl::StrCat("there is no field \"", unread_.begin().key(), "\" in it"));
+  }
+
+ private:
+  const Json* Take(const char* key) {
+    unread_.erase(key);
+    const auto found = json_.find(key);
+    return found == json_.end() ? nullptr : &*found;
+  }
+  void Refuse(const char* key, std::string_view wanted) {
+    if (status_.ok()) status_ = Wrong(absl::StrCat("\"", key, "\" must be ", wanted));
+  }
+
+  const Json& json_;
+  Json unread_;
+  absl::Status status_;
+};
+
+Fault ReadFault(Fields& fields) {
+  Fault fault;
+  fault.function = fields.Text("function");
+  fault.first = fields.Number("first", fault.first);
+  fault.count = fields.Number("count", fault.count);
+  fault.delay = Milliseconds(static_cast<Milliseconds::rep>(fields.Number("delay_ms", 0)));
+  fault.code = static_cast<Hresult>(fields.Number("code", fault.code));
+  fault.error_record = fields.Text("error_record");
+  fault.done = fields.Flag("done", fault.done);
+  return fault;
+}
+
+absl::StatusOr<Restart> ReadRestart(Fields& fields) {
+  Restart restart;
+  const std::string networks = fields.Text("networks", "kept");
+  if (networks == "persistent-kept") {
+    restart.networks = Restart::Networks::kPersistentKept;
+  } else if (networks == "lost") {
+    restart.networks = Restart::Networks::kLost;
+  } else if (networks != "kept") {
+    return Wrong("\"networks\" must be kept, persistent-kept or lost");
+  }
+  restart.routes_kept = fields.Flag("routes_kept", restart.routes_kept);
+  restart.endpoints_kept = fields.Flag("endpoints_kept", restart.endpoints_kept);
+  if (const absl::Status status = fields.status(); !status.ok()) return status;
+  return restart;
+}
+
+Answer Done() { return Json::object(); }
+
+// Of the settings only those that are named change.
+Answer Set(Emulator& emulator, Fields& fields) {
+  Json settings = SettingsJson(emulator.settings());
+  settings.update(fields.Object("settings"));
+  if (const absl::Status status = fields.status(); !status.ok()) return status;
+  const absl::StatusOr<Settings> read = ReadSettings(settings);
+  if (!read.ok()) return read.status();
+  emulator.Set(*read);
+  return Done();
+}
+
+Answer Load(Emulator& emulator, Fields& fields) {
+  const Json world = fields.Object("world");
+  if (const absl::Status status = fields.status(); !status.ok()) return status;
+  const absl::Status loaded = emulator.LoadWorld(world.dump());
+  return loaded.ok() ? Done() : loaded;
+}
+
+using Carry = Answer (*)(Emulator&, Fields&);
+
+// Runs `act` once all fields were understood.
+template <class Act>
+Answer Then(const absl::Status& status, Act act) {
+  if (!status.ok()) return status;
+  act();
+  return Done();
+}
+
+const std::map<std::string_view, Carry>& Commands() {
+  static const std::map<std::string_view, Carry> commands = {
+      {"fault",
+       [](Emulator& emulator, Fields& fields) {
+         const Fault fault = ReadFault(fields);
+         if (fault.function.empty()) return Answer(Wrong("\"function\" is missing"));
+         return Then(fields.status(), [&] { emulator.Add(fault); });
+       }},
+      {"clear-faults",
+       [](Emulator& emulator, Fields& fields) {
+         return Then(fields.status(), [&] { emulator.ClearFaults(); });
+       }},
+      {"stop",
+       [](Emulator& emulator, Fields& fields) {
+         return Then(fields.status(), [&] { emulator.StopService(); });
+       }},
+      {"start",
+       [](Emulator& emulator, Fields& fields) {
+         const absl::StatusOr<Restart> restart = ReadRestart(fields);
+         return Then(restart.status(), [&] { emulator.StartService(*restart); });
+       }},
+      {"restart",
+       [](Emulator& emulator, Fields& fields) {
+         const absl::StatusOr<Restart> restart = ReadRestart(fields);
+         return Then(restart.status(), [&] { emulator.RestartService(*restart); });
+       }},
+      {"reboot", [](Emulator& emulator,
+                    Fields& fields) { return Then(fields.status(), [&] { emulator.Reboot(); }); }},
+      {"take-name",
+       [](Emulator& emulator, Fields& fields) {
+         const std::string name = fields.Text("name");
+         return Then(fields.status(), [&] { emulator.TakeName(name); });
+       }},
+      {"release-name",
+       [](Emulator& emulator, Fields& fields) {
+         const std::string name = fields.Text("name");
+         return Then(fields.status(), [&] { emulator.ReleaseName(name); });
+       }},
+      {"set", Set},
+      {"calls",
+       [](Emulator& emulator, Fields& fields) {
+         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
+         return Answer(Json{{"total", emulator.total_calls()}, {"functions", emulator.calls()}});
+       }},
+      {"handles",
+       [](Emulator& emulator, Fields& fields) {
+         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
+         return Answer(
+             Json{{"open", emulator.open_handles()}, {"misuses", emulator.handle_misuses()}});
+       }},
+      {"dump",
+       [](Emulator& emulator, Fields& fields) {
+         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
+         return Answer(Json::parse(emulator.SaveWorld()));
+       }},
+      {"load", Load},
+  };
+  return commands;
+}
+
+}  // namespace
+
+absl::StatusOr<Fault> ReadFault(const nlohmann::json& json) {
+  if (!json.is_object()) return Wrong("a fault must be an object");
+  Fields fields(json);
+  Fault fault = ReadFault(fields);
+  if (fault.function.empty()) return Wrong("\"function\" is missing");
+  if (const absl::Status status = fields.status(); !status.ok()) return status;
+  return fault;
+}
+
+absl::StatusOr<nlohmann::json> CarryOut(Emulator& emulator, const nlohmann::json& command) {
+  const auto name = command.is_object() ? command.find("command") : command.end();
+  if (name == command.end() || !name->is_string()) {
+    return Wrong(R"(a command is an object, such as {"command":"dump"})");
+  }
+  const auto known = Commands().find(name->get<std::string>());
+  if (known == Commands().end()) {
+    std::string names;
+    for (const auto& [each, carry] : Commands()) absl::StrAppend(&names, " ", each);
+    return Wrong(
+        absl::StrCat("there is no command \"", name->get<std::string>(), "\"; there are:", names));
+  }
+  Json rest = command;
+  rest.erase("command");
+  Fields fields(rest);
+  return known->second(emulator, fields);
+}
+
+}  // namespace weft::hns::emulator

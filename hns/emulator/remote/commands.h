@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emulator's levers as JSON, for RemoteApi::Control: {"command":"restart","networks":"lost"}.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/faults.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::hns::emulator {
+
+// {"function":"HcnModifyNetwork","code":"0x803B000D","first":1,"count":1,"delay_ms":0,
+//  "error_record":"","done":false}; what is left out is Fault's default. "count":"always".
+absl::StatusOr<Fault> ReadFault(const nlohmann::json& json);
+
+// fault, clear-faults, stop, start, restart, reboot, take-name, release-name, set, calls, handles,
+// dump, load. The answer is an object.
+absl::StatusOr<nlohmann::json> CarryOut(Emulator& emulator, const nlohmann::json& command);
+
+}  // namespace weft::hns::emulator
