@@ -4,11 +4,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-Reply Refused() {
-  Reply reply;
-  reply.code = hresult::kInvalidHandle;
-  return reply;
-}
+constexpr Handle kNobodys = static_cast<Handle>(~0ull);
 
 }  // namespace
 
@@ -25,14 +21,9 @@ Reply ClientView::Keep(Kind kind, Reply reply) {
   return reply;
 }
 
-bool ClientView::Has(Kind kind, Handle handle) {
+Handle ClientView::Own(Kind kind, Handle handle) {
   const std::scoped_lock lock(mutex_);
-  return open_.contains({kind, handle});
-}
-
-bool ClientView::Forget(Kind kind, Handle handle) {
-  const std::scoped_lock lock(mutex_);
-  return open_.erase({kind, handle}) > 0;
+  return open_.contains({kind, handle}) ? handle : kNobodys;
 }
 
 Reply ClientView::Enumerate(Kind kind, const std::string& query) {
@@ -40,24 +31,29 @@ Reply ClientView::Enumerate(Kind kind, const std::string& query) {
 }
 
 Reply ClientView::Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) {
-  if (parent != Handle::kNone && !Has(Kind::kNetwork, parent)) return Refused();
+  if (parent != Handle::kNone) parent = Own(Kind::kNetwork, parent);
   return Keep(kind, service_.Create(kind, parent, id, settings));
 }
 
 Reply ClientView::Open(Kind kind, const Guid& id) { return Keep(kind, service_.Open(kind, id)); }
 
 Reply ClientView::Modify(Kind kind, Handle handle, const std::string& settings) {
-  return Has(kind, handle) ? service_.Modify(kind, handle, settings) : Refused();
+  return service_.Modify(kind, Own(kind, handle), settings);
 }
 
 Reply ClientView::Query(Kind kind, Handle handle, const std::string& query) {
-  return Has(kind, handle) ? service_.Query(kind, handle, query) : Refused();
+  return service_.Query(kind, Own(kind, handle), query);
 }
 
 Reply ClientView::Delete(Kind kind, const Guid& id) { return service_.Delete(kind, id); }
 
 Hresult ClientView::Close(Kind kind, Handle handle) {
-  return Forget(kind, handle) ? service_.Close(kind, handle) : hresult::kInvalidHandle;
+  handle = Own(kind, handle);
+  {
+    const std::scoped_lock lock(mutex_);
+    open_.erase({kind, handle});
+  }
+  return service_.Close(kind, handle);
 }
 
 Reply ClientView::Call(const std::string& method, const std::string& path,
@@ -77,7 +73,7 @@ Reply ClientView::Subscribe(OnNotification notify) {
 Hresult ClientView::Unsubscribe(Handle handle) {
   {
     const std::scoped_lock lock(mutex_);
-    if (subscriptions_.erase(handle) == 0) return hresult::kInvalidHandle;
+    if (subscriptions_.erase(handle) == 0) handle = kNobodys;
   }
   return service_.Unsubscribe(handle);
 }

@@ -32,8 +32,8 @@ class ClientView final : public Api {
 
  private:
   Reply Keep(Kind kind, Reply reply);
-  bool Has(Kind kind, Handle handle);
-  bool Forget(Kind kind, Handle handle);
+  // The handle, or one that nobody ever got: the service then refuses it as it refuses any.
+  Handle Own(Kind kind, Handle handle);
 
   Api& service_;
   std::mutex mutex_;

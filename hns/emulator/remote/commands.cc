@@ -104,7 +104,7 @@ Answer Done() { return Json::object(); }
 
 // Of the settings only those that are named change.
 Answer Set(Emulator& emulator, Fields& fields) {
-  Json settings = SettingsJson(emulator.settings());
+  Json settings = Json::parse(SettingsJson(emulator.settings()).dump());
   settings.update(fields.Object("settings"));
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   const absl::StatusOr<Settings> read = ReadSettings(settings);

@@ -114,6 +114,16 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"-x"}, "no verb \"-x\""},
       {{""}, "no verb \"\""},
       {{"completion"}, "required"},
+      {{"hns"}, "required"},
+      {{"hns", "imitate"}, "required; see \"flannelctl help hns\""},
+      {{"hns", "control", "nowhere", "dump"}, "\"nowhere\" is no address of an HNS emulator"},
+      {{"hns", "control", "tcp:127.0.0.1:0", "dump"}, "no HNS emulator answers at tcp:127.0.0.1:0"},
+      {{"hns", "control", "tcp:127.0.0.1:0", "fault", "code"}, "\"code\" must be KEY=VALUE"},
+      {{"hns", "emulate", "--adapter", "eth0=here"}, "\"here\" is no address"},
+      {{"hns", "emulate", "--set", "weather=fine"}, "weather"},
+      {{"hns", "emulate", "--version", "old"}, "version"},
+      {{"hns", "emulate", "--fault", "code=0x803B000D"}, "\"function\" is missing"},
+      {{"hns", "emulate", "--listen", "pipe:x"}, "\"pipe:x\" is no address"},
       {{"completion", "tcsh"}, "tcsh not in {bash"},
   };
   for (const UsageError& row : rows) {
@@ -187,6 +197,7 @@ TEST(ManualTest, NamesNoFlagThatIsNotThere) {
   const std::string manual = Manual();
   std::string helps;
   for (const Verb& verb : Verbs()) helps += Call({"help", std::string(verb.name)}).out;
+  for (const char* verb : {"emulate", "control"}) helps += Call({"hns", verb, "--help"}).out;
   const std::regex flag(R"(--[a-z][a-z-]*)");
   for (std::sregex_iterator it(manual.begin(), manual.end(), flag); it != std::sregex_iterator();
        ++it) {

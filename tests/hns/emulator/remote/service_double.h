@@ -21,6 +21,7 @@ class ServiceDouble final : public Api {
     return Note(absl::StrCat("enumerate ", Word(kind), " ", query));
   }
   Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override {
+    if (parent != Handle::kNone && !IsOpen(parent)) return Refused();
     Reply reply = Note(absl::StrCat("create ", Word(kind), " in ", Number(parent), " ",
                                     id.ToString(), " ", settings));
     reply.handle = NewHandle();
@@ -33,9 +34,11 @@ class ServiceDouble final : public Api {
     return reply;
   }
   Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
+    if (!IsOpen(handle)) return Refused();
     return Note(absl::StrCat("modify ", Word(kind), " ", Number(handle), " ", settings));
   }
   Reply Query(Kind kind, Handle handle, const std::string& query) override {
+    if (!IsOpen(handle)) return Refused();
     return Note(absl::StrCat("query ", Word(kind), " ", Number(handle), " ", query));
   }
   Reply Delete(Kind kind, const Guid& id) override {
@@ -43,7 +46,7 @@ class ServiceDouble final : public Api {
   }
   Hresult Close(Kind kind, Handle handle) override {
     const std::scoped_lock lock(mutex_);
-    open_.erase(handle);
+    if (open_.erase(handle) == 0) return hresult::kInvalidHandle;
     last_ = absl::StrCat("close ", Word(kind), " ", Number(handle));
     return hresult::kOk;
   }
@@ -92,6 +95,15 @@ class ServiceDouble final : public Api {
     const std::scoped_lock lock(mutex_);
     last_ = std::move(what);
     return answer;
+  }
+  bool IsOpen(Handle handle) {
+    const std::scoped_lock lock(mutex_);
+    return open_.contains(handle);
+  }
+  static Reply Refused() {
+    Reply reply;
+    reply.code = hresult::kInvalidHandle;
+    return reply;
   }
   Handle NewHandle() {
     const std::scoped_lock lock(mutex_);

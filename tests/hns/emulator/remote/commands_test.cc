@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/emulator/remote/commands.h"
+
+#include "gmock/gmock.h"
+#include "hns/emulator/simple_host.h"
+#include "tests/support/emulator_clock.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class CommandsTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<Json> Do(const char* command) {
+    return CarryOut(emulator_, Json::parse(command, nullptr, false));
+  }
+  Hresult Read() { return emulator_.Enumerate(Kind::kNetwork, "").code; }
+
+  testing::EmulatorClock clock_;
+  SimpleHost host_;
+  Emulator emulator_{clock_, host_};
+};
+
+TEST_F(CommandsTest, AFaultIsFeltAndCleared) {
+  ASSERT_TRUE(Do(R"({"command":"fault","function":"HcnEnumerateNetworks","code":"0x803B0020",
+                     "first":2,"count":"always"})")
+                  .ok());
+  EXPECT_EQ(Read(), hresult::kOk);
+  EXPECT_EQ(Read(), hresult::kManagerStopped);
+  EXPECT_EQ(Read(), hresult::kManagerStopped);
+  ASSERT_TRUE(Do(R"({"command":"clear-faults"})").ok());
+  EXPECT_EQ(Read(), hresult::kOk);
+  EXPECT_EQ((*Do(R"({"command":"calls"})"))["functions"]["HcnEnumerateNetworks"], 4);
+}
+
+TEST_F(CommandsTest, TheServiceStopsAndStarts) {
+  ASSERT_TRUE(Do(R"({"command":"stop"})").ok());
+  EXPECT_EQ(Read(), hresult::kNoMoreEndpoints);
+  ASSERT_TRUE(Do(R"({"command":"start","networks":"lost"})").ok());
+  EXPECT_EQ(Read(), hresult::kOk);
+  EXPECT_TRUE(Do(R"({"command":"restart"})").ok());
+  EXPECT_TRUE(Do(R"({"command":"reboot"})").ok());
+}
+
+TEST_F(CommandsTest, SettingsChangeOneByOne) {
+  ASSERT_TRUE(Do(R"({"command":"set","settings":{"version":"9.5"}})").ok());
+  ASSERT_TRUE(Do(R"({"command":"set","settings":{"atomic_batches":false}})").ok());
+  EXPECT_EQ(emulator_.settings().version, (Version{9, 5}));
+  EXPECT_FALSE(emulator_.settings().atomic_batches);
+  EXPECT_FALSE(Do(R"({"command":"set","settings":{"weather":"fine"}})").ok());
+}
+
+TEST_F(CommandsTest, ADumpedWorldLoads) {
+  const Json world = *Do(R"({"command":"dump"})");
+  EXPECT_TRUE(CarryOut(emulator_, {{"command", "load"}, {"world", world}}).ok());
+  EXPECT_EQ(*Do(R"({"command":"dump"})"), world);
+  EXPECT_EQ(*Do(R"({"command":"handles"})"), Json({{"open", 0}, {"misuses", 0}}));
+}
+
+TEST_F(CommandsTest, WhatIsWrongIsNamed) {
+  struct Row {
+    const char* command;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"dump", "a command is an object"},
+      {"[]", "a command is an object"},
+      {R"({"command":"dance"})", "there are: calls clear-faults"},
+      {R"({"command":"dump","field":1})", "no field \"field\""},
+      {R"({"command":"fault"})", "\"function\" is missing"},
+      {R"({"command":"fault","function":"x","count":-1})", "\"count\" must be a number"},
+      {R"({"command":"restart","networks":"most"})", "kept, persistent-kept or lost"},
+      {R"({"command":"restart","routes_kept":"no"})", "must be true or false"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_THAT(Do(row.command).status().message(), HasSubstr(row.says)) << row.command;
+  }
+}
+
+}  // namespace
+}  // namespace weft::hns::emulator
