@@ -125,14 +125,15 @@ OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
   }
   if (!without_ip_since_) without_ip_since_ = now;
   stale_ = true;
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(now - *without_ip_since_).count();
-  return Wait{
-      OverlayState::kManagementIp,
-      absl::StrCat("HNS has not given the network ", wish_.name, " its ",
-                   reading_->provider_address() ? "router MAC" : "management IP", " for ", seconds,
-                   " s: it binds the adapter to its switch, which takes up to a minute"),
-      kManagementIpPeriod};
+  // In whole minutes: what says another thing at every look fills the log.
+  const auto minutes =
+      std::chrono::duration_cast<std::chrono::minutes>(now - *without_ip_since_).count();
+  return Wait{OverlayState::kManagementIp,
+              absl::StrCat("HNS has not given the network ", wish_.name, " its ",
+                           reading_->provider_address() ? "router MAC" : "management IP",
+                           minutes > 0 ? absl::StrCat(" for ", minutes, " min") : " yet",
+                           ": it binds the adapter to its switch, which takes up to a minute"),
+              kManagementIpPeriod};
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::PutHostRoute(TimePoint now) {

@@ -121,7 +121,8 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
 
 std::optional<MacAddress> NodeNetwork::router_mac() const {
   if (!hns_sink_ || !hns_decides()) return std::nullopt;
-  return hns_sink_->State().outcome.dr_mac;
+  const hns::OverlayOutcome outcome = hns_sink_->State().outcome;
+  return outcome.management_ip ? outcome.dr_mac : std::nullopt;
 }
 
 void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon of a Windows node: HNS, an emulator in this process, moves the packets.
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/fake_host.h"
+
+namespace weft::daemon {
+namespace {
+
+using hns::emulator::Restart;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class DaemonHnsTest : public DaemonFixture {
+ protected:
+  // The machine as weft sees it (eth0) and as HNS sees it (Ethernet): the address is the same.
+  struct World {
+    hns::emulator::SystemClock clock;
+    hns::emulator::SimpleHost host{
+        {{"eth0", {*IpAddress::Parse("192.168.1.10")}, /*usable=*/true}}};
+    hns::emulator::Emulator hns{clock, host};
+  };
+
+  absl::Status StartOnHns(const std::string& dataplane = "hns") {
+    config_.options.dataplane = dataplane;
+    if (dataplane != "hns") config_.options.hns = "emulator:follower";
+    config_.hns = {world_, &world_->hns};
+    return Start(weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254"));
+  }
+  static Node Own() { return Node("a").Leased("10.244.1.0/24", "192.168.1.10"); }
+  static Node Peer() {
+    return Node("b").Leased("10.244.2.0/24", "192.168.1.2", "02:00:00:00:00:02");
+  }
+  hns::Network Network() {
+    const auto networks = hns::Client(world_->hns).Networks("flannel.4096");
+    EXPECT_TRUE(networks.ok()) << networks.status();
+    return networks.ok() && networks->size() == 1 ? networks->front() : hns::Network();
+  }
+  std::vector<std::string> Routes() {
+    std::vector<std::string> routes;
+    for (const hns::Policy& policy : Network().policies) {
+      if (const auto route = hns::ReadRemoteSubnetRoute(policy)) {
+        routes.push_back(route->destination.ToString() + " via " +
+                         route->provider_address.ToString() + " " + route->router_mac.ToString());
+      }
+    }
+    return routes;
+  }
+
+  const std::shared_ptr<World> world_ = std::make_shared<World>();
+};
+
+TEST_F(DaemonHnsTest, ReadyOnceEveryRouteStands) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const hns::Network network = Network();
+  EXPECT_EQ(network.subnets[0].prefix, *IpPrefix::Parse("10.244.1.0/24"));
+  EXPECT_TRUE(network.Has(hns::policy_type::kHostRoute));
+  EXPECT_THAT(Routes(), ElementsAre("10.244.2.0/24 via 192.168.1.2 02:00:00:00:00:02"));
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
+
+  const admin::Status status = daemon_->ReadStatus();
+  ASSERT_TRUE(status.hns);
+  EXPECT_EQ(status.hns->state, "holds");
+  EXPECT_EQ(status.hns->id, network.id.ToString());
+  EXPECT_EQ(status.hns->router_mac, network.dr_mac());
+  EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "what HNS chose is what peers are told";
+  EXPECT_THAT(status.tunnels, ::testing::IsEmpty());
+}
+
+TEST_F(DaemonHnsTest, BeforeTheManagementIpThereIsNeitherSubnetEnvNorReadiness) {
+  hns::emulator::Settings settings;
+  settings.management_ip = std::chrono::hours(1);
+  world_->hns.Set(settings);
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntil([this] { return daemon_->ReadStatus().hns->state == "management-ip"; }));
+  EXPECT_FALSE(CheckNamed("hns").ok);
+  EXPECT_THAT(CheckNamed("hns").text, HasSubstr("management IP"));
+  EXPECT_FALSE(Ready());
+  EXPECT_EQ(Read("subnet.env"), "");
+  EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac, std::nullopt) << "nothing is told before its time";
+}
+
+TEST_F(DaemonHnsTest, AServiceThatIsStoppedIsWaitedFor) {
+  world_->hns.StopService();
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntil([this] { return !CheckNamed("hns").text.empty(); }));
+  EXPECT_FALSE(Ready());
+  world_->hns.StartService();
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonHnsTest, ANetworkThatARestartLostIsToldAndComesBack) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const std::string before = daemon_->ReadStatus().hns->id;
+  world_->hns.RestartService({Restart::Networks::kLost, false, false});
+  ASSERT_TRUE(RunUntil([&] { return daemon_->ReadStatus().hns->id != before && Ready(); }));
+  EXPECT_EQ(Routes().size(), 1u);
+  EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac, Network().dr_mac());
+}
+
+TEST_F(DaemonHnsTest, AnEndOfTheDaemonLeavesWhatHnsHolds) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  daemon_.reset();
+  EXPECT_EQ(Routes().size(), 1u);
+  EXPECT_EQ(world_->hns.open_handles(), 0u);
+}
+
+TEST_F(DaemonHnsTest, AFollowerIsGivenTheWishesAndDecidesNothing) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns("none").ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(Routes().size(), 1u);
+  const admin::Status status = daemon_->ReadStatus();
+  EXPECT_EQ(status.hns->state, "holds");
+  EXPECT_NE(status.v4->vtep_mac, Network().dr_mac());
+}
+
+}  // namespace
+}  // namespace weft::daemon
