@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/bridge_keeper.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/hresult.h"
+#include "hns/response.h"
+
+namespace weft::hns {
+namespace {
+
+constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
+constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
+
+std::string PathOf(std::string_view kind, const Guid& id) {
+  return absl::StrCat("/", kind, "/", id.ToUpperString());
+}
+
+}  // namespace
+
+void BridgeKeeper::SetWish(const BridgeWish& wish) {
+  if (wish == wish_) return;
+  wish_ = wish;
+  looked_ = false;
+}
+
+BridgeOutcome BridgeKeeper::Round(TimePoint now) {
+  const Wait wait = Work(now);
+  if (!wait.failure) {
+    failed_ = false;
+    delay_.Reset();
+  }
+  BridgeOutcome outcome;
+  outcome.state = wait.state;
+  outcome.sentence = wait.sentence;
+  if (network_) {
+    outcome.network_id = network_->id;
+    outcome.management_ip = network_->management_ip;
+    if (network_->management_ip && *network_->management_ip != wish_.node_address) {
+      outcome.notes.push_back(
+          absl::StrCat("HNS built the network ", wish_.name, " on the adapter with ",
+                       network_->management_ip->ToString(), ", and this node's address is ",
+                       wish_.node_address.ToString()));
+    }
+  }
+  if (endpoint_ && endpoint_right_) outcome.endpoint_id = endpoint_->id;
+  if (!replaced_.empty()) outcome.notes.push_back(absl::StrCat("re-created: ", replaced_));
+  if (wait.again) outcome.next = now + *wait.again;
+  return outcome;
+}
+
+BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
+  if (!looked_) {
+    if (auto wait = Look()) return *wait;
+  }
+  if (auto wait = AwaitManagementIp(now)) return *wait;
+  if (auto wait = PutEndpoint()) return *wait;
+  return {BridgeState::kHolds,
+          absl::StrCat("the HNS network ", wish_.name, " and its endpoint ", wish_.endpoint_name(),
+                       " stand"),
+          std::nullopt};
+}
+
+BridgeKeeper::MaybeWait BridgeKeeper::Look() {
+  const auto networks_text = Call("list the networks", "GET", "/networks/");
+  if (!networks_text.ok()) return Failed(BridgeState::kHns, networks_text.status());
+  const auto networks = ParseBridgeNetworks(*networks_text);
+  if (!networks.ok()) return Failed(BridgeState::kHns, networks.status());
+  const auto endpoints_text = Call("list the endpoints", "GET", "/endpoints/");
+  if (!endpoints_text.ok()) return Failed(BridgeState::kHns, endpoints_text.status());
+  const auto endpoints = ParseBridgeEndpoints(*endpoints_text);
+  if (!endpoints.ok()) return Failed(BridgeState::kHns, endpoints.status());
+
+  const BridgePlan plan = PlanBridge(wish_, *networks, *endpoints);
+  endpoint_ = plan.existing_endpoint;
+  endpoint_right_ = plan.network == BridgeAction::kAdopt && plan.endpoint == BridgeAction::kAdopt;
+  network_.reset();
+  if (plan.network == BridgeAction::kRefuse)
+    return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
+  if (plan.network == BridgeAction::kAdopt) {
+    network_ = plan.existing;
+  } else if (auto wait = PutNetwork(plan)) {
+    return wait;
+  }
+  looked_ = true;
+  return std::nullopt;
+}
+
+BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
+  if (plan.network == BridgeAction::kRecreate) {
+    const absl::Status status = Delete(absl::StrCat("delete the network ", wish_.name),
+                                       PathOf("networks", plan.existing->id));
+    if (!status.ok()) return Failed(BridgeState::kNetwork, status);
+    replaced_ = plan.reason;
+  }
+  const auto text = Call(absl::StrCat("create the network ", wish_.name), "POST", "/networks/",
+                         BridgeNetworkJson(wish_));
+  if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
+  const auto made = ParseBridgeNetworks(*text);
+  if (!made.ok() || made->empty()) {
+    return Failed(BridgeState::kNetwork,
+                  absl::DataLossError(absl::StrCat("HNS created the network ", wish_.name,
+                                                   " and did not say its id")));
+  }
+  network_ = made->front();
+  return std::nullopt;
+}
+
+BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {
+  // Read anew only while it is missing; drift is what Recheck is for.
+  if (!network_->management_ip) {
+    const auto text = Call(absl::StrCat("read the network ", wish_.name), "GET",
+                           PathOf("networks", network_->id));
+    if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
+    const auto read = ParseBridgeNetworks(*text);
+    if (!read.ok()) return Failed(BridgeState::kNetwork, read.status());
+    if (!read->empty()) network_ = read->front();
+  }
+  if (network_->management_ip) {
+    without_ip_since_.reset();
+    return std::nullopt;
+  }
+  if (!without_ip_since_) without_ip_since_ = now;
+  // HNS 7.2 gives it only once the host has an endpoint in the network.
+  if (auto wait = PutEndpoint()) return wait;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now - *without_ip_since_).count();
+  return Wait{
+      BridgeState::kManagementIp,
+      absl::StrCat("HNS has not given the network ", wish_.name, " its management IP for ", seconds,
+                   " s: it binds the adapter to its switch, which takes up to a minute"),
+      kManagementIpPeriod};
+}
+
+BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
+  if (endpoint_ && !endpoint_right_) {
+    const absl::Status status = Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
+                                       PathOf("endpoints", endpoint_->id));
+    if (!status.ok()) return Failed(BridgeState::kEndpoint, status);
+    endpoint_.reset();
+  }
+  if (!endpoint_) {
+    const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
+    const auto text = Call(what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id));
+    if (!text.ok()) return Failed(BridgeState::kEndpoint, text.status());
+    const auto made = ParseBridgeEndpoints(*text);
+    if (!made.ok() || made->empty()) {
+      return Failed(BridgeState::kEndpoint,
+                    absl::DataLossError(absl::StrCat(what, ": HNS answered without its id")));
+    }
+    endpoint_ = made->front();
+    endpoint_right_ = true;
+  }
+  if (endpoint_->attached) return std::nullopt;
+  const auto attached =
+      Call(absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"), "POST",
+           PathOf("endpoints", endpoint_->id) + "/attach", HostAttachJson());
+  if (!attached.ok() && HresultOf(attached.status()) != hresult::kEndpointAlreadyAttached)
+    return Failed(BridgeState::kEndpoint, attached.status());
+  endpoint_->attached = true;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> BridgeKeeper::Call(std::string_view what, const std::string& method,
+                                               const std::string& path,
+                                               const std::string& request) {
+  absl::StatusOr<Response> response = ResponseOf(what, api_.Call(method, path, request));
+  if (!response.ok()) return response.status();
+  return std::move(response->output);
+}
+
+absl::Status BridgeKeeper::Delete(std::string_view what, const std::string& path) {
+  const auto done = Call(what, "DELETE", path);
+  const auto code = HresultOf(done.status());
+  if (code && IsNotThere(*code)) return absl::OkStatus();
+  return done.status();
+}
+
+BridgeKeeper::Wait BridgeKeeper::Failed(BridgeState state, const absl::Status& status) {
+  looked_ = false;
+  const auto code = HresultOf(status);
+  const bool gone = code && IsServiceGone(*code);
+  const Duration again = failed_ ? delay_.Next() : Duration::zero();
+  failed_ = true;
+  return {gone ? BridgeState::kHns : state,
+          absl::StrCat(gone ? "HNS does not answer: " : "", status.message()), again, true};
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps host-gw's L2Bridge network in HNS right, and the endpoint in it through which the host
+// talks with its pods. Schema 1, HNSCall only, as upstream v0.28.9 does it. Called as OverlayKeeper
+// is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "hns/api.h"
+#include "hns/bridge.h"
+#include "hns/retry_delay.h"
+
+namespace weft::hns {
+
+enum class BridgeState : std::uint8_t {
+  kHns,           // HNS answers
+  kNetwork,       // the network stands
+  kManagementIp,  // HNS has given it a management IP
+  kEndpoint,      // our endpoint stands and is the host's
+  kHolds,
+};
+
+struct BridgeOutcome {
+  BridgeState state = BridgeState::kHns;
+  std::string sentence;  // for `status`
+  // As read last; empty while it is not there.
+  std::optional<Guid> network_id;
+  std::optional<IpAddress> management_ip;
+  std::optional<Guid> endpoint_id;
+  std::vector<std::string> notes;
+  std::optional<TimePoint> next;  // as OverlayOutcome's
+};
+
+class BridgeKeeper {
+ public:
+  // `api` outlives it. Its end changes nothing in HNS.
+  BridgeKeeper(Api& api, BridgeWish wish) : api_(api), wish_(std::move(wish)) {}
+
+  void SetWish(const BridgeWish& wish);
+  void OnServiceGone() { Recheck(); }
+  // Everything is looked at by the next Round.
+  void Recheck() { looked_ = false; }
+  BridgeOutcome Round(TimePoint now);
+
+ private:
+  struct Wait {
+    BridgeState state = BridgeState::kHolds;
+    std::string sentence;
+    std::optional<Duration> again;
+    bool failure = false;
+  };
+  using MaybeWait = std::optional<Wait>;
+
+  Wait Work(TimePoint now);
+  MaybeWait Look();
+  MaybeWait PutNetwork(const BridgePlan& plan);
+  MaybeWait AwaitManagementIp(TimePoint now);
+  MaybeWait PutEndpoint();
+  // HNSCall; its output.
+  absl::StatusOr<std::string> Call(std::string_view what, const std::string& method,
+                                   const std::string& path, const std::string& request = "");
+  absl::Status Delete(std::string_view what, const std::string& path);
+  Wait Failed(BridgeState state, const absl::Status& status);
+
+  Api& api_;
+  BridgeWish wish_;
+  bool looked_ = false;
+  std::optional<BridgeNetwork> network_;
+  std::optional<BridgeEndpoint> endpoint_;  // right, or to be deleted
+  bool endpoint_right_ = false;
+  std::optional<TimePoint> without_ip_since_;
+  std::string replaced_;
+  bool failed_ = false;
+  RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
+};
+
+}  // namespace weft::hns

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "hns/bridge.h"
+
+namespace weft::hns {
+namespace {
+
+constexpr std::string_view kType = "L2Bridge";
+
+// As upstream looks at it, and the type beside.
+std::string Difference(const BridgeWish& wish, const BridgeNetwork& network) {
+  if (!absl::EqualsIgnoreCase(network.type, kType))
+    return absl::StrCat("type ", network.type, " instead of ", kType);
+  const BridgeSubnet wanted{wish.subnet, wish.gateway()};
+  if (std::find(network.subnets.begin(), network.subnets.end(), wanted) != network.subnets.end())
+    return {};
+  if (network.subnets.empty()) return absl::StrCat("no subnet ", wish.subnet.ToString());
+  const BridgeSubnet& first = network.subnets.front();
+  return absl::StrCat("subnet ", first.prefix.ToString(), " with gateway ",
+                      first.gateway.ToString(), " instead of ", wish.subnet.ToString(), " with ",
+                      wish.gateway().ToString());
+}
+
+std::size_t Inhabitants(const BridgeWish& wish, const BridgeNetwork& network,
+                        std::span<const BridgeEndpoint> endpoints) {
+  return static_cast<std::size_t>(
+      std::count_if(endpoints.begin(), endpoints.end(), [&](const BridgeEndpoint& endpoint) {
+        return endpoint.network == network.id && !endpoint.remote && endpoint.address &&
+               endpoint.name != wish.endpoint_name() && wish.subnet.Contains(*endpoint.address);
+      }));
+}
+
+}  // namespace
+
+BridgePlan PlanBridge(const BridgeWish& wish, std::span<const BridgeNetwork> networks,
+                      std::span<const BridgeEndpoint> endpoints) {
+  BridgePlan plan;
+  std::string difference;
+  for (const BridgeNetwork& network : networks) {
+    if (network.name != wish.name) continue;
+    difference = Difference(wish, network);
+    plan.existing = network;
+    if (difference.empty()) break;
+  }
+  for (const BridgeEndpoint& endpoint : endpoints)
+    if (endpoint.name == wish.endpoint_name()) plan.existing_endpoint = endpoint;
+  if (!plan.existing) {
+    plan.network = BridgeAction::kCreate;
+    return plan;
+  }
+  if (difference.empty()) {
+    plan.network = BridgeAction::kAdopt;
+    const auto& endpoint = plan.existing_endpoint;
+    if (endpoint) {
+      const bool right =
+          endpoint->network == plan.existing->id && endpoint->address == wish.endpoint_address();
+      plan.endpoint = right ? BridgeAction::kAdopt : BridgeAction::kRecreate;
+    }
+    return plan;
+  }
+  const std::size_t count = Inhabitants(wish, *plan.existing, endpoints);
+  if (count > 0) {
+    plan.reason = absl::StrCat(
+        "the HNS network ", wish.name, " has ", difference, ", and ", count,
+        count == 1 ? " endpoint" : " endpoints", " with addresses of our ", wish.subnet.ToString(),
+        count == 1 ? " lives" : " live",
+        " in it; it is not replaced under them: undo the change in net-conf, or drain this node "
+        "and delete these endpoints (flannelctl hns endpoint delete)");
+    return plan;
+  }
+  plan.network = BridgeAction::kRecreate;
+  plan.reason = absl::StrCat("the HNS network ", wish.name, " has ", difference);
+  return plan;
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/bridge_keeper.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hns/response.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+using Step = WatchedApi::Step;
+using MaybeRefused = std::optional<Hresult>;
+
+struct BridgeStage {
+  explicit BridgeStage(emulator::Settings settings = {}) : hns(clock, host, settings) {
+    StartKeeper();
+  }
+  TurnedClock clock;
+  emulator::SimpleHost host;
+  emulator::Emulator hns;
+  WatchedApi api{hns};
+  Client stranger{hns};
+  BridgeWish wish{.name = "cbr0",
+                  .subnet = Cidr("10.244.3.0/24"),
+                  .dns_servers = "",
+                  .node_address = Ip("192.168.1.10")};
+  std::unique_ptr<BridgeKeeper> keeper;
+
+  void StartKeeper() { keeper = std::make_unique<BridgeKeeper>(api, wish); }
+  TimePoint Now() const { return TimePoint(clock.now); }
+  BridgeOutcome Round() { return keeper->Round(Now()); }
+  BridgeOutcome Drive(Duration most = std::chrono::minutes(5)) {
+    const TimePoint end = Now() + most;
+    for (int rounds = 0;; ++rounds) {
+      BridgeOutcome outcome = Round();
+      if (!outcome.next || *outcome.next > end || rounds == 5000) return outcome;
+      clock.now = std::max(clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
+                                          outcome.next->time_since_epoch()));
+    }
+  }
+  std::vector<BridgeNetwork> Networks() {
+    return ParseBridgeNetworks(Output(hns.Call("GET", "/networks/", ""))).value();
+  }
+  std::vector<BridgeEndpoint> Endpoints() {
+    return ParseBridgeEndpoints(Output(hns.Call("GET", "/endpoints/", ""))).value();
+  }
+  static std::string Output(const Reply& reply) { return ResponseOf("ask", reply).value().output; }
+  bool Stands() {
+    const auto networks = Networks();
+    const auto endpoints = Endpoints();
+    return networks.size() == 1 && endpoints.size() == 1 &&
+           endpoints[0].network == networks[0].id && endpoints[0].name == "cbr0_ep" &&
+           endpoints[0].address == wish.endpoint_address() && endpoints[0].attached;
+  }
+};
+
+// The calls are those of a trace of upstream's, but for a list less.
+TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
+  BridgeStage stage;
+  const BridgeOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.next, std::nullopt);
+  EXPECT_TRUE(stage.Stands());
+  EXPECT_EQ(outcome.network_id, stage.Networks()[0].id);
+  EXPECT_EQ(outcome.endpoint_id, stage.Endpoints()[0].id);
+  EXPECT_EQ(outcome.management_ip, Ip("192.168.1.10"));
+  EXPECT_THAT(outcome.notes, IsEmpty());
+  EXPECT_THAT(stage.api.changes,
+              ElementsAre(StartsWith("POST /networks/ {"), StartsWith("POST /endpoints/ {"),
+                          AllOf(StartsWith("POST /endpoints/"), HasSubstr("/attach {"))));
+}
+
+TEST(BridgeKeeperTest, ARestartWithNothingChangedChangesNothing) {
+  BridgeStage stage;
+  stage.Drive();
+  stage.api.changes.clear();
+  stage.StartKeeper();
+  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_THAT(stage.api.changes, IsEmpty());
+}
+
+TEST(BridgeKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
+  BridgeStage stage({.management_ip = 10min});
+  BridgeOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, BridgeState::kManagementIp);
+  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("cbr0"), HasSubstr("for 0 s")));
+  EXPECT_EQ(outcome.next, stage.Now() + 500ms);
+  EXPECT_EQ(stage.Drive(20min).state, BridgeState::kHolds);
+}
+
+TEST(BridgeKeeperTest, SomeHnsGiveTheManagementIpAfterTheAttach) {
+  BridgeStage stage({.management_ip_after_attach = true});
+  EXPECT_EQ(stage.Drive(1min).state, BridgeState::kHolds);
+  EXPECT_TRUE(stage.Stands());
+}
+
+TEST(BridgeKeeperTest, AlreadyAttachedIsSaidByNumber) {
+  BridgeStage stage({.language = "de"});
+  stage.api.after = [](const Step& step) -> MaybeRefused {
+    if (step.document.find("/attach") == std::string::npos) return std::nullopt;
+    return hresult::kEndpointAlreadyAttached;
+  };
+  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+}
+
+TEST(BridgeKeeperTest, ANetworkThatWentIsMadeAgainWithItsEndpoint) {
+  BridgeStage stage;
+  stage.Drive();
+  const BridgeNetwork before = stage.Networks()[0];
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
+  stage.keeper->Recheck();
+  const BridgeOutcome outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_NE(outcome.network_id, before.id);
+  EXPECT_TRUE(stage.Stands());
+}
+
+TEST(BridgeKeeperTest, NeverUnderRunningPods) {
+  BridgeStage stage;
+  stage.Drive();
+  Endpoint pod;
+  pod.name = "pod1";
+  pod.network = stage.Networks()[0].id;
+  pod.ip_configurations = {{Ip("10.244.3.5"), 24}};
+  const Guid id = stage.stranger.CreateEndpoint(pod).value().id;
+  stage.wish.subnet = Cidr("10.244.3.0/25");
+  stage.keeper->SetWish(stage.wish);
+  stage.api.changes.clear();
+  BridgeOutcome outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, BridgeState::kNetwork);
+  EXPECT_THAT(outcome.sentence, HasSubstr("1 endpoint with addresses of our 10.244.3.0/25"));
+  EXPECT_THAT(stage.api.changes, IsEmpty());
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(id, "pod1").ok());
+  outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
+  EXPECT_TRUE(stage.Stands());
+}
+
+// Each call fails once, twice or until it is mended, before or after it was carried out.
+TEST(BridgeKeeperTest, CallsFail) {
+  std::size_t cases = 0;
+  std::size_t calls = 0;
+  {
+    BridgeStage stage;
+    stage.Drive();
+    calls = stage.api.calls;
+  }
+  for (std::size_t number = 1; number <= calls; ++number) {
+    for (const Hresult code :
+         {hresult::kUnspecified, hresult::kNoMoreEndpoints, hresult::kElementNotFound}) {
+      for (const std::size_t times : {1u, 2u, 1'000'000u}) {
+        for (const bool carried_out : {false, true}) {
+          SCOPED_TRACE("call " + std::to_string(number) + " fails " + std::to_string(times) +
+                       " times with " + std::string(Name(code)) +
+                       (carried_out ? " after" : " before"));
+          ++cases;
+          BridgeStage stage;
+          (carried_out ? stage.api.after : stage.api.before) =
+              [number, code, times](const Step& step) -> MaybeRefused {
+            if (step.number < number || step.number - number >= times) return std::nullopt;
+            return code;
+          };
+          BridgeOutcome outcome = stage.Drive(1min);
+          EXPECT_FALSE(outcome.sentence.empty());
+          if (outcome.state == BridgeState::kHolds) EXPECT_TRUE(stage.Stands());
+          stage.api.before = stage.api.after = nullptr;
+          outcome = stage.Drive(1min);
+          EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+          EXPECT_TRUE(stage.Stands());
+          EXPECT_LE(stage.api.calls, 150u);
+        }
+      }
+    }
+  }
+  std::printf("%zu cases\n", cases);
+}
+
+TEST(BridgeKeeperTest, HnsRestarts) {
+  for (const auto networks :
+       {emulator::Restart::Networks::kKept, emulator::Restart::Networks::kLost}) {
+    BridgeStage stage;
+    stage.Drive();
+    stage.hns.RestartService({.networks = networks});
+    stage.keeper->OnServiceGone();
+    EXPECT_EQ(stage.Drive(1min).state, BridgeState::kHolds);
+    EXPECT_TRUE(stage.Stands());
+  }
+}
+
+TEST(BridgeKeeperTest, HnsOnAnotherAdapterIsANote) {
+  BridgeStage stage;
+  stage.wish.node_address = Ip("192.168.2.10");
+  stage.StartKeeper();
+  EXPECT_THAT(stage.Drive().notes, ElementsAre(HasSubstr("on the adapter with 192.168.1.10")));
+}
+
+}  // namespace
+}  // namespace weft::hns
