@@ -4,18 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hns/bridge_look.h"
 #include "hns/hresult.h"
-#include "hns/response.h"
 
 namespace weft::hns {
 namespace {
 
 constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
 constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
-
-std::string PathOf(std::string_view kind, const Guid& id) {
-  return absl::StrCat("/", kind, "/", id.ToUpperString());
-}
 
 }  // namespace
 
@@ -63,16 +59,9 @@ BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
 }
 
 BridgeKeeper::MaybeWait BridgeKeeper::Look() {
-  const auto networks_text = Call("list the networks", "GET", "/networks/");
-  if (!networks_text.ok()) return Failed(BridgeState::kHns, networks_text.status());
-  const auto networks = ParseBridgeNetworks(*networks_text);
-  if (!networks.ok()) return Failed(BridgeState::kHns, networks.status());
-  const auto endpoints_text = Call("list the endpoints", "GET", "/endpoints/");
-  if (!endpoints_text.ok()) return Failed(BridgeState::kHns, endpoints_text.status());
-  const auto endpoints = ParseBridgeEndpoints(*endpoints_text);
-  if (!endpoints.ok()) return Failed(BridgeState::kHns, endpoints.status());
-
-  const BridgePlan plan = PlanBridge(wish_, *networks, *endpoints);
+  const absl::StatusOr<BridgePlan> looked = LookAtBridge(api_, wish_);
+  if (!looked.ok()) return Failed(BridgeState::kHns, looked.status());
+  const BridgePlan& plan = *looked;
   endpoint_ = plan.existing_endpoint;
   endpoint_right_ = plan.network == BridgeAction::kAdopt && plan.endpoint == BridgeAction::kAdopt;
   network_.reset();
@@ -90,12 +79,12 @@ BridgeKeeper::MaybeWait BridgeKeeper::Look() {
 BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
   if (plan.network == BridgeAction::kRecreate) {
     const absl::Status status = Delete(absl::StrCat("delete the network ", wish_.name),
-                                       PathOf("networks", plan.existing->id));
+                                       BridgeNetworkPath(plan.existing->id));
     if (!status.ok()) return Failed(BridgeState::kNetwork, status);
     replaced_ = plan.reason;
   }
-  const auto text = Call(absl::StrCat("create the network ", wish_.name), "POST", "/networks/",
-                         BridgeNetworkJson(wish_));
+  const auto text = CallHns(api_, absl::StrCat("create the network ", wish_.name), "POST",
+                            "/networks/", BridgeNetworkJson(wish_));
   if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
   const auto made = ParseBridgeNetworks(*text);
   if (!made.ok() || made->empty()) {
@@ -110,8 +99,8 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
 BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {
   // Read anew only while it is missing; drift is what Recheck is for.
   if (!network_->management_ip) {
-    const auto text = Call(absl::StrCat("read the network ", wish_.name), "GET",
-                           PathOf("networks", network_->id));
+    const auto text = CallHns(api_, absl::StrCat("read the network ", wish_.name), "GET",
+                              BridgeNetworkPath(network_->id));
     if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
     const auto read = ParseBridgeNetworks(*text);
     if (!read.ok()) return Failed(BridgeState::kNetwork, read.status());
@@ -124,25 +113,27 @@ BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {
   if (!without_ip_since_) without_ip_since_ = now;
   // HNS 7.2 gives it only once the host has an endpoint in the network.
   if (auto wait = PutEndpoint()) return wait;
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(now - *without_ip_since_).count();
-  return Wait{
-      BridgeState::kManagementIp,
-      absl::StrCat("HNS has not given the network ", wish_.name, " its management IP for ", seconds,
-                   " s: it binds the adapter to its switch, which takes up to a minute"),
-      kManagementIpPeriod};
+  // In whole minutes: what says another thing at every look fills the log.
+  const auto minutes =
+      std::chrono::duration_cast<std::chrono::minutes>(now - *without_ip_since_).count();
+  return Wait{BridgeState::kManagementIp,
+              absl::StrCat("HNS has not given the network ", wish_.name, " its management IP",
+                           minutes > 0 ? absl::StrCat(" for ", minutes, " min") : " yet",
+                           ": it binds the adapter to its switch, which takes up to a minute"),
+              kManagementIpPeriod};
 }
 
 BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
   if (endpoint_ && !endpoint_right_) {
     const absl::Status status = Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
-                                       PathOf("endpoints", endpoint_->id));
+                                       BridgeEndpointPath(endpoint_->id));
     if (!status.ok()) return Failed(BridgeState::kEndpoint, status);
     endpoint_.reset();
   }
   if (!endpoint_) {
     const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
-    const auto text = Call(what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id));
+    const auto text =
+        CallHns(api_, what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id));
     if (!text.ok()) return Failed(BridgeState::kEndpoint, text.status());
     const auto made = ParseBridgeEndpoints(*text);
     if (!made.ok() || made->empty()) {
@@ -154,24 +145,16 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
   }
   if (endpoint_->attached) return std::nullopt;
   const auto attached =
-      Call(absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"), "POST",
-           PathOf("endpoints", endpoint_->id) + "/attach", HostAttachJson());
+      CallHns(api_, absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"), "POST",
+              BridgeEndpointPath(endpoint_->id) + "/attach", HostAttachJson());
   if (!attached.ok() && HresultOf(attached.status()) != hresult::kEndpointAlreadyAttached)
     return Failed(BridgeState::kEndpoint, attached.status());
   endpoint_->attached = true;
   return std::nullopt;
 }
 
-absl::StatusOr<std::string> BridgeKeeper::Call(std::string_view what, const std::string& method,
-                                               const std::string& path,
-                                               const std::string& request) {
-  absl::StatusOr<Response> response = ResponseOf(what, api_.Call(method, path, request));
-  if (!response.ok()) return response.status();
-  return std::move(response->output);
-}
-
 absl::Status BridgeKeeper::Delete(std::string_view what, const std::string& path) {
-  const auto done = Call(what, "DELETE", path);
+  const auto done = CallHns(api_, what, "DELETE", path);
   const auto code = HresultOf(done.status());
   if (code && IsNotThere(*code)) return absl::OkStatus();
   return done.status();

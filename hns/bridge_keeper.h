@@ -60,9 +60,6 @@ class BridgeKeeper {
   MaybeWait PutNetwork(const BridgePlan& plan);
   MaybeWait AwaitManagementIp(TimePoint now);
   MaybeWait PutEndpoint();
-  // HNSCall; its output.
-  absl::StatusOr<std::string> Call(std::string_view what, const std::string& method,
-                                   const std::string& path, const std::string& request = "");
   absl::Status Delete(std::string_view what, const std::string& path);
   Wait Failed(BridgeState state, const absl::Status& status);
 

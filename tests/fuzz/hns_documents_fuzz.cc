@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "hns/bridge.h"
 #include "hns/endpoint.h"
 #include "hns/hresult.h"
 #include "hns/network.h"
@@ -46,6 +47,16 @@ void ReadRoute(std::string_view text) {
   if (route) Promise(ReadRemoteSubnetRoute(RemoteSubnetRoutePolicy(*route)) == route);
 }
 
+void ReadBridges(std::string_view text) {
+  const auto networks = ParseBridgeNetworks(text);
+  if (networks.ok()) Promise(networks->size() * 36 <= text.size());
+  const auto endpoints = ParseBridgeEndpoints(text);
+  if (networks.ok() && endpoints.ok()) {
+    (void)PlanBridge({"cbr0", *weft::IpPrefix::Parse("10.244.3.0/24"), "", {}}, *networks,
+                     *endpoints);
+  }
+}
+
 void ShowRecord(std::string_view text) {
   const absl::Status status = StatusOf("do it", hresult::kInvalidArgument, text);
   Promise(HresultOf(status) == hresult::kInvalidArgument);
@@ -61,6 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ReadNetwork(text);
   ReadEndpoint(text);
   ReadRoute(text);
+  ReadBridges(text);
   ShowRecord(text);
   if (const auto ids = ParseIds(text); ids.ok()) Promise(ids->size() * 38 <= size);
   (void)ParseVersion(text);

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hns/bridge_look.h"
 #include "hns/response.h"
 #include "tests/hns/overlay_stage.h"
 
@@ -97,7 +98,7 @@ TEST(BridgeKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   BridgeStage stage({.management_ip = 10min});
   BridgeOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, BridgeState::kManagementIp);
-  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("cbr0"), HasSubstr("for 0 s")));
+  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("cbr0"), HasSubstr("management IP yet")));
   EXPECT_EQ(outcome.next, stage.Now() + 500ms);
   EXPECT_EQ(stage.Drive(20min).state, BridgeState::kHolds);
 }
@@ -149,6 +150,29 @@ TEST(BridgeKeeperTest, NeverUnderRunningPods) {
   EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
   EXPECT_TRUE(stage.Stands());
+}
+
+TEST(BridgeLookTest, SaysWhatTheKeeperThenDoes) {
+  constexpr const char* kNothing = "nothing to do: the network cbr0 is as it should be\n";
+  BridgeStage stage;
+  const auto text = [&] {
+    stage.api.changes.clear();
+    const BridgePlan plan = LookAtBridge(stage.api, stage.wish).value();
+    EXPECT_THAT(stage.api.changes, IsEmpty());
+    return PlanText(plan, stage.wish);
+  };
+  EXPECT_EQ(text(),
+            "create the network cbr0\n"
+            "create the endpoint cbr0_ep\n"
+            "attach the endpoint cbr0_ep to the host\n");
+  stage.Drive();
+  EXPECT_EQ(text(), kNothing);
+  stage.wish.subnet = Cidr("10.244.9.0/24");
+  EXPECT_THAT(text(), AllOf(StartsWith("delete the network cbr0 ("),
+                            HasSubstr("\ncreate the network cbr0\ndelete the endpoint cbr0_ep (")));
+  stage.StartKeeper();
+  stage.Drive();
+  EXPECT_EQ(text(), kNothing);
 }
 
 // Each call fails once, twice or until it is mended, before or after it was carried out.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/bridge_look.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/response.h"
+
+namespace weft::hns {
+
+absl::StatusOr<std::string> CallHns(Api& api, std::string_view what, const std::string& method,
+                                    const std::string& path, const std::string& request) {
+  absl::StatusOr<Response> response = ResponseOf(what, api.Call(method, path, request));
+  if (!response.ok()) return response.status();
+  return std::move(response->output);
+}
+
+std::string BridgeNetworkPath(const Guid& id) {
+  return absl::StrCat("/networks/", id.ToUpperString());
+}
+std::string BridgeEndpointPath(const Guid& id) {
+  return absl::StrCat("/endpoints/", id.ToUpperString());
+}
+
+absl::StatusOr<BridgePlan> LookAtBridge(Api& api, const BridgeWish& wish) {
+  const auto networks_text = CallHns(api, "list the networks", "GET", "/networks/");
+  if (!networks_text.ok()) return networks_text.status();
+  const auto networks = ParseBridgeNetworks(*networks_text);
+  if (!networks.ok()) return networks.status();
+  const auto endpoints_text = CallHns(api, "list the endpoints", "GET", "/endpoints/");
+  if (!endpoints_text.ok()) return endpoints_text.status();
+  const auto endpoints = ParseBridgeEndpoints(*endpoints_text);
+  if (!endpoints.ok()) return endpoints.status();
+  return PlanBridge(wish, *networks, *endpoints);
+}
+
+std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish) {
+  std::vector<PlannedCall> calls;
+  if (plan.network == BridgeAction::kRefuse) return calls;
+  if (plan.network == BridgeAction::kRecreate) {
+    calls.push_back({absl::StrCat("delete the network ", wish.name, " (",
+                                  plan.existing->id.ToString(), "): ", plan.reason),
+                     ""});
+  }
+  const bool adopted = plan.network == BridgeAction::kAdopt;
+  if (!adopted)
+    calls.push_back({absl::StrCat("create the network ", wish.name), BridgeNetworkJson(wish)});
+  const bool right = adopted && plan.endpoint == BridgeAction::kAdopt;
+  if (plan.existing_endpoint && !right) {
+    calls.push_back({absl::StrCat("delete the endpoint ", wish.endpoint_name(), " (",
+                                  plan.existing_endpoint->id.ToString(), ")"),
+                     ""});
+  }
+  if (!right) {
+    calls.push_back({absl::StrCat("create the endpoint ", wish.endpoint_name()),
+                     BridgeEndpointJson(wish, adopted ? plan.existing->id : Guid())});
+  }
+  if (!right || !plan.existing_endpoint->attached) {
+    calls.push_back({absl::StrCat("attach the endpoint ", wish.endpoint_name(), " to the host"),
+                     HostAttachJson()});
+  }
+  return calls;
+}
+
+std::string PlanText(const BridgePlan& plan, const BridgeWish& wish) {
+  if (plan.network == BridgeAction::kRefuse)
+    return absl::StrCat("nothing may be done: ", plan.reason, "\n");
+  const std::vector<PlannedCall> calls = PlannedCalls(plan, wish);
+  if (calls.empty())
+    return absl::StrCat("nothing to do: the network ", wish.name, " is as it should be\n");
+  std::string text;
+  for (const PlannedCall& call : calls) absl::StrAppend(&text, call.what, "\n");
+  return text;
+}
+
+}  // namespace weft::hns

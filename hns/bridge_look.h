@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the bridge's keeper would do now, without doing it: for `flannelctl plan` and `hns drift`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hns/api.h"
+#include "hns/bridge.h"
+#include "hns/overlay_look.h"
+
+namespace weft::hns {
+
+// Makes no modifying call.
+absl::StatusOr<BridgePlan> LookAtBridge(Api& api, const BridgeWish& wish);
+
+// In the order in which the keeper would make them. The endpoint of a network that is yet to be
+// made shows no id of it.
+std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish);
+std::string PlanText(const BridgePlan& plan, const BridgeWish& wish);
+
+// HNSCall; its output. `what` as for StatusOf().
+absl::StatusOr<std::string> CallHns(Api& api, std::string_view what, const std::string& method,
+                                    const std::string& path, const std::string& request = "");
+std::string BridgeNetworkPath(const Guid& id);
+std::string BridgeEndpointPath(const Guid& id);
+
+}  // namespace weft::hns
