@@ -8,10 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "hns/api.h"
 #include "hns/emulator/clock.h"
 #include "hns/emulator/faults.h"
@@ -19,6 +21,8 @@
 #include "hns/emulator/settings.h"
 
 namespace weft::hns::emulator {
+
+class Service;
 
 struct CallInfo {
   std::uint64_t number = 0;  // from 1, in the order in which calls came
@@ -33,6 +37,17 @@ struct Restart {
   Networks networks = Networks::kKept;
   bool routes_kept = true;      // RemoteSubnetRoute and HostRoute policies
   bool endpoints_kept = false;  // with load balancers and attachments
+};
+
+// Where the world is kept for others to see: a file (world_file.h).
+class WorldKeeper {
+ public:
+  virtual ~WorldKeeper() = default;
+  // Before the work of a call: another one's world, if it is newer. Nobody else is let in until
+  // End.
+  virtual absl::StatusOr<std::optional<std::string>> Begin() = 0;
+  // After it: this one's, if it changed.
+  virtual absl::Status End(const std::optional<std::string>& world) = 0;
 };
 
 // Any thread. A slow call holds up nobody else. `clock` and `host` outlive it.
@@ -86,10 +101,12 @@ class Emulator final : public Api {
   absl::Status LoadWorld(std::string_view json);
   // Changes with every change of what SaveWorld says.
   std::uint64_t version() const;
+  // From now on the world is read from and written to `keeper`, which outlives this, around each
+  // call. A call on a world that cannot be read or written answers E_FAIL with the reason.
+  absl::Status KeepIn(WorldKeeper* keeper);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Service> service_;
 };
 
 }  // namespace weft::hns::emulator

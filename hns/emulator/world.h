@@ -70,6 +70,7 @@ struct LoadBalancerObject {
 
 struct World {
   bool running = true;
+  std::uint64_t lives = 0;  // of the service, ended
   std::uint64_t drawn = 0;  // ids and MACs so far
   std::map<Guid, NetworkObject> networks;
   std::map<Guid, EndpointObject> endpoints;

@@ -181,6 +181,7 @@ std::string WorldText(const World& world, const Settings& settings) {
   for (const auto& [name, until] : world.taken_names) taken[name] = until.count();
   return Json{{"settings", SettingsJson(settings)},
               {"running", world.running},
+              {"lives", world.lives},
               {"drawn", world.drawn},
               {"networks", WriteAll(world.networks)},
               {"endpoints", WriteAll(world.endpoints)},
@@ -200,6 +201,7 @@ absl::Status ReadWorld(std::string_view text, World& world, Settings& settings) 
   if (!read.ok()) return read.status();
   settings = *std::move(read);
   world.running = Field(*json, "running") != false;
+  world.lives = NumberOf(Field(*json, "lives"));
   world.drawn = NumberOf(Field(*json, "drawn"));
   world.settled = Milliseconds(NumberOf(Field(*json, "settled_ms")));
   for (const auto& item : ItemsOf(Field(*json, "switches"))) {
