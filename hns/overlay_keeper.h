@@ -111,6 +111,7 @@ class OverlayKeeper {
   bool stale_ = true;               // reading_ is: the network was changed, or may have been
   bool written_ = false;            // routes were, since reading_
   bool planned_ = false;            // routes were, from reading_ and wanted_
+  std::string unlisted_;            // why not all networks could be listed the last time
   std::size_t standing_ = 0;
   RouteWriter writer_;
 

@@ -67,11 +67,13 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
 
 // All of them only where they matter: one of another's that cannot be read fails the list.
 absl::StatusOr<std::vector<Network>> OverlayKeeper::Networks() {
+  unlisted_.clear();
   if (!wish_.base_network && !list_all_) return client_.Networks(wish_.name);
   absl::StatusOr<std::vector<Network>> all = client_.Networks();
   if (const auto code = HresultOf(all.status()); all.ok() || (code && IsServiceGone(*code)))
     return all;
   list_all_ = false;
+  unlisted_ = all.status().message();
   return client_.Networks(wish_.name);
 }
 
@@ -81,6 +83,12 @@ OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoi
     return std::nullopt;
   }
   if (base_.again && now < *base_.again) return std::nullopt;
+  if (!unlisted_.empty()) {
+    base_.note =
+        absl::StrCat("whether a network keeps the vSwitch over reboots is not known: ", unlisted_);
+    base_.again = now + base_.delay.Next();
+    return std::nullopt;
+  }
   absl::StatusOr<OpenedNetwork> opened = client_.Create(*plan.base);
   if (opened.ok()) {
     base_ = Extra();

@@ -268,6 +268,42 @@ TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4096"));
 }
 
+// A network of somebody else's that HNS cannot show: nothing waits for it.
+TEST(OverlayKeeperTest, OnlyTheBaseNetworkNeedsToSeeAllOthers) {
+  for (const bool base : {false, true}) {
+    OverlayStage stage;
+    Network other = OverlayNetwork(Wish());
+    other.name = "vxlan0";
+    ASSERT_TRUE(stage.stranger.Create(other).ok());
+    const std::string broken = stage.Named("vxlan0")->id.ToString();
+    stage.wish.base_network = base;
+    stage.api.before = [&](const Step& step) -> MaybeRefused {
+      if (!Says(step, "HcnOpenNetwork", broken)) return std::nullopt;
+      return hresult::kDegradedOperation;
+    };
+    stage.StartKeeper();
+    const OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_THAT(outcome.notes, SizeIs(base ? 1 : 0));
+    EXPECT_FALSE(stage.Named("External"));
+  }
+}
+
+TEST(OverlayKeeperTest, AnHnsThatTakesFewAtOnceCostsThatManyCalls) {
+  const struct {
+    std::uint64_t limit;
+    std::size_t calls;
+  } rows[] = {{100, 20}, {50, 30}, {1, 1030}};
+  for (const auto& row : rows) {
+    OverlayStage stage({.batch_limit = row.limit});
+    stage.SetRoutes(ManyRoutes(1000));
+    EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+    EXPECT_LE(stage.api.calls, row.calls) << row.limit;
+    RecordProperty("calls with batches of " + std::to_string(row.limit),
+                   std::to_string(stage.api.calls));
+  }
+}
+
 TEST(OverlayKeeperTest, AnOldHnsIsToldAndMayBeUpdated) {
   OverlayStage stage({.version = {9, 1}});
   EXPECT_THAT(stage.Round().sentence, HasSubstr("HNS 9.1 knows no remote subnets"));
