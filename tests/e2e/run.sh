@@ -7,6 +7,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 if [[ " $* " != *" --list "* ]]; then
   [ "$(id -u)" = 0 ] || { echo "tests/e2e: needs root (network namespaces)" >&2; exit 1; }
-  "$here/../../cmake/bootstrap.sh" netns peers
+  "$here/../../cmake/bootstrap.sh" netns peers windows
+  cd "$here/../.."
+  [ -f build/windows/build.ninja ] || cmake --preset windows >/dev/null  # HNS's DLLs, for the programs under Wine
+  cmake --build --preset windows --target hns_dlls | tail -n 1
 fi
 PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/suite.py" "$@"

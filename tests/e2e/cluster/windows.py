@@ -1,0 +1,110 @@
+"""A Windows node: a namespace with one Wine prefix, one HNS emulator that all of its programs share, and flanneld.exe."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from lab import command, lease, peers, topology
+
+from . import member
+
+EMULATOR = "tcp:127.0.0.1:4096"
+WINE = "/usr/lib/wine/wine64"
+NETWORK = "flannel.4096"
+
+
+def windows_path(path):
+    return "Z:" + path.replace("/", "\\")
+
+
+class Upstream(member.Member):
+    """Upstream's flanneld.exe, unchanged."""
+
+    kind = "upstream"
+
+    def __init__(self, cluster, name):
+        super().__init__(cluster, name)
+        self.prefix = self.path("wine")
+        command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
+        self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "WEFT_HNS_EMULATOR": EMULATOR,
+                             "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe="}
+        for flag in ("kubeconfig-file", "net-config-path", "subnet-file"):
+            self.flags[flag] = windows_path(self.flags[flag])
+        self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
+        self.write_kubeconfig({"token": self.token}, **{"certificate-authority": windows_path(cluster.control.path("ca.crt"))})
+        self.emulator = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}",
+                                        f"--adapter=eth0={self.address}", stdout=subprocess.PIPE)
+        command.expect_equal(self.emulator.stdout.readline(), f"listening on {EMULATOR}\n", "the emulator's first line")
+        # One server and its services first: programs would else hand them their output.
+        self.wine("cmd", "/c", "exit")
+
+    def program(self):
+        return peers.find("flanneld.exe")
+
+    def command_line(self):
+        return [WINE, *super().command_line()]
+
+    def words(self, *words):
+        variables = [f"{key}={value}" for key, value in self.environment.items()]
+        return ["env", "-i", *variables, "/bin/sh", "-ec", '/usr/lib/wine/wineserver -p60 || true; exec "$@"', "sh", WINE, *words]
+
+    def wine(self, *words, stdin=None, check=True, **environment):
+        """A program's standard output. Through files: services that it starts keep a pipe open."""
+        out, error = self.path("out"), self.path("error")
+        line = self.words(*words)
+        line[2:2] = [f"{key}={value}" for key, value in environment.items()]
+        with open(out, "w", encoding="utf-8") as out_file, open(error, "w", encoding="utf-8") as error_file:
+            process = self.host.start(*line, stdin=subprocess.PIPE, stdout=out_file, stderr=error_file)
+            process.communicate(stdin or "", timeout=60)
+        texts = [open(path, encoding="utf-8", errors="replace").read() for path in (out, error)]
+        command.expect(not check or process.returncode == 0, f"{words[0]}: exit {process.returncode}: {' '.join(texts)[-400:]}")
+        return texts[0]
+
+    def hns(self, *words):
+        """An answer of the emulator's."""
+        return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", EMULATOR, *words))
+
+    def network(self, name=NETWORK):
+        return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)
+
+    def policies(self, kind):
+        """Settings of the network's policies of a type."""
+        network = self.network() or {"policies": []}
+        return [each["Settings"] for each in network["policies"] if each["Type"] == kind]
+
+    def table(self, family="ipv4"):
+        """{subnet: (MAC, public IP)} as programmed into HNS."""
+        routes = self.policies("RemoteSubnetRoute") if family == "ipv4" else []
+        return {each["DestinationPrefix"]: (each["DistributedRouterMacAddress"], each["ProviderAddress"]) for each in routes}
+
+    def subnet_env(self):
+        path = self.path("subnet.env")
+        if not os.path.exists(path):
+            return {}
+        with open(path, encoding="utf-8") as file:
+            return dict(line.split("=", 1) for line in file.read().splitlines())
+
+    def wait_ready(self, timeout=40):
+        def ready():
+            command.expect(self.process.poll() is None, f"flanneld.exe of {self.name} ended: {self.last_words()}")
+            return self.subnet_env()
+
+        command.wait_until(ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
+
+    def plugin(self, name, verb, config, container, namespace):
+        """A CNI plugin run as the runtime runs it: its answer."""
+        text = self.wine(peers.find(name), stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS=namespace,
+                         CNI_IFNAME="eth0", CNI_PATH=windows_path(os.path.dirname(os.path.realpath(peers.find("host-local.exe")))))
+        return json.loads(text) if text.strip() else None
+
+    def write(self, name, text):
+        lease.write_text(self.path(name), text)
+        return windows_path(self.path(name))
+
+    def close(self):
+        subprocess.run(["/usr/lib/wine/wineserver", "-k"], env={"WINEPREFIX": self.prefix, "HOME": "/root"}, check=False)
+        if self.emulator.poll() is None:
+            command.stop(self.emulator)
+        super().close()
+        shutil.rmtree(self.prefix, ignore_errors=True)
