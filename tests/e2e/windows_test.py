@@ -1,5 +1,7 @@
 """The HNS emulator is taken for HNS by the real Windows programs, which run unchanged under Wine."""
 
+import json
+
 from lab import command
 
 from cluster import windows
@@ -30,3 +32,120 @@ def test_flanneld_vxlan(cluster):
     cluster.settle("far joins", with_traffic=False)
     cluster.api.delete_node("far")
     cluster.settle("far leaves", with_traffic=False)
+
+
+POD_NAMESPACE = "11112222-3333-4444-5555-666677778888"
+
+
+def make_namespace(a):
+    """A pod's network namespace, which on a real node the container runtime asks HNS for."""
+    world = a.hns("dump")
+    world["namespaces"].append({"id": POD_NAMESPACE, "type": "Guest", "compartment": 0, "endpoints": [], "containers": []})
+    a.hns("load", f"world={json.dumps(world)}")
+
+
+def overlay_config(a):
+    """As flannel's CNI plugin hands it on to win-overlay."""
+    return {"cniVersion": "1.0.0", "name": windows.NETWORK, "type": "win-overlay", "apiVersion": 2, "ipMasq": True,
+            "endpointMacPrefix": "0E-2A", "clusterNetworkPrefix": "10.244.0.0/16",
+            "policies": [{"Name": "EndpointPolicy", "Value": {"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.244.0.0/16"]}}}],
+            "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.1.0/24"}]], "dataDir": windows.windows_path(a.path("ipam"))}}
+
+
+def test_win_overlay(cluster):
+    """A pod's endpoint stands on flanneld.exe's network, in the pod's namespace, while the pod lives."""
+    a, _ = node(cluster)
+    make_namespace(a)
+    answer = a.plugin("win-overlay.exe", "ADD", overlay_config(a), "c1", POD_NAMESPACE)
+    address = answer["ips"][0]["address"].split("/")[0]
+    world = a.hns("dump")
+    command.expect_equal(len(world["endpoints"]), 1, "endpoints")
+    endpoint = world["endpoints"][0]
+    command.expect_equal((endpoint["network"], endpoint["namespace"]), (a.network()["id"], POD_NAMESPACE), "where the endpoint stands")
+    command.expect_equal(endpoint["addresses"][0]["ip"], address, "the endpoint's address")
+    command.expect_equal(world["namespaces"][0]["endpoints"], [endpoint["id"]], "the namespace's endpoints")
+    for _ in range(2):  # the second finds nothing, and is content
+        a.plugin("win-overlay.exe", "DEL", overlay_config(a), "c1", POD_NAMESPACE)
+    command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
+    command.expect_equal(a.hns("handles")["open"], 0, "handles that plugins left, which have ended")
+
+
+def make_service(cluster, pod_ip):
+    """Service web at 10.96.0.50:80, behind which one pod stands."""
+    cluster.api.request("POST", "/api/v1/namespaces/default/services", {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+        "spec": {"clusterIP": "10.96.0.50", "ports": [{"port": 80, "targetPort": 8080}]}})
+    cluster.api.request("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "metadata": {"name": "web-1", "labels": {"kubernetes.io/service-name": "web"}}, "ports": [{"port": 8080}],
+        "endpoints": [{"addresses": [pod_ip], "conditions": {"ready": True}, "nodeName": "b"}]})
+
+
+def forget_service(cluster):
+    for path in ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-1", "/api/v1/namespaces/default/services/web"):
+        cluster.api.request("DELETE", path)
+
+
+def start_kube_proxy(cluster, a):
+    """The real one, as an administrator: what it may ask is no matter here."""
+    cluster.api.patch_node_status("a", {"status": {"addresses": [{"type": "InternalIP", "address": a.address}]}})
+    control = cluster.control
+    kubeconfig = control.kubeconfig({"client-certificate": windows.windows_path(control.path("admin.crt")),
+                                     "client-key": windows.windows_path(control.path("admin.key"))},
+                                    **{"certificate-authority": windows.windows_path(control.path("ca.crt"))})
+    config = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "kernelspace",
+              "hostnameOverride": "a", "clusterCIDR": cluster.network, "featureGates": {"WinOverlay": True},
+              "clientConnection": {"kubeconfig": a.write("admin.kubeconfig", json.dumps(kubeconfig))},
+              "winkernel": {"sourceVip": "10.244.1.200", "networkName": windows.NETWORK},
+              "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249"}
+    return a.start_program("kube-proxy.exe", f"--config={a.write('kube-proxy.yaml', json.dumps(config))}", "--v=4")
+
+
+def test_kube_proxy(cluster):
+    """It finds flanneld.exe's network and routes: a service's pod on the Linux node is a remote endpoint behind that node."""
+    a, b = node(cluster)
+    make_service(cluster, "10.244.2.5")
+    try:
+        start_kube_proxy(cluster, a)
+
+        def balanced():
+            return [each for each in a.hns("dump")["load_balancers"] if "10.96.0.50" in json.dumps(each)]
+
+        balancer = command.wait_until(balanced, lambda: f"no load balancer for the service; {a.program_log('kube-proxy.exe')}", timeout=60)[0]
+        endpoints = {each["id"]: each for each in a.hns("dump")["endpoints"]}
+        remote = endpoints[balancer["endpoints"][0]]
+        command.expect_equal((remote["addresses"][0]["ip"], remote["flags"] & 1), ("10.244.2.5", 1), "the service's endpoint")
+        policy = next(each["Settings"] for each in remote["policies"] if each["Type"] == "ProviderAddress")
+        command.expect_equal(policy["ProviderAddress"], b.address, "the node behind which it stands")
+        command.expect("10.244.1.200" in [each["addresses"][0]["ip"] for each in endpoints.values()], "no endpoint for the source VIP")
+    finally:
+        forget_service(cluster)
+
+
+def make_bridge(a):
+    """An L2Bridge network as host-gw needs it, made by hand: upstream's makes its own through PowerShell, which Wine has not."""
+    world = a.hns("dump")
+    world["networks"].append({
+        "id": "22223333-4444-5555-6666-777788889999", "name": "cbr0", "type": "L2Bridge", "flags": 0, "dns": {}, "policies": [],
+        "dr_mac": "", "mac_block": "00-15-5D-00-0", "adapter": "eth0", "adapter_named": True, "management_from_ms": 0,
+        "first_management_ip": a.address, "endpoints_made": 0,
+        "ipams": [{"Type": "Static", "Subnets": [{"IpAddressPrefix": "10.244.1.0/24",
+                                                  "Routes": [{"NextHop": "10.244.1.2", "DestinationPrefix": "0.0.0.0/0"}]}]}]})
+    a.hns("load", f"world={json.dumps(world)}")
+
+
+def test_win_bridge(cluster):
+    """A pod's endpoint on an L2Bridge network, which win-bridge finds by its name."""
+    a = cluster.add("a", kind=windows.Upstream)
+    make_bridge(a)
+    make_namespace(a)
+    addresses = {"subnet": "10.244.1.0/24", "rangeStart": "10.244.1.3", "gateway": "10.244.1.2"}  # .2 is the bridge's own
+    config = {"cniVersion": "1.0.0", "name": "cbr0", "type": "win-bridge", "apiVersion": 2,
+              "ipam": {"type": "host-local", "ranges": [[addresses]], "dataDir": windows.windows_path(a.path("ipam"))}}
+    answer = a.plugin("win-bridge.exe", "ADD", config, "c1", POD_NAMESPACE)
+    address = answer["ips"][0]["address"].split("/")[0]
+    endpoint = a.hns("dump")["endpoints"][0]
+    command.expect_equal((endpoint["network"], endpoint["namespace"]), (a.network("cbr0")["id"], POD_NAMESPACE), "where it stands")
+    command.expect_equal(endpoint["addresses"][0]["ip"], address, "its address")
+    a.plugin("win-bridge.exe", "DEL", config, "c1", POD_NAMESPACE)
+    command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")

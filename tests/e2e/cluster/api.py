@@ -96,6 +96,9 @@ class Api:
     def patch_node(self, name, patch):
         self.request("PATCH", f"/api/v1/nodes/{name}", patch, "application/merge-patch+json")
 
+    def patch_node_status(self, name, patch):
+        self.request("PATCH", f"/api/v1/nodes/{name}/status", patch, "application/merge-patch+json")
+
     def delete_all(self, path):
         self.request("DELETE", path)
 

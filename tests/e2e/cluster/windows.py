@@ -26,6 +26,7 @@ class Upstream(member.Member):
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
         self.prefix = self.path("wine")
+        self.programs = []
         command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
         self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "WEFT_HNS_EMULATOR": EMULATOR,
                              "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe="}
@@ -92,6 +93,14 @@ class Upstream(member.Member):
 
         command.wait_until(ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
 
+    def start_program(self, name, *words):
+        """Another peer beside flanneld.exe, until the node's end."""
+        log = open(self.program_log(name), "w", encoding="utf-8")
+        self.programs.append(self.host.start(*self.words(peers.find(name), *words), stdout=log, stderr=log))
+
+    def program_log(self, name):
+        return os.path.join(self.cluster.logs, f"{self.name}-{name}.log")
+
     def plugin(self, name, verb, config, container, namespace):
         """A CNI plugin run as the runtime runs it: its answer."""
         text = self.wine(peers.find(name), stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS=namespace,
@@ -103,6 +112,8 @@ class Upstream(member.Member):
         return windows_path(self.path(name))
 
     def close(self):
+        for process in self.programs:
+            command.stop(process)
         subprocess.run(["/usr/lib/wine/wineserver", "-k"], env={"WINEPREFIX": self.prefix, "HOME": "/root"}, check=False)
         if self.emulator.poll() is None:
             command.stop(self.emulator)
