@@ -9,6 +9,7 @@
 #include "control/daemon/event_loop.h"
 #include "control/daemon/flags.h"
 #include "control/daemon/log.h"
+#include "control/daemon/open_hns.h"
 #include "control/daemon/options_check.h"
 #include "control/daemon/service.h"
 
@@ -36,6 +37,9 @@ int Run(Options options) {
   absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
   if (!host.ok()) return Fail(host.status());
 
+  absl::StatusOr<std::shared_ptr<hns::Api>> hns = OpenHns(options, **host);
+  if (!hns.ok()) return Fail(hns.status());
+
   std::optional<kube::ClusterAccess> cluster;
   if (options.kube_subnet_mgr) {
     absl::StatusOr<kube::ClusterAccess> access =
@@ -46,9 +50,9 @@ int Run(Options options) {
   }
 
   EventLoop loop;
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon =
-      Daemon::Make(loop, {options, *std::move(conf), std::move(cluster), nullptr, std::nullopt},
-                   *std::move(host));
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Make(
+      loop, {options, *std::move(conf), std::move(cluster), *std::move(hns), std::nullopt},
+      *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
   const StopSignals signals(loop.io(), [&](std::string_view name) {
     LogInfo(absl::StrCat("stopping on ", name));

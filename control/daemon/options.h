@@ -35,7 +35,6 @@ struct Options {
   // How packets go.
   std::string dataplane;  // empty: the system's default
   std::string hns;        // "emulator:PATH"; empty: the system's own
-  std::string host;       // "emulator:PATH"; empty: the system's own
   bool hns_base_network = false;
   std::string peer_check = "lease";
   bool udp_checksum = true;

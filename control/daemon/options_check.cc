@@ -75,10 +75,16 @@ absl::Status FindNode(Options& options, const Environment& environment) {
 }
 
 absl::Status CheckDataplane(const Options& options) {
-  if (options.dataplane == "hns") {
+  constexpr std::string_view kEmulator = "emulator:";
+  if (!options.hns.empty() &&
+      (!options.hns.starts_with(kEmulator) || options.hns.size() == kEmulator.size())) {
+    return Wrong(absl::StrCat("--hns=", options.hns,
+                              " is not understood; write --hns=emulator:PATH, or leave it out for "
+                              "this machine's own"));
+  }
+  if (options.dataplane == "hns" && options.hns.empty() && DefaultDataplane() != "hns") {
     return absl::UnimplementedError(
-        "--dataplane=hns is not built yet; --dataplane=none takes the lease and writes subnet.env "
-        "only");
+        "--dataplane=hns needs Windows; with --hns=emulator:PATH an emulator takes HNS's place");
   }
   return options.dataplane == "userspace" ? PodDeviceSupport() : absl::OkStatus();
 }
@@ -115,8 +121,13 @@ absl::Status CheckForDataplane(Options& options, const control::NetConf& conf) {
   }
   if (options.dataplane == "userspace" && conf.type == control::BackendType::kHostGw)
     options.dataplane = "routes";
-  if (options.dataplane != "hns" || conf.type == control::BackendType::kAlloc)
-    return absl::OkStatus();
+  if (options.dataplane == "hns" && conf.type == control::BackendType::kHostGw) {
+    return absl::UnimplementedError(
+        "Backend.Type: \"host-gw\" of net-conf is not built yet for --dataplane=hns; write "
+        "\"vxlan\" for all nodes");
+  }
+  const bool has_overlay = options.dataplane == "hns" || !options.hns.empty();
+  if (!has_overlay || !is_vxlan) return absl::OkStatus();
   if (!conf.enable_ipv4) {
     return absl::InvalidArgumentError(
         "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no IPv6 overlay network; "

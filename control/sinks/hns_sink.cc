@@ -10,8 +10,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "hns/intercepted_api.h"
 #include "hns/retry_delay.h"
+#include "hns/timed_api.h"
 
 namespace weft::control {
 namespace {
@@ -20,39 +20,6 @@ using Clock = RoundThread::Clock;
 
 // What nobody tells us of is found this late.
 constexpr auto kLookPeriod = std::chrono::seconds(60);
-
-// Knows which call is under way, and how many there were.
-class WatchedApi final : public hns::InterceptedApi {
- public:
-  using InterceptedApi::InterceptedApi;
-
-  std::optional<RoundThread::Call> under_way() const {
-    const std::lock_guard lock(mutex_);
-    return under_way_;
-  }
-  std::pair<std::uint64_t, std::uint64_t> counts() const {
-    const std::lock_guard lock(mutex_);
-    return {total_, modifying_};
-  }
-
- private:
-  hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
-    {
-      const std::lock_guard lock(mutex_);
-      under_way_ = RoundThread::Call{std::string(call.function), Clock::now()};
-      ++total_;
-      modifying_ += call.modifying ? 1 : 0;
-    }
-    hns::Reply reply = make();
-    const std::lock_guard lock(mutex_);
-    under_way_.reset();
-    return reply;
-  }
-
-  mutable std::mutex mutex_;
-  std::optional<RoundThread::Call> under_way_;
-  std::uint64_t total_ = 0, modifying_ = 0;
-};
 
 }  // namespace
 
@@ -75,9 +42,9 @@ class HnsSink::Session {
         shared_(std::move(shared)),
         on_change_(std::move(on_change)),
         wake_(std::move(wake)),
-        keeper_(watched_, wish) {}
+        keeper_(timed_, wish) {}
   ~Session() {
-    if (subscription_ != hns::Handle::kNone) watched_.Unsubscribe(subscription_);
+    if (subscription_ != hns::Handle::kNone) timed_.Unsubscribe(subscription_);
   }
 
   std::optional<Clock::time_point> Round() {
@@ -104,12 +71,16 @@ class HnsSink::Session {
     return due;
   }
 
-  std::optional<RoundThread::Call> call() const { return watched_.under_way(); }
+  std::optional<RoundThread::Call> call() const {
+    const std::optional<hns::TimedApi::Running> running = timed_.running();
+    if (!running) return std::nullopt;
+    return RoundThread::Call{running->what, running->since};
+  }
 
  private:
   void Subscribe() {
     if (subscription_ != hns::Handle::kNone || Clock::now() < subscribe_at_) return;
-    const hns::Reply reply = watched_.Subscribe(
+    const hns::Reply reply = timed_.Subscribe(
         [this](hns::Notification type, std::string_view data) { OnNotification(type, data); });
     if (reply.ok()) {
       subscription_ = reply.handle;
@@ -156,9 +127,8 @@ class HnsSink::Session {
       HnsState& state = shared_->state;
       state.known = true;
       state.outcome = std::move(outcome);
-      const auto [calls, modifying] = watched_.counts();
-      state.calls = shared_->calls_before + calls;
-      state.modifying_calls = shared_->modifying_before + modifying;
+      state.calls = shared_->calls_before + calls_;
+      state.modifying_calls = shared_->modifying_before + modifying_calls_;
       state.notified = subscription_ != hns::Handle::kNone;
       shared_->waiting = !shared_->wishes.empty();
     }
@@ -166,7 +136,11 @@ class HnsSink::Session {
   }
 
   const std::shared_ptr<hns::Api> api_;
-  WatchedApi watched_{*api_};
+  std::uint64_t calls_ = 0, modifying_calls_ = 0;
+  hns::TimedApi timed_{*api_, [this](const hns::ApiCall& call, hns::Hresult, Clock::duration) {
+                         ++calls_;
+                         modifying_calls_ += call.modifying ? 1 : 0;
+                       }};
   const std::shared_ptr<Shared> shared_;
   const std::function<void()> on_change_;
   const std::function<void()> wake_;
