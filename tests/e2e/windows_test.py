@@ -2,7 +2,7 @@
 
 import json
 
-from lab import command
+from lab import command, peers
 
 from cluster import windows
 
@@ -149,3 +149,14 @@ def test_win_bridge(cluster):
     command.expect_equal(endpoint["addresses"][0]["ip"], address, "its address")
     a.plugin("win-bridge.exe", "DEL", config, "c1", POD_NAMESPACE)
     command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
+
+
+def test_hcsshim(cluster):
+    """The library that all Go programs use understands every answer: v2 and v1, found, not found, there already."""
+    a = cluster.add("a", kind=windows.Upstream)
+    read = json.loads(a.wine(peers.find("hcsshim-probe.exe")))
+    routes = [each["Settings"] for each in read.pop("policies") if each["Type"] == "RemoteSubnetRoute"]
+    command.expect_equal([each["DestinationPrefix"] for each in routes], ["10.245.9.0/24"], "routes")
+    command.expect_equal(read, {"version": "13.3", "type": "Overlay", "attached": True, "alreadyExists": True, "notFound": True,
+                                "v1Subnet": "10.245.3.0/24", "v1Type": "Overlay", "left": 0}, "what it understood")
+    command.expect_equal(a.hns("handles"), {"misuses": 0, "open": 0}, "handles")
