@@ -132,6 +132,7 @@ absl::Status Daemon::Start() {
   Settle();
   ArmTick();
   ArmHousekeeping();
+  WatchHost();
   return absl::OkStatus();
 }
 
@@ -155,6 +156,7 @@ void Daemon::Stop() {
   if (stopped_) return;
   stopped_ = true;
   *alive_ = false;
+  watch_.reset();
   for (Timer* timer : {&source_timer_, &tick_timer_, &housekeeping_timer_, &schedule_timer_})
     timer->Cancel();
   member_.reset();
@@ -232,6 +234,20 @@ void Daemon::ArmHousekeeping() {
     Settle();
     ArmHousekeeping();
   });
+}
+
+// Beside the look at every fifth round, which is all that there is where the system tells nothing.
+void Daemon::WatchHost() {
+  auto watch = network_.WatchHost([this, alive = std::weak_ptr(alive_)] {
+    loop_.Post([this, alive] {
+      const std::shared_ptr<bool> still = alive.lock();
+      if (still && *still) Schedule();
+    });
+  });
+  if (watch.ok())
+    watch_ = *std::move(watch);
+  else
+    LogInfo(absl::StrCat("the host is looked at every 5 s only: ", watch.status().message()));
 }
 
 void Daemon::LookAtNetConf() {

@@ -86,6 +86,7 @@ class Daemon final : public admin::StateProvider {
   void ArmSourcePoll();
   void ArmTick();
   void ArmHousekeeping();
+  void WatchHost();
   absl::Status StartHealth();
   void LookAtNetConf();
   // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
@@ -110,6 +111,7 @@ class Daemon final : public admin::StateProvider {
       absl::UnavailableError("the source of leases has not been read yet");
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
   NodeNetwork network_;
+  std::unique_ptr<host::Watch> watch_;  // of the network's host
   Trouble net_conf_trouble_;
   bool scheduled_ = false;
   bool synced_ = false;  // a round for the first snapshot's end has been scheduled

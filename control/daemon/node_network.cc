@@ -79,6 +79,7 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
   public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
   const absl::StatusOr<Setup> setup = MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_));
   const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
+  if (status.ok()) FollowUnderlay(*host);
   if (!status.ok() && !stood_) return status;
   tunnel_trouble_.Set(status.message());
   return absl::OkStatus();
@@ -144,6 +145,27 @@ void NodeNetwork::HnsChanged() {
 
 void NodeNetwork::LookAtHns() {
   if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(std::chrono::steady_clock::now()));
+}
+
+void NodeNetwork::FollowUnderlay(const HostFacts& facts) {
+  if (host_routes_.empty() && !conf_.direct_routing) return;
+  bool look = false;
+  for (const host::Adapter& adapter : facts.adapters) {
+    if (adapter.index != setup_->underlay.index || adapter.addresses == underlay_addresses_)
+      continue;
+    look = !underlay_addresses_.empty();
+    underlay_addresses_ = adapter.addresses;
+  }
+  const control::ReconcilerReport report = reconciler_.report();
+  for (const HostRoutes& routes : host_routes_) {
+    const bool v4 = routes.config.family == IpFamily::kV4;
+    const std::vector<host::Route>& there = v4 ? facts.routes_v4 : facts.routes_v6;
+    const auto marked = static_cast<std::size_t>(std::count_if(
+        there.begin(), there.end(), [](const host::Route& route) { return route.marked; }));
+    for (const control::SinkStatus& sink : report.sinks)
+      look = look || (sink.name == routes.sink->name() && sink.report.applied > marked);
+  }
+  if (look) reconciler_.ResyncAll();
 }
 
 void NodeNetwork::OpenHostRoutes(const control::HostRouteConfig& config) {

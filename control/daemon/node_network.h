@@ -62,6 +62,10 @@ class NodeNetwork {
   void Settle(bool in_sync);
   // The next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
+  // `changed` on any thread: an Apply may find the host otherwise.
+  absl::StatusOr<std::unique_ptr<host::Watch>> WatchHost(std::function<void()> changed) {
+    return host_->WatchChanges(std::move(changed));
+  }
   // Hands the reconciler how HNS stands.
   void HnsChanged();
   // Watches over calls into HNS; about every second.
@@ -89,6 +93,9 @@ class NodeNetwork {
 
  private:
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
+  // What is on link decides the way to a peer, and with an address the kernel takes routes along:
+  // with other addresses, or fewer routes of ours than there were, the sinks look again.
+  void FollowUnderlay(const HostFacts& facts);
   absl::Status OpenTunnel(const TunnelConfig& config);
   void CloseTunnel(std::size_t index);
   void OpenHostRoutes(const control::HostRouteConfig& config);
@@ -116,6 +123,7 @@ class NodeNetwork {
   };
   std::vector<HostRoutes> host_routes_;
   std::unique_ptr<control::HnsSink> hns_sink_;
+  std::vector<host::AssignedAddress> underlay_addresses_;  // as the sinks last saw them
   SubnetFile subnet_file_;
   bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
   bool stood_ = false;        // a setup stood once: from now on nothing is fatal

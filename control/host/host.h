@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's adapters, addresses and routes. Linux through netlink, Windows through IP Helper, and
-// a fake for tests.
+// The host's adapters, addresses, routes, forwarding and firewall. Linux through netlink, Windows
+// through IP Helper and COM, and an emulated one (emulator.h).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ struct Adapter {
   // Both families, in the system's order but for privacy addresses and deprecated ones, which come
   // last.
   std::vector<AssignedAddress> addresses;
+  friend bool operator==(const Adapter&, const Adapter&) = default;
 };
 
 // `ip route show proto 87`: no other program's (/etc/iproute2/rt_protos and its like).
@@ -54,6 +56,13 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
+// While it lives, changes are told. Its end waits for a call that is under way, so it is not ended
+// from within one.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
 // Synchronous; one thread (control). Errors name the object, the cause (the system's text) and the
 // next step.
 class Host {
@@ -70,12 +79,28 @@ class Host {
   virtual absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) = 0;
   // Adds; an address that is there already is fine.
   virtual absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) = 0;
-  // Adds or replaces each by destination and metric, in one batch; a refused one stops no other.
-  // The result has one status for each route, in order.
+  // Each is there afterwards, and replaces the one of its destination, gateway and adapter; one of
+  // its destination and metric by another way is replaced on Linux and stays beside it on Windows.
+  // One batch; a refused one stops no other. The result has one status for each route, in order.
   virtual std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) = 0;
   // A route that is not there is fine.
   virtual std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) = 0;
+
+  // Whether packets that came in by this adapter go on by others, and the reverse. A system that
+  // makes an adapter anew (HNS, with each first network) forgets it.
+  virtual absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) = 0;
+  virtual absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) = 0;
+  // Lets UDP to `port` in from everywhere, by a firewall rule of this name; one that is there
+  // already is fine. Unimplemented where rules have no names.
+  virtual absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) = 0;
+
+  // Calls `changed`, on any thread and perhaps more often than needed, when an adapter, an address
+  // or a default route came, went or differs.
+  virtual absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) = 0;
 };
+
+// Of rke2 and of Microsoft's scripts: all tools see one rule (for port 4789).
+inline constexpr char kOverlayFirewallRule[] = "OverlayTraffic4789UDP";
 
 // The host this process runs on.
 absl::StatusOr<std::unique_ptr<Host>> OpenHost();

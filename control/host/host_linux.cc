@@ -10,8 +10,10 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "control/host/forwarding_linux.h"
 #include "control/host/host.h"
 #include "control/host/netlink_linux.h"
+#include "control/host/watch_linux.h"
 
 namespace weft::host {
 namespace {
@@ -281,6 +283,21 @@ class LinuxHost final : public Host {
 
   std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override {
     return ChangeRoutes(routes, RTM_DELROUTE, 0, "remove ", ESRCH);
+  }
+
+  absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override {
+    return host::SetForwarding(adapter_index, family, on);
+  }
+  absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override {
+    return host::Forwarding(adapter_index, family);
+  }
+  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
+    return absl::UnimplementedError(absl::StrCat("no firewall rule ", rule,
+                                                 " is made on Linux: let UDP ", port,
+                                                 " in by the firewall's own means"));
+  }
+  absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
+    return NetlinkWatch::Open(std::move(changed));
   }
 
  private:

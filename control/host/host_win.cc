@@ -1,101 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// IP Helper, resolved at run time so that the program starts where a function is missing (Wine).
-// Reading only: what a Windows node needs written goes through HNS.
-#include <winsock2.h>
-#include <ws2tcpip.h>
-
-#include <windows.h>
-
-#include <iphlpapi.h>
-
-#include <netioapi.h>
-
+// IP Helper and COM; what Wine lacks is said to be missing when it is asked for.
 #include <algorithm>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/host/firewall_win.h"
 #include "control/host/host.h"
+#include "control/host/ip_helper_win.h"
+#include "control/host/routes_win.h"
+#include "control/host/watch_win.h"
 
 namespace weft::host {
 namespace {
 
-absl::Status Failure(std::string_view what, DWORD code) {
-  return absl::UnavailableError(absl::StrCat("cannot ", what, ": ",
-                                             std::system_category().message(static_cast<int>(code)),
-                                             " (", code, ")"));
-}
-
+// Devices of our own are Linux's; HNS makes those of Windows.
 absl::Status NotWritten(std::string_view what) {
   return absl::UnimplementedError(
-      absl::StrCat("cannot ", what, ": not built yet for Windows; use --dataplane=none"));
+      absl::StrCat("cannot ", what, ": no data plane of Windows needs it"));
 }
-
-std::string Utf8(const wchar_t* text) {
-  const int size = ::WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
-  if (size <= 1) return "";
-  std::string out(static_cast<std::size_t>(size), '\0');
-  ::WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
-  out.pop_back();  // the terminator
-  return out;
-}
-
-ADDRESS_FAMILY FamilyNumber(IpFamily family) {
-  return family == IpFamily::kV4 ? AF_INET : AF_INET6;
-}
-
-std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address) {
-  if (address.si_family == AF_INET) {
-    return IpAddress::FromOctets(IpFamily::kV4,
-                                 reinterpret_cast<const std::byte*>(&address.Ipv4.sin_addr));
-  }
-  if (address.si_family == AF_INET6) {
-    return IpAddress::FromOctets(IpFamily::kV6,
-                                 reinterpret_cast<const std::byte*>(&address.Ipv6.sin6_addr));
-  }
-  return std::nullopt;
-}
-
-SOCKADDR_INET SocketAddressOf(const IpAddress& address) {
-  SOCKADDR_INET out{};
-  out.si_family = FamilyNumber(address.family());
-  const Bytes octets = address.octets();
-  std::copy(octets.begin(), octets.end(),
-            address.is_v4() ? reinterpret_cast<std::byte*>(&out.Ipv4.sin_addr)
-                            : reinterpret_cast<std::byte*>(&out.Ipv6.sin6_addr));
-  return out;
-}
-
-struct IpHelper {
-  decltype(&::GetAdaptersAddresses) adapters_addresses = nullptr;
-  decltype(&::GetIpForwardTable2) forward_table = nullptr;
-  decltype(&::FreeMibTable) free_table = nullptr;
-  decltype(&::GetBestRoute2) best_route = nullptr;
-
-  // Only from the system's folder; the library stays loaded.
-  static absl::StatusOr<IpHelper> Load() {
-    const HMODULE library =
-        ::LoadLibraryExW(L"iphlpapi.dll", nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
-    if (!library) return Failure("load iphlpapi.dll", ::GetLastError());
-    IpHelper helper;
-    Resolve(library, "GetAdaptersAddresses", helper.adapters_addresses);
-    Resolve(library, "GetIpForwardTable2", helper.forward_table);
-    Resolve(library, "FreeMibTable", helper.free_table);
-    Resolve(library, "GetBestRoute2", helper.best_route);
-    if (!helper.adapters_addresses || !helper.forward_table || !helper.free_table) {
-      return absl::UnimplementedError(
-          "iphlpapi.dll lacks GetIpForwardTable2; Windows Server 2019 or newer is needed");
-    }
-    return helper;
-  }
-
- private:
-  template <typename Function>
-  static void Resolve(HMODULE library, const char* name, Function& function) {
-    function = reinterpret_cast<Function>(reinterpret_cast<void*>(::GetProcAddress(library, name)));
-  }
-};
 
 class WindowsHost final : public Host {
  public:
@@ -161,10 +84,26 @@ class WindowsHost final : public Host {
         absl::StrCat("give ", address.address.ToString(), " to adapter ", adapter_index));
   }
   std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
-    return Refuse("put", routes);
+    std::vector<absl::Status> statuses;
+    for (const Route& route : routes) statuses.push_back(PutRoute(helper_, route));
+    return statuses;
   }
   std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override {
-    return Refuse("remove", routes);
+    std::vector<absl::Status> statuses;
+    for (const Route& route : routes) statuses.push_back(RemoveRoute(helper_, route));
+    return statuses;
+  }
+  absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override {
+    return WriteForwarding(helper_, adapter_index, family, on);
+  }
+  absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override {
+    return ReadForwarding(helper_, adapter_index, family);
+  }
+  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
+    return AllowUdpInByFirewall(rule, port);
+  }
+  absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
+    return MibWatch::Open(helper_, std::move(changed));
   }
 
  private:
@@ -249,14 +188,6 @@ class WindowsHost final : public Host {
     }
     helper_.free_table(table);
     return rows;
-  }
-
-  static std::vector<absl::Status> Refuse(std::string_view verb, const std::vector<Route>& routes) {
-    std::vector<absl::Status> statuses;
-    for (const Route& route : routes) {
-      statuses.push_back(NotWritten(absl::StrCat(verb, " route ", route.destination.ToString())));
-    }
-    return statuses;
   }
 
   IpHelper helper_;

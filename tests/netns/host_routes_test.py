@@ -146,6 +146,33 @@ def test_host_gw_peer_behind_a_router():
         traffic.ping(a.pod, b.pod_ip)
 
 
+def test_host_gw_own_address_changes():
+    """Told by the kernel, not found by looking: what is on link is judged anew, and peers are to read another address."""
+    with host_gw_pair() as lab:
+        a, b = lab.nodes
+        far = lease.lease("far", "192.168.99.9", "10.244.9.0/24")
+        a.use([a.lease, b.lease, far])
+        a.up(iface="u0")
+        for _ in range(3):  # looking takes up to 5 s
+            a.host.ip("addr add 192.168.99.1/24 dev u0")
+            command.wait_until(lambda: routes(a.host).get(far.subnet) == (far.public_ip, "u0", MARK),
+                               lambda: f"routes {routes(a.host)}", timeout=2)
+            a.host.ip("addr del 192.168.99.1/24 dev u0")
+            command.wait_until(lambda: far.subnet not in routes(a.host), lambda: f"routes {routes(a.host)}", timeout=2)
+        a.host.ip("addr del 192.168.77.1/24 dev u0", "addr add 192.168.77.6/24 dev u0")
+        command.wait_until(lambda: a.status()["ipv4"].get("publicIP") == "192.168.77.6", lambda: f"status {a.status()['ipv4']}", timeout=5)
+        command.wait_until(lambda: b.lease.subnet in routes(a.host), "the kernel took the route along with the address", timeout=5)
+
+
+def test_host_gw_lost_routes():
+    """What others took away is back at the next look, not only at the next resync."""
+    with host_gw_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        a.host.ip(f"route del {b.lease.subnet}")
+        command.wait_until(lambda: b.lease.subnet in routes(a.host), "the route is back", timeout=8)
+
+
 def test_host_gw_refuses_nat():
     with host_gw_pair() as lab:
         a, b = lab.nodes

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,11 +20,12 @@ class FakeHost : public host::Host {
  public:
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes;
-  std::set<IpPrefix> failing;  // routes to these can neither be put nor removed
-  absl::Status unreadable;     // what Routes answers while not OK
-  bool loses_routes = false;   // PutRoutes says yes and does nothing
-  bool puts_beside = false;    // PutRoutes replaces no route by another gateway or adapter
-  bool keeps_routes = false;   // RemoveRoutes says yes and does nothing
+  std::set<IpPrefix> failing;                    // routes to these can neither be put nor removed
+  absl::Status unreadable;                       // what Routes answers while not OK
+  bool loses_routes = false;                     // PutRoutes says yes and does nothing
+  std::vector<std::function<void()>*> watchers;  // to be called by the test
+  bool puts_beside = false;   // PutRoutes replaces no route by another gateway or adapter
+  bool keeps_routes = false;  // RemoveRoutes says yes and does nothing
   std::vector<std::string>
       done;               // "put 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
   std::size_t reads = 0;  // calls of Routes
@@ -112,6 +114,30 @@ class FakeHost : public host::Host {
       results.push_back(absl::OkStatus());
     }
     return results;
+  }
+
+  absl::Status SetForwarding(std::uint32_t index, IpFamily, bool on) override {
+    done.push_back("forwarding " + std::to_string(index) + (on ? " on" : " off"));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> Forwarding(std::uint32_t, IpFamily) override { return false; }
+  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t) override {
+    done.push_back("allow " + rule);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(
+      std::function<void()> changed) override {
+    struct Registered final : host::Watch {
+      Registered(FakeHost& of, std::function<void()> to_call)
+          : host(of), changed(std::move(to_call)) {
+        host.watchers.push_back(&changed);
+      }
+      ~Registered() override { std::erase(host.watchers, &changed); }
+      FakeHost& host;
+      std::function<void()> changed;
+    };
+    return std::make_unique<Registered>(*this, std::move(changed));
   }
 
  private:

@@ -49,6 +49,11 @@ TEST_F(HostReadTest, TheLoopbackIsToldAndHasItsAddress) {
   EXPECT_GE(loopback->mtu, 1500u);
 }
 
+TEST_F(HostReadTest, AWatchBeginsAndEnds) {
+  auto watch = host_->WatchChanges([] {});
+  EXPECT_TRUE(watch.ok()) << watch.status();
+}
+
 TEST_F(HostReadTest, RoutesBelongToAdaptersAndToTheFamilyAskedFor) {
   const auto adapters = host_->Adapters();
   ASSERT_TRUE(adapters.ok());

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/host_side.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::emulator {
+namespace {
+
+using hns::emulator::HostAdapterName;
+using hns::emulator::PhysicalAdapter;
+using host::EmulatedAdapter;
+using host::HostState;
+
+// An adapter that a switch may be built on, by name.
+std::optional<PhysicalAdapter> Physical(const HostState& state, std::string_view name) {
+  for (const EmulatedAdapter& each : state.adapters) {
+    if (each.adapter.name != name || each.gone || each.adapter.loopback) continue;
+    if (hns::emulator::IsHostAdapterName(name)) return std::nullopt;
+    return PhysicalAdapter{each.adapter.name, each.usable};
+  }
+  return std::nullopt;
+}
+
+// The adapter on whose switch `each` is the host's, else `each` itself.
+std::optional<PhysicalAdapter> PhysicalOf(const HostState& state, const EmulatedAdapter& each) {
+  for (const auto& [adapter, host_adapter] : state.switches) {
+    if (host_adapter == each.adapter.name) return Physical(state, adapter);
+  }
+  return Physical(state, each.adapter.name);
+}
+
+}  // namespace
+
+std::optional<PhysicalAdapter> EmulatedHostSide::FindByName(std::string_view name) {
+  return Physical(host_.state(), name);
+}
+
+std::optional<PhysicalAdapter> EmulatedHostSide::FindByAddress(const IpAddress& address) {
+  const HostState state = host_.state();
+  for (const EmulatedAdapter& each : state.adapters) {
+    for (const host::AssignedAddress& assigned : each.adapter.addresses) {
+      if (assigned.address == address && !each.gone) return PhysicalOf(state, each);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<PhysicalAdapter> EmulatedHostSide::FindDefault() {
+  const HostState state = host_.state();
+  const host::Route* best = nullptr;
+  for (const host::Route& route : state.routes) {
+    if (route.destination.length() == 0 && route.destination.family() == IpFamily::kV4 &&
+        (!best || route.metric < best->metric))
+      best = &route;
+  }
+  for (const EmulatedAdapter& each : state.adapters) {
+    if (best && each.adapter.index == best->adapter_index) return PhysicalOf(state, each);
+  }
+  for (const EmulatedAdapter& each : state.adapters) {
+    const auto physical = Physical(state, each.adapter.name);
+    if (physical && physical->usable) return physical;
+  }
+  return std::nullopt;
+}
+
+std::vector<IpAddress> EmulatedHostSide::AddressesOf(std::string_view adapter) {
+  const HostState state = host_.state();
+  const auto on_switch = state.switches.find(std::string(adapter));
+  const std::string_view name = on_switch == state.switches.end() ? adapter : on_switch->second;
+  std::vector<IpAddress> addresses;
+  const auto shown = host_.Adapters();
+  if (!shown.ok()) return addresses;
+  for (const host::Adapter& each : *shown) {
+    if (each.name != name) continue;
+    for (const host::AssignedAddress& assigned : each.addresses)
+      addresses.push_back(assigned.address);
+  }
+  return addresses;
+}
+
+void EmulatedHostSide::AttachSwitch(std::string_view adapter,
+                                    const hns::emulator::SwitchTiming& timing) {
+  host_.BindSwitch(adapter, HostAdapterName(adapter), timing.gap, timing.new_interface);
+}
+
+void EmulatedHostSide::DetachSwitch(std::string_view adapter,
+                                    const hns::emulator::SwitchTiming& timing) {
+  host_.UnbindSwitch(adapter, timing.gap, timing.new_interface);
+}
+
+void EmulatedHostSide::AttachEndpoint(const hns::emulator::HostEndpoint& endpoint) {
+  host::Adapter adapter;
+  adapter.name = HostAdapterName(endpoint.name);
+  adapter.mtu = 1500;
+  adapter.up = true;
+  adapter.mac = endpoint.mac;
+  adapter.addresses = {{endpoint.address, endpoint.prefix_length}};
+  host_.AddAdapter(std::move(adapter), false, endpoint.id.ToString());
+}
+
+void EmulatedHostSide::DetachEndpoint(const hns::Guid& endpoint) {
+  host_.RemoveEndpoint(endpoint.ToString());
+}
+
+}  // namespace weft::emulator

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/world.h"
+
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+namespace weft::emulator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+World::World(hns::emulator::Clock& clock, hns::emulator::Settings settings)
+    : host_({}, [&clock] { return clock.Now(); }), side_(host_), hns_(clock, side_, settings) {}
+
+std::string World::Text() const {
+  Json out;
+  out["host"] = Json::parse(host::HostStateText(host_.state()));
+  out["hns"] = Json::parse(hns_.SaveWorld());
+  return out.dump(1) + "\n";
+}
+
+absl::Status World::Read(std::string_view text) {
+  Json document = Json::object();
+  if (!text.empty()) {
+    constexpr int kDeepest = 64;
+    bool too_deep = false;
+    document = Json::parse(
+        text,
+        [&](int depth, Json::parse_event_t, Json&) {
+          too_deep = too_deep || depth > kDeepest;
+          return !too_deep;
+        },
+        false);
+    if (too_deep || !document.is_object())
+      return absl::InvalidArgumentError(
+          "world: it is no JSON object, or nests too deep; correct it");
+  }
+  const auto part = [&](const char* key) {
+    const auto found = document.find(key);
+    return found == document.end() ? std::string("{}") : found->dump();
+  };
+  absl::StatusOr<host::HostState> host = host::ParseHostState(part("host"));
+  if (!host.ok()) return host.status();
+  if (absl::Status status = hns_.LoadWorld(document.contains("hns") ? part("hns") : "");
+      !status.ok())
+    return status;
+  host_.Replace(*std::move(host));
+  return absl::OkStatus();
+}
+
+void World::Reboot() {
+  host_.Reboot();
+  hns_.Reboot();
+}
+
+void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,
+                 const IpAddress& gateway) {
+  host::Adapter ethernet;
+  ethernet.name = "Ethernet";
+  ethernet.mtu = 1500;
+  ethernet.up = true;
+  ethernet.mac = MacAddress::Parse("00:15:5d:00:00:0a").value();
+  ethernet.addresses = {address};
+  host::Route route;
+  route.gateway = gateway;
+  route.adapter_index = host.AddAdapter(std::move(ethernet));
+  host.PutRoutes({route});
+}
+
+}  // namespace weft::emulator

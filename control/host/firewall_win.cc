@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/firewall_win.h"
+
+#include <winsock2.h>
+
+#include <windows.h>
+
+#include <netfw.h>
+#include <oleauto.h>
+
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "control/host/ip_helper_win.h"
+
+namespace weft::host {
+namespace {
+
+// A COM interface that is released with its owner.
+template <typename Interface>
+class Held {
+ public:
+  Held() = default;
+  ~Held() {
+    if (pointer_) pointer_->Release();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  Interface* operator->() const { return pointer_; }
+  Interface* get() const { return pointer_; }
+  Interface** out() { return &pointer_; }
+  void** out_void() { return reinterpret_cast<void**>(&pointer_); }
+
+ private:
+  Interface* pointer_ = nullptr;
+};
+
+class Text {
+ public:
+  explicit Text(const std::wstring& text) : text_(::SysAllocString(text.c_str())) {}
+  ~Text() { ::SysFreeString(text_); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+  BSTR get() const { return text_; }
+
+ private:
+  BSTR text_;
+};
+
+class ComForThisCall {
+ public:
+  ComForThisCall() : result_(::CoInitializeEx(nullptr, COINIT_MULTITHREADED)) {}
+  ~ComForThisCall() {
+    if (SUCCEEDED(result_)) ::CoUninitialize();
+  }
+  ComForThisCall(const ComForThisCall&) = delete;
+  ComForThisCall& operator=(const ComForThisCall&) = delete;
+  // A thread that has another apartment has COM too.
+  bool ready() const { return SUCCEEDED(result_) || result_ == RPC_E_CHANGED_MODE; }
+  HRESULT result() const { return result_; }
+
+ private:
+  HRESULT result_;
+};
+
+absl::Status Refused(const std::string& rule, std::string_view step, HRESULT code) {
+  return absl::UnavailableError(absl::StrFormat(
+      "cannot make the firewall rule %s: %s: %s (0x%08x)%s", rule, step,
+      std::system_category().message(static_cast<int>(code)), static_cast<unsigned>(code),
+      code == E_ACCESSDENIED ? "; run as administrator" : ""));
+}
+
+// The protocol before the ports, which a rule takes for that of its protocol.
+HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
+  HRESULT code = rule.put_Name(name.get());
+  if (SUCCEEDED(code)) code = rule.put_Protocol(NET_FW_IP_PROTOCOL_UDP);
+  if (SUCCEEDED(code)) code = rule.put_LocalPorts(ports.get());
+  if (SUCCEEDED(code)) code = rule.put_Direction(NET_FW_RULE_DIR_IN);
+  if (SUCCEEDED(code)) code = rule.put_Action(NET_FW_ACTION_ALLOW);
+  if (SUCCEEDED(code)) code = rule.put_Profiles(NET_FW_PROFILE2_ALL);
+  if (SUCCEEDED(code)) code = rule.put_Enabled(VARIANT_TRUE);
+  return code;
+}
+
+}  // namespace
+
+absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
+  const ComForThisCall com;
+  if (!com.ready()) return Refused(rule, "COM", com.result());
+  Held<INetFwPolicy2> policy;
+  HRESULT code = ::CoCreateInstance(__uuidof(NetFwPolicy2), nullptr, CLSCTX_INPROC_SERVER,
+                                    __uuidof(INetFwPolicy2), policy.out_void());
+  if (FAILED(code) || !policy.get()) return Refused(rule, "the firewall's policy", code);
+  Held<INetFwRules> rules;
+  code = policy->get_Rules(rules.out());
+  if (FAILED(code) || !rules.get()) return Refused(rule, "its rules", code);
+
+  const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
+  Held<INetFwRule> there;
+  if (SUCCEEDED(rules->Item(name.get(), there.out())) && there.get()) {
+    code = Fill(*there.get(), name, ports);
+    return SUCCEEDED(code) ? absl::OkStatus() : Refused(rule, "the rule of that name", code);
+  }
+  Held<INetFwRule> made;
+  code = ::CoCreateInstance(__uuidof(NetFwRule), nullptr, CLSCTX_INPROC_SERVER,
+                            __uuidof(INetFwRule), made.out_void());
+  if (FAILED(code) || !made.get()) return Refused(rule, "a new rule", code);
+  code = Fill(*made.get(), name, ports);
+  if (SUCCEEDED(code)) code = rules->Add(made.get());
+  return SUCCEEDED(code) ? absl::OkStatus() : Refused(rule, "adding it", code);
+}
+
+}  // namespace weft::host

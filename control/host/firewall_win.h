@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows Firewall through COM.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace weft::host {
+
+// Makes the inbound rule `rule`, or sets the one of that name right: UDP to `port`, all profiles,
+// allowed, enabled. Initialises COM on the calling thread for the time of the call.
+absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port);
+
+}  // namespace weft::host

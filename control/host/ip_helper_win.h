@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// IP Helper's functions, resolved at run time so that the program starts where one is missing
+// (Wine), and its values as ours.
+#pragma once
+
+#include <winsock2.h>
+#include <ws2tcpip.h>
+
+#include <windows.h>
+
+#include <iphlpapi.h>
+
+#include <netioapi.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "vxlan/ip_address.h"
+
+namespace weft::host {
+
+// "cannot WHAT: the system's text (CODE)", and for a refused right what to do.
+absl::Status Failure(std::string_view what, DWORD code);
+
+std::string Utf8(const wchar_t* text);
+std::wstring Utf16(std::string_view text);
+
+ADDRESS_FAMILY FamilyNumber(IpFamily family);
+std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address);
+SOCKADDR_INET SocketAddressOf(const IpAddress& address);
+
+// Null where the system lacks a function; the first three are always there.
+struct IpHelper {
+  decltype(&::GetAdaptersAddresses) adapters_addresses = nullptr;
+  decltype(&::GetIpForwardTable2) forward_table = nullptr;
+  decltype(&::FreeMibTable) free_table = nullptr;
+  decltype(&::GetBestRoute2) best_route = nullptr;
+  decltype(&::InitializeIpForwardEntry) initialize_route = nullptr;
+  decltype(&::CreateIpForwardEntry2) create_route = nullptr;
+  decltype(&::DeleteIpForwardEntry2) delete_route = nullptr;
+  decltype(&::GetIpForwardEntry2) get_route = nullptr;
+  decltype(&::SetIpForwardEntry2) set_route = nullptr;
+  decltype(&::InitializeIpInterfaceEntry) initialize_interface = nullptr;
+  decltype(&::GetIpInterfaceEntry) get_interface = nullptr;
+  decltype(&::SetIpInterfaceEntry) set_interface = nullptr;
+  decltype(&::NotifyIpInterfaceChange) notify_interface = nullptr;
+  decltype(&::NotifyUnicastIpAddressChange) notify_address = nullptr;
+  decltype(&::NotifyRouteChange2) notify_route = nullptr;
+  decltype(&::CancelMibChangeNotify2) cancel_notify = nullptr;
+
+  // Only from the system's folder; the library stays loaded.
+  static absl::StatusOr<IpHelper> Load();
+
+  bool can_write_routes() const {
+    return initialize_route && create_route && delete_route && get_route && set_route;
+  }
+  bool can_write_interfaces() const {
+    return initialize_interface && get_interface && set_interface;
+  }
+};
+
+// Why nothing is done where the functions are missing.
+absl::Status NotHere(std::string_view what);
+
+}  // namespace weft::host

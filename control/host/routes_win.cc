@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/routes_win.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::host {
+namespace {
+
+std::string Text(std::string_view verb, const Route& route) {
+  return absl::StrCat(verb, " route ", route.destination.ToString(),
+                      route.gateway ? absl::StrCat(" via ", route.gateway->ToString()) : "",
+                      " on adapter ", route.adapter_index);
+}
+
+// Lifetimes are infinite and the metric zero after InitializeIpForwardEntry.
+MIB_IPFORWARD_ROW2 RowOf(const IpHelper& helper, const Route& route) {
+  MIB_IPFORWARD_ROW2 row{};
+  helper.initialize_route(&row);
+  row.InterfaceIndex = route.adapter_index;
+  row.DestinationPrefix.Prefix = SocketAddressOf(route.destination.base());
+  row.DestinationPrefix.PrefixLength = static_cast<UINT8>(route.destination.length());
+  row.NextHop.si_family = FamilyNumber(route.destination.family());
+  if (route.gateway) row.NextHop = SocketAddressOf(*route.gateway);
+  row.Protocol = static_cast<NL_ROUTE_PROTOCOL>(MIB_IPPROTO_NETMGMT);
+  row.Metric = route.metric;
+  return row;
+}
+
+// "cannot set forwarding of adapter 7 (IPv4)"
+std::string Text(std::string_view verb, std::uint32_t adapter_index, IpFamily family) {
+  return absl::StrCat(verb, " forwarding of adapter ", adapter_index, " for ",
+                      family == IpFamily::kV4 ? "IPv4" : "IPv6");
+}
+
+MIB_IPINTERFACE_ROW InterfaceRow(const IpHelper& helper, std::uint32_t adapter_index,
+                                 IpFamily family) {
+  MIB_IPINTERFACE_ROW row{};
+  helper.initialize_interface(&row);
+  row.Family = FamilyNumber(family);
+  row.InterfaceIndex = adapter_index;
+  return row;
+}
+
+}  // namespace
+
+absl::Status PutRoute(const IpHelper& helper, const Route& route) {
+  const std::string what = Text("put", route);
+  if (!helper.can_write_routes()) return NotHere(what);
+  MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
+  DWORD code = helper.create_route(&row);
+  if (code == NO_ERROR) return absl::OkStatus();
+  if (code != ERROR_OBJECT_ALREADY_EXISTS) return Failure(what, code);
+
+  // Keyed by prefix, next hop and interface: what may differ is who set it, and the metric.
+  MIB_IPFORWARD_ROW2 there = row;
+  code = helper.get_route(&there);
+  if (code != NO_ERROR) return Failure(what, code);
+  if (there.Protocol == MIB_IPPROTO_NETMGMT && there.Metric == row.Metric) return absl::OkStatus();
+  if (there.Protocol == MIB_IPPROTO_NETMGMT) {
+    there.Metric = row.Metric;
+    code = helper.set_route(&there);
+    return code == NO_ERROR ? absl::OkStatus() : Failure(what, code);
+  }
+  code = helper.delete_route(&there);
+  if (code == NO_ERROR || code == ERROR_NOT_FOUND) code = helper.create_route(&row);
+  return code == NO_ERROR ? absl::OkStatus() : Failure(what, code);
+}
+
+absl::Status RemoveRoute(const IpHelper& helper, const Route& route) {
+  const std::string what = Text("remove", route);
+  if (!helper.can_write_routes()) return NotHere(what);
+  const MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
+  const DWORD code = helper.delete_route(&row);
+  return code == NO_ERROR || code == ERROR_NOT_FOUND ? absl::OkStatus() : Failure(what, code);
+}
+
+absl::Status WriteForwarding(const IpHelper& helper, std::uint32_t adapter_index, IpFamily family,
+                             bool on) {
+  const std::string what = Text("set", adapter_index, family);
+  if (!helper.can_write_interfaces()) return NotHere(what);
+  MIB_IPINTERFACE_ROW row = InterfaceRow(helper, adapter_index, family);
+  DWORD code = helper.get_interface(&row);
+  if (code != NO_ERROR) return Failure(what, code);
+  if ((row.ForwardingEnabled != FALSE) == on) return absl::OkStatus();
+  row.ForwardingEnabled = on ? TRUE : FALSE;
+  // What Get fills in for IPv4, Set refuses as a wrong parameter.
+  if (family == IpFamily::kV4) row.SitePrefixLength = 0;
+  code = helper.set_interface(&row);
+  return code == NO_ERROR ? absl::OkStatus() : Failure(what, code);
+}
+
+absl::StatusOr<bool> ReadForwarding(const IpHelper& helper, std::uint32_t adapter_index,
+                                    IpFamily family) {
+  const std::string what = Text("read", adapter_index, family);
+  if (!helper.can_write_interfaces()) return NotHere(what);
+  MIB_IPINTERFACE_ROW row = InterfaceRow(helper, adapter_index, family);
+  const DWORD code = helper.get_interface(&row);
+  if (code != NO_ERROR) return Failure(what, code);
+  return row.ForwardingEnabled != FALSE;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/watch_win.h"
+
+#include <utility>
+
+namespace weft::host {
+
+absl::StatusOr<std::unique_ptr<Watch>> MibWatch::Open(const IpHelper& helper,
+                                                      std::function<void()> changed) {
+  if (!helper.notify_interface || !helper.notify_address || !helper.notify_route ||
+      !helper.cancel_notify)
+    return NotHere("listen to changes of adapters, addresses and routes");
+  std::unique_ptr<MibWatch> watch(new MibWatch(helper, std::move(changed)));
+  const auto add = [&](DWORD code, HANDLE handle) {
+    if (code == NO_ERROR && handle) watch->handles_.push_back(handle);
+    return code;
+  };
+  HANDLE handle = nullptr;
+  DWORD code =
+      add(helper.notify_interface(AF_UNSPEC, &MibWatch::OnInterface, watch.get(), FALSE, &handle),
+          handle);
+  handle = nullptr;
+  if (code == NO_ERROR) {
+    code = add(helper.notify_address(AF_UNSPEC, &MibWatch::OnAddress, watch.get(), FALSE, &handle),
+               handle);
+  }
+  handle = nullptr;
+  if (code == NO_ERROR) {
+    code = add(helper.notify_route(AF_UNSPEC, &MibWatch::OnRoute, watch.get(), FALSE, &handle),
+               handle);
+  }
+  if (code != NO_ERROR) return Failure("listen to changes of adapters, addresses, routes", code);
+  return watch;
+}
+
+// The cancel waits for callbacks under way.
+MibWatch::~MibWatch() {
+  for (const HANDLE handle : handles_) helper_.cancel_notify(handle);
+}
+
+void WINAPI MibWatch::OnInterface(PVOID context, PMIB_IPINTERFACE_ROW, MIB_NOTIFICATION_TYPE) {
+  static_cast<MibWatch*>(context)->changed_();
+}
+
+void WINAPI MibWatch::OnAddress(PVOID context, PMIB_UNICASTIPADDRESS_ROW, MIB_NOTIFICATION_TYPE) {
+  static_cast<MibWatch*>(context)->changed_();
+}
+
+void WINAPI MibWatch::OnRoute(PVOID context, PMIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE) {
+  if (!row || row->DestinationPrefix.PrefixLength == 0) static_cast<MibWatch*>(context)->changed_();
+}
+
+}  // namespace weft::host

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes as IP Helper tells them, on threads of the system.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/host/host.h"
+#include "control/host/ip_helper_win.h"
+
+namespace weft::host {
+
+class MibWatch final : public Watch {
+ public:
+  // Wine registers, and then tells of nothing: whoever must know looks from time to time too.
+  static absl::StatusOr<std::unique_ptr<Watch>> Open(const IpHelper& helper,
+                                                     std::function<void()> changed);
+  ~MibWatch() override;
+
+ private:
+  explicit MibWatch(const IpHelper& helper, std::function<void()> changed)
+      : helper_(helper), changed_(std::move(changed)) {}
+
+  static void WINAPI OnInterface(PVOID context, PMIB_IPINTERFACE_ROW row,
+                                 MIB_NOTIFICATION_TYPE type);
+  static void WINAPI OnAddress(PVOID context, PMIB_UNICASTIPADDRESS_ROW row,
+                               MIB_NOTIFICATION_TYPE type);
+  static void WINAPI OnRoute(PVOID context, PMIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type);
+
+  const IpHelper helper_;
+  const std::function<void()> changed_;
+  std::vector<HANDLE> handles_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every host promises (control/host/host.h), as tests: include, derive a HostRig, instantiate.
+// One adapter is given: up, MTU 1400, MAC 02:00:00:00:09:01, 10.9.0.1/24 and fd09::1/64, no route
+// by a gateway.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/host/host.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::testing {
+
+class HostRig {
+ public:
+  virtual ~HostRig() = default;
+  virtual host::Host& host() = 0;
+  virtual std::string adapter() = 0;  // its name
+  // Behind the host's back:
+  virtual void GiveAddress(std::string_view assigned) = 0;  // "10.9.0.7/24"
+  virtual void TakeAddress(std::string_view assigned) = 0;
+  virtual void SetUp(bool up) = 0;
+  virtual void PutDefaultRoute(std::string_view gateway) = 0;
+};
+
+struct HostCase {
+  std::string name;
+  std::function<std::unique_ptr<HostRig>()> make;
+};
+inline void PrintTo(const HostCase& host, std::ostream* out) { *out << host.name; }
+
+// Counts calls; any thread.
+class Calls {
+ public:
+  void Add() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    changed_.notify_all();
+  }
+  // Waits until there were more than `before`. Only a failure takes the whole limit.
+  bool MoreThan(int before) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return count_ > before; });
+  }
+  int count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+class HostContract : public ::testing::TestWithParam<HostCase> {
+ protected:
+  std::unique_ptr<HostRig> rig = GetParam().make();
+  host::Host& host() { return rig->host(); }
+
+  host::Adapter Given() {
+    const auto adapters = host().Adapters();
+    EXPECT_TRUE(adapters.ok()) << adapters.status();
+    if (adapters.ok()) {
+      for (const host::Adapter& adapter : *adapters) {
+        if (adapter.name == rig->adapter()) return adapter;
+      }
+    }
+    return {};
+  }
+  // By a gateway, as host-gw has it.
+  host::Route Marked(std::string_view destination, std::string_view gateway) {
+    host::Route route;
+    route.destination = Prefix(destination);
+    route.gateway = Address(gateway);
+    route.adapter_index = Given().index;
+    route.marked = true;
+    return route;
+  }
+  std::vector<host::Route> Routes(IpFamily family = IpFamily::kV4) {
+    const auto routes = host().Routes(family, Given().index);
+    EXPECT_TRUE(routes.ok()) << routes.status();
+    return routes.value_or(std::vector<host::Route>());
+  }
+  static void ExpectAllOk(const std::vector<absl::Status>& statuses, std::size_t count) {
+    EXPECT_EQ(statuses.size(), count);
+    for (const absl::Status& status : statuses) EXPECT_TRUE(status.ok()) << status;
+  }
+  static constexpr std::uint32_t kNoAdapter = 4711;
+};
+
+TEST_P(HostContract, TheAdapterIsTold) {
+  const host::Adapter adapter = Given();
+  EXPECT_NE(adapter.index, 0u);
+  EXPECT_TRUE(adapter.up);
+  EXPECT_FALSE(adapter.loopback);
+  EXPECT_EQ(adapter.mtu, 1400u);
+  EXPECT_EQ(adapter.mac, Mac("02:00:00:00:09:01"));
+  EXPECT_THAT(adapter.addresses,
+              ::testing::IsSupersetOf({host::AssignedAddress{Address("10.9.0.1"), 24},
+                                       host::AssignedAddress{Address("fd09::1"), 64}}));
+  EXPECT_THAT(Routes(), ::testing::IsEmpty()) << "what an address brings is not listed";
+}
+
+TEST_P(HostContract, AChangeIsSeen) {
+  rig->GiveAddress("10.9.0.7/24");
+  EXPECT_THAT(Given().addresses,
+              ::testing::Contains(host::AssignedAddress{Address("10.9.0.7"), 24}));
+  rig->TakeAddress("10.9.0.1/24");
+  EXPECT_THAT(Given().addresses,
+              ::testing::Not(::testing::Contains(host::AssignedAddress{Address("10.9.0.1"), 24})));
+  rig->SetUp(false);
+  EXPECT_FALSE(Given().up);
+}
+
+TEST_P(HostContract, ARouteIsReadBackAsItWasPutAndGoes) {
+  const host::Route route = Marked("10.244.2.0/24", "10.9.0.2");
+  const host::Route v6 = Marked("fd00:244:2::/64", "fd09::2");
+  ExpectAllOk(host().PutRoutes({route, v6}), 2);
+  ExpectAllOk(host().PutRoutes({route, v6}), 2);  // again: nothing new
+  EXPECT_THAT(Routes(), ::testing::ElementsAre(route));
+  EXPECT_THAT(Routes(IpFamily::kV6), ::testing::ElementsAre(v6));
+  ExpectAllOk(host().RemoveRoutes({Marked("10.244.3.0/24", "10.9.0.2"), route, v6, route}), 4);
+  EXPECT_THAT(Routes(), ::testing::IsEmpty());
+  EXPECT_THAT(Routes(IpFamily::kV6), ::testing::IsEmpty());
+}
+
+// Whether the old one stays beside it differs; that the removal names exactly it does not.
+TEST_P(HostContract, AnotherGatewayThenTheRemovalOfTheOldLeavesTheNew) {
+  const host::Route old = Marked("10.244.2.0/24", "10.9.0.2");
+  const host::Route moved = Marked("10.244.2.0/24", "10.9.0.3");
+  ExpectAllOk(host().PutRoutes({old}), 1);
+  ExpectAllOk(host().PutRoutes({moved}), 1);
+  EXPECT_THAT(Routes(), ::testing::Contains(moved));
+  ExpectAllOk(host().RemoveRoutes({old}), 1);
+  EXPECT_THAT(Routes(), ::testing::ElementsAre(moved));
+}
+
+TEST_P(HostContract, ARefusedRouteStopsNoOtherAndIsNamed) {
+  const auto statuses =
+      host().PutRoutes({Marked("10.244.2.0/24", "10.9.0.2"), Marked("10.244.3.0/24", "203.0.113.1"),
+                        Marked("10.244.4.0/24", "10.9.0.4")});
+  ASSERT_EQ(statuses.size(), 3u);
+  EXPECT_TRUE(statuses[0].ok()) << statuses[0];
+  EXPECT_THAT(std::string(statuses[1].message()),
+              ::testing::StartsWith("cannot put route 10.244.3.0/24 via 203.0.113.1 on adapter "));
+  EXPECT_TRUE(statuses[2].ok()) << statuses[2];
+  EXPECT_EQ(Routes().size(), 2u);
+}
+
+TEST_P(HostContract, TheWayToADestination) {
+  ExpectAllOk(
+      host().PutRoutes({Marked("10.244.0.0/16", "10.9.0.2"), Marked("10.244.7.0/24", "10.9.0.3")}),
+      2);
+  const auto neighbour = host().RouteTo(Address("10.9.0.77"));
+  ASSERT_TRUE(neighbour.ok()) << neighbour.status();
+  EXPECT_EQ(neighbour->adapter_index, Given().index);
+  EXPECT_EQ(neighbour->gateway, std::nullopt);
+  EXPECT_EQ(neighbour->source, Address("10.9.0.1"));
+  const auto longest = host().RouteTo(Address("10.244.7.1"));
+  ASSERT_TRUE(longest.ok()) << longest.status();
+  EXPECT_EQ(longest->gateway, Address("10.9.0.3"));
+  EXPECT_EQ(longest->source, Address("10.9.0.1"));
+  EXPECT_THAT(std::string(host().RouteTo(Address("198.51.100.1")).status().message()),
+              ::testing::StartsWith("cannot find a route to 198.51.100.1: "));
+}
+
+TEST_P(HostContract, AnAddressIsGivenAndALinkSetUp) {
+  rig->SetUp(false);
+  EXPECT_TRUE(host().SetLinkUp(Given().index, 1350).ok());
+  EXPECT_TRUE(Given().up);
+  EXPECT_EQ(Given().mtu, 1350u);
+  const host::AssignedAddress address{Address("10.244.1.0"), 32};
+  EXPECT_TRUE(host().AddAddress(Given().index, address).ok());
+  EXPECT_TRUE(host().AddAddress(Given().index, address).ok()) << "there already";
+  EXPECT_THAT(Given().addresses, ::testing::Contains(address));
+}
+
+TEST_P(HostContract, ForwardingIsReadBack) {
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    for (const bool on : {true, false, true}) {
+      EXPECT_TRUE(host().SetForwarding(Given().index, family, on).ok());
+      const auto read = host().Forwarding(Given().index, family);
+      ASSERT_TRUE(read.ok()) << read.status();
+      EXPECT_EQ(*read, on);
+    }
+  }
+}
+
+TEST_P(HostContract, AFirewallRuleIsMadeOrSaidToBeElsewhere) {
+  for (int round = 0; round < 2; ++round) {
+    const absl::Status status = host().AllowUdpIn(host::kOverlayFirewallRule, 4789);
+    EXPECT_TRUE(status.ok() || absl::IsUnimplemented(status)) << status;
+  }
+}
+
+TEST_P(HostContract, WhatIsNotThereIsNamed) {
+  for (const absl::Status& status :
+       {host().SetForwarding(kNoAdapter, IpFamily::kV4, true),
+        host().Forwarding(kNoAdapter, IpFamily::kV4).status(), host().SetLinkUp(kNoAdapter, 1400),
+        host().AddAddress(kNoAdapter, {Address("10.0.0.1"), 32})}) {
+    EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot "));
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("4711"));
+  }
+}
+
+TEST_P(HostContract, ChangesAreToldUntilTheWatchEnds) {
+  Calls calls;
+  auto watch = host().WatchChanges([&] { calls.Add(); });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  rig->GiveAddress("10.9.0.7/24");
+  EXPECT_TRUE(calls.MoreThan(0)) << "an address came";
+  int before = calls.count();
+  rig->PutDefaultRoute("10.9.0.254");
+  EXPECT_TRUE(calls.MoreThan(before)) << "a default route came";
+  before = calls.count();
+  rig->SetUp(false);
+  EXPECT_TRUE(calls.MoreThan(before)) << "the adapter went down";
+  watch->reset();
+  before = calls.count();
+  rig->SetUp(true);
+  EXPECT_EQ(calls.count(), before);
+}
+
+TEST_P(HostContract, TwoWatchesAreToldBoth) {
+  Calls first, second;
+  auto one = host().WatchChanges([&] { first.Add(); });
+  auto other = host().WatchChanges([&] { second.Add(); });
+  rig->GiveAddress("10.9.0.7/24");
+  EXPECT_TRUE(first.MoreThan(0));
+  EXPECT_TRUE(second.MoreThan(0));
+}
+
+inline std::string HostCaseName(const ::testing::TestParamInfo<HostCase>& info) {
+  return info.param.name;
+}
+
+}  // namespace weft::testing

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What HNS does to the host, seen from the host; and both in one text.
+#include "control/emulator/world.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/emulator_clock.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::emulator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::weft::testing::Address;
+using ::weft::testing::Prefix;
+
+constexpr char kOverlay[] =
+    R"({"Name":"flannel.4096","Type":"Overlay","Flags":8,"SchemaVersion":{"Major":2,"Minor":0},
+    "Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"Ethernet"}}],
+    "Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.244.3.0/24",
+    "Policies":[{"Type":"VSID","Settings":{"IsolationId":4096}}],
+    "Routes":[{"NextHop":"10.244.3.1","DestinationPrefix":"0.0.0.0/0"}]}]}]})";
+
+// Ethernet with 192.168.1.10/24; a switch's interface comes after 5 s, connections after 30.
+class WorldTest : public ::testing::Test {
+ protected:
+  WorldTest() { AddEthernet(world.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1")); }
+  static hns::emulator::Settings Slow() {
+    hns::emulator::Settings settings;
+    settings.new_interface = std::chrono::seconds(5);
+    settings.gap = std::chrono::seconds(30);
+    return settings;
+  }
+  hns::Reply Create() {
+    return world.hns().Create(hns::Kind::kNetwork, hns::Handle::kNone, hns::Guid(), kOverlay);
+  }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    const auto adapters = world.host().Adapters();
+    for (const host::Adapter& adapter : *adapters) names.push_back(adapter.name);
+    return names;
+  }
+
+  weft::testing::EmulatorClock clock;
+  World world{clock, Slow()};
+};
+
+TEST_F(WorldTest, TheFirstNetworkMovesTheAddressToTheSwitchsInterface) {
+  ASSERT_TRUE(Create().ok());
+  EXPECT_FALSE(world.host().Reachable());
+  clock.Sleep(std::chrono::seconds(5));
+  EXPECT_THAT(Names(), ElementsAre("Ethernet", "vEthernet (Ethernet)"));
+  const auto way = world.host().RouteTo(Address("192.168.1.7"));
+  ASSERT_TRUE(way.ok()) << way.status();
+  EXPECT_EQ(way->adapter_index, 11u);
+  clock.Sleep(std::chrono::seconds(25));
+  EXPECT_TRUE(world.host().Reachable());
+}
+
+TEST_F(WorldTest, AnEndpointOfTheHostIsAnAdapterOfIt) {
+  EmulatedHostSide side(world.host());
+  hns::emulator::HostEndpoint endpoint;
+  endpoint.id = *hns::Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
+  endpoint.name = "cbr0_ep";
+  endpoint.address = Address("10.244.3.2");
+  endpoint.prefix_length = 24;
+  side.AttachEndpoint(endpoint);
+  EXPECT_THAT(Names(), ElementsAre("Ethernet", "vEthernet (cbr0_ep)"));
+  EXPECT_EQ(side.FindByName("vEthernet (cbr0_ep)"), std::nullopt);
+  side.DetachEndpoint(endpoint.id);
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+}
+
+TEST_F(WorldTest, TheDefaultRouteLeadsToThePhysicalAdapterBehindASwitchToo) {
+  EmulatedHostSide side(world.host());
+  EXPECT_EQ(side.FindDefault()->name, "Ethernet");
+  ASSERT_TRUE(Create().ok());
+  EXPECT_EQ(side.FindDefault()->name, "Ethernet");
+  EXPECT_EQ(side.FindByAddress(Address("192.168.1.10"))->name, "Ethernet");
+  EXPECT_THAT(side.AddressesOf("Ethernet"), IsEmpty()) << "not there yet";
+  clock.Sleep(std::chrono::seconds(5));
+  EXPECT_THAT(side.AddressesOf("Ethernet"), ElementsAre(Address("192.168.1.10")));
+}
+
+TEST_F(WorldTest, ItsTextReadsBackIntoAnother) {
+  ASSERT_TRUE(Create().ok());
+  World other(clock);
+  ASSERT_EQ(other.Read(world.Text()), absl::OkStatus());
+  EXPECT_EQ(other.Text(), world.Text());
+  EXPECT_EQ(other.Read(""), absl::OkStatus());
+  EXPECT_EQ(other.host().state(), host::HostState());
+}
+
+TEST_F(WorldTest, WhatCannotBeReadChangesNothing) {
+  const std::string before = world.Text();
+  for (const char* text : {"{", "7", R"({"host": {"adapters": 7}})", R"({"hns": 7})"})
+    EXPECT_FALSE(world.Read(text).ok()) << text;
+  EXPECT_EQ(world.Text(), before);
+}
+
+TEST_F(WorldTest, ARebootTakesNetworkAndRoutesAway) {
+  ASSERT_TRUE(Create().ok());
+  clock.Sleep(std::chrono::seconds(60));
+  host::Route route;
+  route.destination = Prefix("10.244.9.0/24");
+  route.gateway = Address("192.168.1.9");
+  route.adapter_index = 11;
+  ASSERT_TRUE(world.host().PutRoutes({route})[0].ok());
+  world.Reboot();
+  clock.Sleep(std::chrono::seconds(60));
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+  EXPECT_EQ(world.host().Routes(IpFamily::kV4, 0)->size(), 1u) << "the default route";
+}
+
+}  // namespace
+}  // namespace weft::emulator
