@@ -6,10 +6,8 @@
 namespace weft::hns::emulator {
 namespace {
 
-constexpr int kDeepest = 32;
-
 // nlohmann writes and destroys recursively: depth is bounded before it reads.
-bool IsShallow(std::string_view text) {
+bool IsShallow(std::string_view text, int deepest) {
   int depth = 0;
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -20,7 +18,7 @@ bool IsShallow(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kDeepest) return false;
+      if (++depth > deepest) return false;
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -47,16 +45,16 @@ bool IsZero(const Json& value) {
 
 }  // namespace
 
-std::optional<Json> ParseValue(std::string_view text) {
-  if (!IsShallow(text)) return std::nullopt;
+std::optional<Json> ParseValue(std::string_view text, int deepest) {
+  if (!IsShallow(text, deepest)) return std::nullopt;
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return std::nullopt;
   return value;
 }
 
-std::optional<Json> ParseDocument(std::string_view text) {
+std::optional<Json> ParseDocument(std::string_view text, int deepest) {
   if (text.empty()) return Json::object();
-  auto value = ParseValue(text);
+  auto value = ParseValue(text, deepest);
   if (value && !value->is_object()) return std::nullopt;
   return value;
 }

@@ -15,10 +15,13 @@ namespace weft::hns::emulator {
 
 using Json = nlohmann::json;
 
-// An object; empty text is an empty one. Refuses what is nested deeper than any document of HNS.
-std::optional<Json> ParseDocument(std::string_view text);
+// Deeper than any document of HNS; a world holds such documents.
+inline constexpr int kDeepestDocument = 32, kDeepestWorld = 2 * kDeepestDocument;
+
+// An object; empty text is an empty one. Refuses what is nested deeper.
+std::optional<Json> ParseDocument(std::string_view text, int deepest = kDeepestDocument);
 // The same for any value, arrays for example; empty text is no value.
-std::optional<Json> ParseValue(std::string_view text);
+std::optional<Json> ParseValue(std::string_view text, int deepest = kDeepestDocument);
 std::string Dump(const Json& value);
 
 // The member `name`, compared without case; a null value where there is none.

@@ -195,7 +195,7 @@ std::string WorldText(const World& world, const Settings& settings) {
 }
 
 absl::Status ReadWorld(std::string_view text, World& world, Settings& settings) {
-  const auto json = ParseDocument(text);
+  const auto json = ParseDocument(text, kDeepestWorld);
   if (!json) return absl::InvalidArgumentError("HNS emulator's world is no JSON object");
   auto read = ReadSettings(Field(*json, "settings"));
   if (!read.ok()) return read.status();
@@ -208,6 +208,10 @@ absl::Status ReadWorld(std::string_view text, World& world, Settings& settings) 
     world.switches.insert(TextOf(item));
   }
   const Json& taken = Field(*json, "taken_names_until_ms");
+  if (!taken.is_object() && !taken.is_null()) {
+    return absl::InvalidArgumentError(
+        "HNS emulator's world: `taken_names_until_ms` is no JSON object");
+  }
   for (auto it = taken.begin(); it != taken.end(); ++it) {
     world.taken_names[it.key()] = Milliseconds(NumberOf(it.value()));
   }

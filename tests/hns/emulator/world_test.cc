@@ -93,7 +93,8 @@ TEST(WorldTest, WhatCannotBeReadIsNamedAndChangesNothing) {
            {R"({"settings":{"latency_ms":"5"}})", "`latency_ms` cannot be \"5\""},
            {R"({"settings":{"version":"13"}})", "`version`"},
            {R"({"networks":[{"id":"7"}]})", "one of `networks`"},
-           {R"({"endpoints":[{}]})", "one of `endpoints`"}}) {
+           {R"({"endpoints":[{}]})", "one of `endpoints`"},
+           {R"({"taken_names_until_ms":[1]})", "`taken_names_until_ms`"}}) {
     const absl::Status status = machine.hns.LoadWorld(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
