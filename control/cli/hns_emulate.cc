@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // flannelctl hns emulate
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +13,13 @@
 #include "absl/strings/str_split.h"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/signal_set.hpp"
-#include "boost/asio/steady_timer.hpp"
 #include "control/cli/json_fields.h"
 #include "control/cli/verbs.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/remote/commands.h"
 #include "hns/emulator/remote/remote_server.h"
 #include "hns/emulator/simple_host.h"
+#include "hns/emulator/world_file.h"
 
 namespace weft::cli {
 namespace {
@@ -30,7 +27,6 @@ namespace {
 namespace emulator = hns::emulator;
 
 constexpr char kVerb[] = "hns emulate";
-constexpr std::chrono::milliseconds kSavePeriod{250};
 
 struct Options {
   std::string listen = "tcp:127.0.0.1:0";
@@ -59,8 +55,10 @@ absl::Status Apply(const Options& options, emulator::Emulator& hns) {
   absl::StatusOr<nlohmann::json> settings = JsonFields(options.settings);
   if (!settings.ok()) return settings.status();
   if (!options.version.empty()) (*settings)["version"] = options.version;
-  auto set = emulator::CarryOut(hns, {{"command", "set"}, {"settings", *settings}});
-  if (!set.ok()) return set.status();
+  if (!settings->empty()) {  // else the world's own stay
+    auto set = emulator::CarryOut(hns, {{"command", "set"}, {"settings", *settings}});
+    if (!set.ok()) return set.status();
+  }
   for (const std::string& text : options.faults) {
     const std::vector<std::string> words = absl::StrSplit(text, ',');
     const absl::StatusOr<nlohmann::json> fields = JsonFields(words);
@@ -73,43 +71,6 @@ absl::Status Apply(const Options& options, emulator::Emulator& hns) {
   }
   return absl::OkStatus();
 }
-
-// The world's file: whole at any moment.
-class StateFile {
- public:
-  StateFile(std::string path, emulator::Emulator& hns) : path_(std::move(path)), hns_(hns) {}
-
-  absl::Status Load() {
-    std::ifstream file(path_, std::ios::binary);
-    if (path_.empty() || !file) return absl::OkStatus();
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const absl::Status loaded = hns_.LoadWorld(text);
-    if (loaded.ok()) return loaded;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": ", loaded.message(), "; correct it, or begin with another file"));
-  }
-
-  absl::Status Save() {
-    const std::uint64_t version = hns_.version();
-    if (path_.empty() || saved_ == version) return absl::OkStatus();
-    const std::string next = path_ + ".new";
-    std::ofstream file(next, std::ios::binary | std::ios::trunc);
-    file << hns_.SaveWorld();
-    file.close();
-    std::error_code error;
-    if (file) std::filesystem::rename(next, path_, error);
-    if (!file || error)
-      return absl::DataLossError(
-          absl::StrCat("cannot write ", path_, "; check --state, its folder and the disk"));
-    saved_ = version;
-    return absl::OkStatus();
-  }
-
- private:
-  const std::string path_;
-  emulator::Emulator& hns_;
-  std::optional<std::uint64_t> saved_;
-};
 
 hns::Reply Answer(emulator::Emulator& hns, const std::string& text) {
   const absl::StatusOr<nlohmann::json> answer =
@@ -124,24 +85,11 @@ hns::Reply Answer(emulator::Emulator& hns, const std::string& text) {
   return reply;
 }
 
-// Until a signal ends the process, or the file cannot be written.
-absl::Status Wait(StateFile& state) {
+void WaitForEnd() {
   boost::asio::io_context context;
   boost::asio::signal_set signals(context, SIGINT, SIGTERM);
-  boost::asio::steady_timer timer(context);
-  absl::Status status;
-  signals.async_wait([&](const auto&, int) { context.stop(); });
-  std::function<void()> tick = [&] {
-    timer.expires_after(kSavePeriod);
-    timer.async_wait([&](const auto&) {
-      status = state.Save();
-      if (status.ok()) return tick();
-      context.stop();
-    });
-  };
-  tick();
+  signals.async_wait([](const auto&, int) {});
   context.run();
-  return status.ok() ? state.Save() : status;
 }
 
 ExitCode Run(const Options& options, Io& io) {
@@ -153,17 +101,17 @@ ExitCode Run(const Options& options, Io& io) {
   }
   emulator::SystemClock clock;
   emulator::SimpleHost host(std::move(adapters));
+  emulator::WorldFile file(options.state);
   emulator::Emulator hns(clock, host);
-  StateFile state(options.state, hns);
-  absl::Status status = state.Load();
+  absl::Status status = options.state.empty() ? absl::OkStatus() : hns.KeepIn(&file);
   if (status.ok()) status = Apply(options, hns);
   if (!status.ok()) return Fail(io, kVerb, status);
   const auto server = emulator::RemoteServer::Start(
       options.listen, hns, [&](const std::string& command) { return Answer(hns, command); });
   if (!server.ok()) return Fail(io, kVerb, server.status());
   io.out << "listening on " << (*server)->address() << std::endl;
-  status = Wait(state);
-  return status.ok() ? ExitCode::kOk : Fail(io, kVerb, status);
+  WaitForEnd();
+  return ExitCode::kOk;
 }
 
 }  // namespace
@@ -175,9 +123,7 @@ Action AddHnsEmulate(CLI::App& parser) {
                   "tcp:HOST:PORT, on Linux also unix:PATH; port 0 is any, and is printed")
       ->type_name("ADDRESS")
       ->capture_default_str();
-  parser
-      .add_option("--state", options->state,
-                  "Read the world from FILE, if there is one, and keep it there")
+  parser.add_option("--state", options->state, "Keep the world in FILE, which others may share")
       ->type_name("FILE");
   parser.add_option("--version", options->version, "HNS's version, such as 9.5 or 13.3")
       ->type_name("X.Y");
