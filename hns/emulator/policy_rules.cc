@@ -149,9 +149,14 @@ Reply ChangePolicies(const Settings& settings, Change change, const std::vector<
   const bool cut = settings.batch_applied != 0 && wishes.size() > settings.batch_applied;
   if (cut) rest = rest.first(static_cast<std::size_t>(settings.batch_applied));
 
-  // A single change cannot be done by halves: no copy of what may be a long list.
-  const bool whole =
-      (settings.atomic_batches && !cut && wishes.size() > 1) || change == Change::kUpdate;
+  // Work on a copy of what may be a long list only where it could be left half done.
+  bool whole = (settings.atomic_batches && !cut && wishes.size() > 1) || change == Change::kUpdate;
+  if (whole && change == Change::kAdd && settings.duplicates == Duplicates::kAppended) {
+    for (const auto& wish : rest) {
+      if (const Hresult code = check(wish); Failed(code)) return Refuse(code);
+    }
+    whole = false;  // nothing else refuses
+  }
   PolicyList copy;
   if (whole) copy = list;
   PolicyList& target = whole ? copy : list;
