@@ -116,7 +116,7 @@ echo '{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan", "VNI": 4096, "Po
 start_weft() {
   ip netns exec "$weft" "$bin/flanneld" --lease-source="file:$work/nodes.json" --node-name=weft-node --iface=192.168.77.1 \
     --net-config-path="$work/net-conf.json" --subnet-file="$work/subnet.env" --admin="$work/weft.sock" --state-dir="$work/state" \
-    >"$work/flanneld.log" 2>&1 &
+    --hns="emulator:$work/hns.json" >"$work/flanneld.log" 2>&1 &
   daemon=$!
   local deadline=$((SECONDS + 15))
   until [ -s "$work/subnet.env" ]; do
@@ -131,6 +131,8 @@ show "cat subnet.env          # what the CNI plugin reads"
 indent <"$work/subnet.env"
 show "flannelctl leases       # who is in the cluster"
 "$bin/flannelctl" leases --admin="$work/weft.sock" | indent
+show "flannelctl hns show flannel.4096 --hns=emulator:hns.json   # what HNS of a Windows node would hold now"
+ip netns exec "$weft" "$bin/flannelctl" hns show flannel.4096 --hns="emulator:$work/hns.json" | indent
 
 # ---- traffic
 

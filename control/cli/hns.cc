@@ -13,6 +13,8 @@ namespace weft::cli {
 namespace {
 
 constexpr Verb kVerbs[] = {
+    {"list", "The networks that HNS has", AddHnsList},
+    {"show", "A network of HNS, and where its routes lead", AddHnsShow},
     {"emulate", "Be an HNS for other programs, for development and tests", AddHnsEmulate},
     {"control", "Give an HNS emulator a command: fail, restart, show its world", AddHnsControl},
 };

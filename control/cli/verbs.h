@@ -13,6 +13,8 @@ Action AddStatus(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
 Action AddHnsControl(CLI::App& parser);
+Action AddHnsList(CLI::App& parser);
+Action AddHnsShow(CLI::App& parser);
 Action AddHnsEmulate(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);

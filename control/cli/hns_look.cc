@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl hns list, flannelctl hns show
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "CLI/Validators.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/cli/text_table.h"
+#include "control/cli/verbs.h"
+#include "control/emulator/open_hns.h"
+#include "control/host/host.h"
+#include "control/lease/quoted.h"
+#include "hns/client.h"
+#include "hns/open_api.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kEmulator = "emulator:";
+
+struct Options {
+  std::string hns, name, output = "table";
+  bool no_headers = false;
+};
+
+absl::StatusOr<std::shared_ptr<hns::Api>> Open(const Options& options) {
+  if (!options.hns.empty()) {
+    const absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
+    if (!host.ok()) return host.status();
+    return emulator::OpenHns(options.hns.substr(kEmulator.size()), **host);
+  }
+  absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
+  if (!api.ok()) return api.status();
+  return std::shared_ptr<hns::Api>(*std::move(api));
+}
+
+std::string Text(const std::optional<IpAddress>& address) {
+  return address ? address->ToString() : "";
+}
+
+std::string SubnetsOf(const hns::Network& network) {
+  return absl::StrJoin(network.subnets, ",", [](std::string* out, const hns::Subnet& subnet) {
+    out->append(subnet.prefix.ToString());
+  });
+}
+
+std::vector<hns::RemoteSubnetRoute> RoutesOf(const hns::Network& network) {
+  std::vector<hns::RemoteSubnetRoute> routes;
+  for (const hns::Policy& policy : network.policies) {
+    if (const auto route = hns::ReadRemoteSubnetRoute(policy)) routes.push_back(*route);
+  }
+  return routes;
+}
+
+ExitCode List(const Options& options, Io& io) {
+  const auto api = Open(options);
+  if (!api.ok()) return Fail(io, "hns list", api.status());
+  hns::Client client(**api);
+  const auto networks = client.Networks();
+  if (!networks.ok()) return Fail(io, "hns list", networks.status());
+  const auto endpoints = client.Endpoints();
+  if (!endpoints.ok()) return Fail(io, "hns list", endpoints.status());
+  std::map<hns::Guid, std::size_t> pods;
+  for (const hns::Endpoint& endpoint : *endpoints) pods[endpoint.network] += 1;
+  TextTable table({"NETWORK", "TYPE", "SUBNETS", "MANAGEMENT-IP", "ROUTES", "ENDPOINTS", "ID"});
+  for (const hns::Network& network : *networks) {
+    table.Add({network.name, network.type, SubnetsOf(network), Text(network.provider_address()),
+               absl::StrCat(RoutesOf(network).size()), absl::StrCat(pods[network.id]),
+               network.id.ToString()});
+  }
+  io.out << table.TakeText(!options.no_headers);
+  return ExitCode::kOk;
+}
+
+ExitCode Show(const Options& options, Io& io) {
+  const auto api = Open(options);
+  if (!api.ok()) return Fail(io, "hns show", api.status());
+  const auto networks = hns::Client(**api).Networks(options.name);
+  if (!networks.ok()) return Fail(io, "hns show", networks.status());
+  if (networks->empty()) {
+    io.err << "flannelctl hns show: HNS has no network " << lease::Quoted(options.name)
+           << "; \"flannelctl hns list\" names those it has\n";
+    return ExitCode::kFinding;
+  }
+  for (const hns::Network& network : *networks) {
+    if (options.output == "json") {
+      io.out << nlohmann::ordered_json::parse(hns::NetworkJson(network)).dump(2) << "\n";
+      continue;
+    }
+    const auto mac = network.dr_mac();
+    io.out << network.type << " network " << network.name << ", " << network.id.ToString() << "\n"
+           << "  subnets        " << SubnetsOf(network) << "\n"
+           << "  adapter        " << network.adapter_name() << "\n"
+           << "  management IP  " << Text(network.provider_address()) << "\n"
+           << "  router MAC     " << (mac ? mac->ToString() : "") << "\n"
+           << "  HostRoute      " << (network.Has(hns::policy_type::kHostRoute) ? "yes" : "no")
+           << "\n";
+    TextTable table({"DESTINATION", "PROVIDER-ADDRESS", "ROUTER-MAC", "VSID"});
+    for (const hns::RemoteSubnetRoute& route : RoutesOf(network)) {
+      table.Add({route.destination.ToString(), route.provider_address.ToString(),
+                 route.router_mac.ToString(), absl::StrCat(route.isolation_id.value())});
+    }
+    io.out << "\n" << table.TakeText(/*with_headers=*/true);
+  }
+  return ExitCode::kOk;
+}
+
+void AddHnsOption(CLI::App& parser, Options& options) {
+  parser.add_option("--hns", options.hns, "Look at an emulator in place of this machine's own HNS")
+      ->type_name("emulator:PATH")
+      ->check([](const std::string& text) {
+        return text.starts_with(kEmulator) && text.size() > kEmulator.size()
+                   ? ""
+                   : text + " is not understood; write emulator:PATH";
+      });
+}
+
+}  // namespace
+
+Action AddHnsList(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  AddHnsOption(parser, *options);
+  parser.add_flag("--no-headers", options->no_headers, "Leave out the line with column names");
+  parser.footer(
+      "Exit code: 0 told, 2 HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl hns list\n"
+      "  flannelctl hns list --hns=emulator:hns.json");
+  return [options](Io& io) { return List(*options, io); };
+}
+
+Action AddHnsShow(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("NETWORK", options->name, "The network's name, as \"hns list\" shows it")
+      ->required();
+  AddHnsOption(parser, *options);
+  parser
+      .add_option("-o,--output", options->output,
+                  "Form of the output; json is the document that would make such a network")
+      ->type_name("FORM")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"table", "json"}));
+  parser.footer(
+      "Exit code: 0 shown, 1 there is no such network, 2 HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl hns show flannel.4096\n"
+      "  flannelctl hns show flannel.4096 -o json --hns=emulator:hns.json");
+  return [options](Io& io) { return Show(*options, io); };
+}
+
+}  // namespace weft::cli

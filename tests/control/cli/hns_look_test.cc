@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl hns list and show, on an emulator whose world is a file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "hns/emulator/world_file.h"
+#include "hns/overlay_plan.h"
+#include "tests/control/cli/call.h"
+
+namespace weft::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class HnsLookTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    TearDown();
+    hns::emulator::SystemClock clock;
+    hns::emulator::SimpleHost host;
+    hns::emulator::WorldFile file(path_);
+    hns::emulator::Emulator emulator(clock, host);
+    ASSERT_TRUE(emulator.KeepIn(&file).ok());
+    hns::Client client(emulator);
+    const hns::OverlayWish wish{"flannel.4096",
+                                *IpPrefix::Parse("10.244.9.0/24"),
+                                *hns::IsolationId::Of(4096),
+                                4789,
+                                "Ethernet",
+                                *IpAddress::Parse("192.168.1.10"),
+                                false};
+    auto network = client.Create(hns::OverlayNetwork(wish));
+    ASSERT_TRUE(network.ok()) << network.status();
+    ASSERT_TRUE(
+        network
+            ->Add({hns::RemoteSubnetRoutePolicy(
+                {*IpPrefix::Parse("10.244.1.0/24"), wish.isolation_id,
+                 *IpAddress::Parse("172.16.0.11"), *MacAddress::Parse("ee:37:da:54:ca:7d")})})
+            .ok());
+  }
+  void TearDown() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".lock");
+  }
+
+  const std::string path_ = ::testing::TempDir() + "/hns-look-" +
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                            ".json";
+};
+
+TEST_F(HnsLookTest, ListsTheNetworks) {
+  const Outcome outcome = Call({"hns", "list", "--hns=emulator:" + path_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("NETWORK"), HasSubstr("flannel.4096   Overlay")));
+  const Outcome bare = Call({"hns", "list", "--no-headers", "--hns=emulator:" + path_});
+  EXPECT_THAT(bare.out, ::testing::StartsWith("flannel.4096"));
+}
+
+TEST_F(HnsLookTest, ShowsOneWithItsRoutes) {
+  const Outcome outcome = Call({"hns", "show", "flannel.4096", "--hns=emulator:" + path_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("subnets        10.244.9.0/24"),
+                    HasSubstr("10.244.1.0/24   172.16.0.11        ee:37:da:54:ca:7d   4096")));
+  const Outcome json =
+      Call({"hns", "show", "flannel.4096", "-o", "json", "--hns=emulator:" + path_});
+  EXPECT_THAT(json.out, HasSubstr("\"DestinationPrefix\": \"10.244.1.0/24\""));
+}
+
+TEST_F(HnsLookTest, OneThatIsNotThereIsAFinding) {
+  const Outcome outcome = Call({"hns", "show", "vxlan0", "--hns=emulator:" + path_});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("HNS has no network \"vxlan0\""));
+}
+
+TEST_F(HnsLookTest, WhatIsNoEmulatorIsRefused) {
+  EXPECT_THAT(Call({"hns", "list", "--hns=real"}).err, HasSubstr("write emulator:PATH"));
+}
+
+}  // namespace
+}  // namespace weft::cli
