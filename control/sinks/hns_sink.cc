@@ -64,9 +64,12 @@ class HnsSink::Session {
       look_at_ = Clock::now() + kLookPeriod;
     }
     hns::OverlayOutcome outcome = keeper_.Round(Clock::now());
-    if (outcome.state != hns::OverlayState::kHns) Subscribe();
-    std::optional<Clock::time_point> due = std::min(look_at_, outcome.next.value_or(look_at_));
-    if (subscription_ == hns::Handle::kNone) due = std::min(*due, subscribe_at_);
+    Clock::time_point due = std::min(look_at_, outcome.next.value_or(look_at_));
+    // A service that does not answer takes no subscriptions either.
+    if (outcome.state != hns::OverlayState::kHns) {
+      Subscribe();
+      if (subscription_ == hns::Handle::kNone) due = std::min(due, subscribe_at_);
+    }
     Publish(std::move(outcome));
     return due;
   }

@@ -163,7 +163,7 @@ TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
   Write("broken.json", R"({"Network":"10.244.0.0/16")");
   const WrongRow rows[] = {
       {"kube", {"--kube-subnet-mgr"}, "--kube-subnet-mgr and --lease-source=file:"},
-      {"hns", {"--dataplane=hns"}, "--dataplane=hns is not built yet"},
+      {"hns", {"--dataplane=hns"}, "--dataplane=hns needs Windows"},
       {"net-conf missing",
        {"--net-config-path=/nonexistent/net-conf.json"},
        "/nonexistent/net-conf.json"},
