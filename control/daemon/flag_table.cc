@@ -43,7 +43,8 @@ constexpr FlagRow kTable[] = {
 
     {kDataPlane, "dataplane", &O::dataplane, "userspace|none|hns|routes",
      "who moves the packets: userspace is flanneld itself; routes are the host's own to each peer, "
-     "with Backend.Type host-gw only, where userspace means the same; hns is not built yet; none "
+     "with Backend.Type host-gw only, where userspace means the same; hns is Windows' Host Network "
+     "Service; none "
      "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
     {kDataPlane, "hns", &O::hns, "emulator:PATH",
      "the HNS to program in place of Windows' own: an emulator whose state is that file, or, as "
