@@ -9,7 +9,7 @@ if [[ " $* " != *" --list "* ]]; then
   [ "$(id -u)" = 0 ] || { echo "tests/e2e: needs root (network namespaces)" >&2; exit 1; }
   "$here/../../cmake/bootstrap.sh" netns peers windows
   cd "$here/../.."
-  [ -f build/windows/build.ninja ] || cmake --preset windows >/dev/null  # HNS's DLLs, for the programs under Wine
-  cmake --build --preset windows --target hns_dlls | tail -n 1
+  [ -f build/windows/build.ninja ] || cmake --preset windows >/dev/null  # for the programs under Wine
+  cmake --build --preset windows --target hns_dlls flanneld | tail -n 1
 fi
 PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/suite.py" "$@"

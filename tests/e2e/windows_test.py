@@ -1,4 +1,4 @@
-"""The HNS emulator is taken for HNS by the real Windows programs, which run unchanged under Wine."""
+"""Windows nodes under Wine: ours, and the real Windows programs, unchanged, all on the HNS emulator."""
 
 import json
 
@@ -32,6 +32,52 @@ def test_flanneld_vxlan(cluster):
     cluster.settle("far joins", with_traffic=False)
     cluster.api.delete_node("far")
     cluster.settle("far leaves", with_traffic=False)
+
+
+def shape(network):
+    """A network as HNS holds it, without what HNS chose or the moment decided; policies by type and settings."""
+    network = {key: value for key, value in network.items() if key not in ("id", "dr_mac", "mac_block", "management_from_ms", "endpoints_made")}
+    network["policies"] = sorted((json.dumps(each, sort_keys=True) for each in network["policies"]))
+    return network
+
+
+def test_weft_vxlan(cluster):
+    """What ours makes HNS hold is what upstream's makes it hold, with fewer calls; and HNS's restarts cost nothing."""
+    a, _ = node(cluster)
+    theirs, their_calls = shape(a.network()), a.hns("calls")["total"]
+    a.down()
+    a.hns("restart", "networks=lost")
+    a.flavour = windows.Weft.flavour
+    a.spawn()
+    a.wait_ready()
+    cluster.settle("flanneld.exe of ours starts on an empty HNS", with_traffic=False)
+    command.expect_equal(shape(a.network()), theirs, "what HNS holds")
+    calls = a.hns("calls")["total"] - their_calls
+    command.expect(calls < their_calls, f"{calls} calls, upstream made {their_calls}")
+    command.expect_equal(a.hns("handles")["misuses"], 0, "handles that were used wrongly")
+    cluster.bystander("far", "10.244.9.0/24")
+    cluster.settle("far joins", with_traffic=False)
+    cluster.api.delete_node("far")
+    cluster.settle("far leaves", with_traffic=False)
+    for networks in ("kept", "lost"):
+        a.hns("restart", f"networks={networks}", "routes_kept=false")
+        cluster.settle(f"HNS restarts, networks {networks}, routes lost", with_traffic=False)
+
+
+def test_weft_takes_over(cluster):
+    """Upstream's network is taken over with nothing changed in HNS, and upstream takes it back."""
+    a, _ = node(cluster)
+    before = a.hns("dump")
+    for flavour in (windows.Weft.flavour, windows.Upstream.flavour):
+        a.down()
+        a.flavour = flavour
+        a.spawn()
+        a.wait_ready()
+        cluster.settle(f"{flavour} takes over", with_traffic=False)
+        if flavour == windows.Weft.flavour:
+            command.expect_equal(a.hns("dump"), before, "all that HNS holds")
+        # Upstream takes each route away and puts it again.
+        command.expect_equal(shape(a.network()), shape(before["networks"][0]), f"the network after {flavour}")
 
 
 POD_NAMESPACE = "11112222-3333-4444-5555-666677778888"

@@ -126,7 +126,7 @@ class Cluster:
         # An API server that has just started refuses everybody until it has read its roles.
         refusals = self.refusals or self.control.starts > self.starts
         for each in self.members.values():
-            if each.kind == "weft":
+            if each.kind in ("weft", "weft.exe"):
                 audit.expect_modest(self.audit, each, refusals)
                 for secret in self.secrets:
                     command.expect(secret not in each.log_text(), f"the log of {each.name} shows a secret; see {each.log_path()}")

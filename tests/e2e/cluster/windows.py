@@ -18,10 +18,8 @@ def windows_path(path):
     return "Z:" + path.replace("/", "\\")
 
 
-class Upstream(member.Member):
-    """Upstream's flanneld.exe, unchanged."""
-
-    kind = "upstream"
+class Node(member.Member):
+    """`flavour`, whose flanneld.exe, may change while it is down."""
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
@@ -40,11 +38,18 @@ class Upstream(member.Member):
         # One server and its services first: programs would else hand them their output.
         self.wine("cmd", "/c", "exit")
 
+    @property
+    def kind(self):
+        return self.flavour
+
     def program(self):
-        return peers.find("flanneld.exe")
+        if self.flavour == "upstream":
+            return peers.find("flanneld.exe")
+        return os.path.join(topology.ROOT, "build", "windows", "bin", "flanneld.exe")
 
     def command_line(self):
-        return [WINE, *super().command_line()]
+        ours = [] if self.flavour == "upstream" else ["--admin=none", f"--state-dir={windows_path(self.path('state'))}"]
+        return [WINE, *super().command_line(), *ours]
 
     def words(self, *words):
         variables = [f"{key}={value}" for key, value in self.environment.items()]
@@ -119,3 +124,15 @@ class Upstream(member.Member):
             command.stop(self.emulator)
         super().close()
         shutil.rmtree(self.prefix, ignore_errors=True)
+
+
+class Upstream(Node):
+    """Upstream's flanneld.exe, unchanged."""
+
+    flavour = "upstream"
+
+
+class Weft(Node):
+    """Ours: the Windows executable, through its own binding to the DLLs."""
+
+    flavour = "weft.exe"
