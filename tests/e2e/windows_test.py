@@ -116,20 +116,34 @@ def test_win_overlay(cluster):
     command.expect_equal(a.hns("handles")["open"], 0, "handles that plugins left, which have ended")
 
 
-def make_service(cluster, pod_ip):
-    """Service web at 10.96.0.50:80, behind which one pod stands."""
+def make_service(cluster, name, address, **pods):
+    """Service `name` at address:80, behind which stand `pods`: {node: address}."""
     cluster.api.request("POST", "/api/v1/namespaces/default/services", {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
-        "spec": {"clusterIP": "10.96.0.50", "ports": [{"port": 80, "targetPort": 8080}]}})
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+        "spec": {"clusterIP": address, "ports": [{"port": 80, "targetPort": 8080}]}})
     cluster.api.request("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
         "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-        "metadata": {"name": "web-1", "labels": {"kubernetes.io/service-name": "web"}}, "ports": [{"port": 8080}],
-        "endpoints": [{"addresses": [pod_ip], "conditions": {"ready": True}, "nodeName": "b"}]})
+        "metadata": {"name": f"{name}-1", "labels": {"kubernetes.io/service-name": name}}, "ports": [{"port": 8080}],
+        "endpoints": [{"addresses": [pod], "conditions": {"ready": True}, "nodeName": node} for node, pod in pods.items()]})
 
 
-def forget_service(cluster):
-    for path in ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-1", "/api/v1/namespaces/default/services/web"):
+def forget_service(cluster, name):
+    for path in (f"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/{name}-1", f"/api/v1/namespaces/default/services/{name}"):
         cluster.api.request("DELETE", path)
+
+
+def behind(a, address):
+    """{pod address: (remote?, provider address)} of the load balancer that kube-proxy makes for a service's address."""
+    def balanced():
+        return [each for each in a.hns("dump")["load_balancers"] if address in json.dumps(each)]
+
+    balancer = command.wait_until(balanced, lambda: f"no load balancer for {address}; {a.program_log('kube-proxy.exe')}", timeout=60)[0]
+    found = {}
+    for endpoint in a.hns("dump")["endpoints"]:
+        if endpoint["id"] in balancer["endpoints"]:
+            providers = [each["Settings"]["ProviderAddress"] for each in endpoint["policies"] if each["Type"] == "ProviderAddress"]
+            found[endpoint["addresses"][0]["ip"]] = (bool(endpoint["flags"] & 1), *providers[:1])
+    return found
 
 
 def start_kube_proxy(cluster, a):
@@ -150,22 +164,45 @@ def start_kube_proxy(cluster, a):
 def test_kube_proxy(cluster):
     """It finds flanneld.exe's network and routes: a service's pod on the Linux node is a remote endpoint behind that node."""
     a, b = node(cluster)
-    make_service(cluster, "10.244.2.5")
+    make_service(cluster, "web", "10.96.0.50", b="10.244.2.5")
     try:
         start_kube_proxy(cluster, a)
-
-        def balanced():
-            return [each for each in a.hns("dump")["load_balancers"] if "10.96.0.50" in json.dumps(each)]
-
-        balancer = command.wait_until(balanced, lambda: f"no load balancer for the service; {a.program_log('kube-proxy.exe')}", timeout=60)[0]
-        endpoints = {each["id"]: each for each in a.hns("dump")["endpoints"]}
-        remote = endpoints[balancer["endpoints"][0]]
-        command.expect_equal((remote["addresses"][0]["ip"], remote["flags"] & 1), ("10.244.2.5", 1), "the service's endpoint")
-        policy = next(each["Settings"] for each in remote["policies"] if each["Type"] == "ProviderAddress")
-        command.expect_equal(policy["ProviderAddress"], b.address, "the node behind which it stands")
-        command.expect("10.244.1.200" in [each["addresses"][0]["ip"] for each in endpoints.values()], "no endpoint for the source VIP")
+        command.expect_equal(behind(a, "10.96.0.50"), {"10.244.2.5": (True, b.address)}, "the service's endpoints")
+        addresses = [each["addresses"][0]["ip"] for each in a.hns("dump")["endpoints"]]
+        command.expect("10.244.1.200" in addresses, "no endpoint for the source VIP")
     finally:
-        forget_service(cluster)
+        forget_service(cluster, "web")
+
+
+def test_weft_node(cluster):
+    """A whole node, each program a process of its own on one HNS: our flanneld.exe, win-overlay.exe, kube-proxy.exe."""
+    a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
+    b.spawn()
+    a.spawn()
+    a.wait_ready()
+    b.wait_ready()
+    cluster.settle("flanneld.exe joins", with_traffic=False)
+    make_namespace(a)
+    answer = a.plugin("win-overlay.exe", "ADD", overlay_config(a), "c1", POD_NAMESPACE)
+    pod = answer["ips"][0]["address"].split("/")[0]
+    services = {"before": "10.96.0.50", "kept": "10.96.0.51", "lost": "10.96.0.52"}
+    made = []
+    try:
+        make_service(cluster, "before", services["before"], a=pod, b="10.244.2.5")
+        made.append("before")
+        start_kube_proxy(cluster, a)
+        found = behind(a, services["before"])
+        command.expect_equal(found.get("10.244.2.5"), (True, b.address), "the pod behind the Linux node")
+        command.expect_equal(found.get(pod, (None,))[0], False, "the pod of this node")
+        for networks in ("kept", "lost"):
+            a.hns("restart", f"networks={networks}", "routes_kept=false")
+            cluster.settle(f"HNS restarts, networks {networks}", with_traffic=False)
+            make_service(cluster, networks, services[networks], b="10.244.2.6")
+            made.append(networks)
+            command.expect_equal(behind(a, services[networks]), {"10.244.2.6": (True, b.address)}, f"a service after HNS's restart, networks {networks}")
+    finally:
+        for name in made:
+            forget_service(cluster, name)
 
 
 def make_bridge(a):

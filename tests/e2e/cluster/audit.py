@@ -17,12 +17,14 @@ class Audit:
             self.start = file.seek(0, 2)
 
     def entries(self, of):
-        """Requests of a node so far, in their order. A watch has an entry at its start, which the one at its end replaces."""
+        """Requests of a node's flanneld so far, in their order; other programs there ask as administrators. A watch has an entry at its
+        start, which the one at its end replaces."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
             lines = file.read().split(b"\n")[:-1]
         rows = [json.loads(line) for line in lines]
-        return list({row["auditID"]: row for row in rows if of.address in row["sourceIPs"]}.values())
+        return list({row["auditID"]: row for row in rows if of.address in row["sourceIPs"]
+                     and "system:masters" not in row["user"].get("groups", [])}.values())
 
     def asked(self, of):
         """{(verb, resource)} of a node, a sub-resource behind a slash."""
