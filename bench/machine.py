@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 
 from lab import command, topology
@@ -36,6 +38,16 @@ class IdleGate:
                 self.patience = min(self.patience, 3)  # a busy machine stays busy: do not wait in full each time
                 return False
         return True
+
+
+def build_release(steps, *targets):
+    """What is shipped, and what it needs: `steps` of cmake/bootstrap.sh."""
+    print("build release ...", file=sys.stderr, flush=True)
+    subprocess.run([os.path.join(topology.ROOT, "cmake", "bootstrap.sh"), *steps], check=True, stdout=sys.stderr)
+    os.environ.setdefault("WEFT_BUILD", "build/release")
+    for words in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release", "--target", *targets]):
+        done = subprocess.run(words, cwd=topology.ROOT, capture_output=True, text=True, preexec_fn=command.die_with_parent)
+        command.expect(done.returncode == 0, f"{' '.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
 def facts():

@@ -139,6 +139,7 @@ everything() {
   counted e2e tests/e2e/run.sh
   bootstrap bench && must build-bench compile bench || return
   counted sync bench/sync --nodes 200 --smoke --no-build
+  counted hns bench/hns --peers 2000 --smoke --no-build
   counted soak-churn tests/soak/churn.sh --short
   counted bench bench/run --smoke --no-build
 }
