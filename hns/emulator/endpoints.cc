@@ -64,7 +64,7 @@ Reply UpdateEndpoint(Core& core, EndpointObject& endpoint, const Json& document)
   return {};
 }
 
-Reply DeleteEndpoint(Core& core, const Guid& id) {
+Reply DeleteEndpoint(Core& core, Guid id) {
   if (!core.world.endpoints.contains(id)) return Refuse(hresult::kEndpointNotFound);
   DropEndpoint(core, id);
   return {};
@@ -88,7 +88,7 @@ Reply DetachEndpoint(Core& core, EndpointObject& endpoint) {
   return {};
 }
 
-void DropEndpoint(Core& core, const Guid& id) {
+void DropEndpoint(Core& core, Guid id) {
   const auto found = core.world.endpoints.find(id);
   if (found == core.world.endpoints.end()) return;
   if (found->second.attached) DetachEndpoint(core, found->second);
@@ -96,7 +96,7 @@ void DropEndpoint(Core& core, const Guid& id) {
   core.world.endpoints.erase(found);
 }
 
-void DropEndpointsOf(Core& core, const Guid& network) {
+void DropEndpointsOf(Core& core, Guid network) {
   std::vector<Guid> ids;
   for (const auto& [id, endpoint] : core.world.endpoints) {
     if (endpoint.network == network) ids.push_back(id);

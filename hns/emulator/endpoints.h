@@ -11,14 +11,14 @@ Reply CreateEndpoint(Core& core, NetworkObject& network, const Guid& id, const J
 Reply ModifyEndpoint(Core& core, EndpointObject& endpoint, const Json& request);
 // Replaces what the document names: v1's update.
 Reply UpdateEndpoint(Core& core, EndpointObject& endpoint, const Json& document);
-Reply DeleteEndpoint(Core& core, const Guid& id);
+Reply DeleteEndpoint(Core& core, Guid id);
 
 // v1's attach: to the host's compartment, or (0) to a container.
 Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compartment);
 Reply DetachEndpoint(Core& core, EndpointObject& endpoint);
 
 // Without any question.
-void DropEndpoint(Core& core, const Guid& id);
-void DropEndpointsOf(Core& core, const Guid& network);
+void DropEndpoint(Core& core, Guid id);
+void DropEndpointsOf(Core& core, Guid network);
 
 }  // namespace weft::hns::emulator

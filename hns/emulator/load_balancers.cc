@@ -100,7 +100,7 @@ Reply ModifyLoadBalancer(Core& core, LoadBalancerObject& balancer, const Json& r
   return reply;
 }
 
-Reply DeleteLoadBalancer(Core& core, const Guid& id) {
+Reply DeleteLoadBalancer(Core& core, Guid id) {
   if (core.world.load_balancers.erase(id) == 0) return Refuse(hresult::kElementNotFound);
   return {};
 }

@@ -9,7 +9,7 @@ namespace weft::hns::emulator {
 Reply CreateLoadBalancer(Core& core, const Guid& id, const Json& document);
 // An update of the whole, from HNS 15.4 on.
 Reply ModifyLoadBalancer(Core& core, LoadBalancerObject& balancer, const Json& request);
-Reply DeleteLoadBalancer(Core& core, const Guid& id);
+Reply DeleteLoadBalancer(Core& core, Guid id);
 
 std::string LoadBalancerV2(const LoadBalancerObject& balancer);
 Json LoadBalancerV1(const LoadBalancerObject& balancer);

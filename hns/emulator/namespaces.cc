@@ -83,7 +83,7 @@ Reply AddToNamespace(Core& core, NamespaceObject& space, const Guid& id) {
   return {};
 }
 
-Reply RemoveFromNamespace(Core& core, NamespaceObject& space, const Guid& id) {
+Reply RemoveFromNamespace(Core& core, NamespaceObject& space, Guid id) {
   const auto found = core.world.endpoints.find(id);
   if (found == core.world.endpoints.end()) return Refuse(hresult::kEndpointNotFound);
   if (std::erase(space.endpoints, id) == 0) return Refuse(kEndpointNotAttached);
@@ -91,7 +91,7 @@ Reply RemoveFromNamespace(Core& core, NamespaceObject& space, const Guid& id) {
   return DetachEndpoint(core, found->second);
 }
 
-Reply DeleteNamespace(Core& core, const Guid& id) {
+Reply DeleteNamespace(Core& core, Guid id) {
   const auto found = core.world.namespaces.find(id);
   if (found == core.world.namespaces.end()) return Refuse(hresult::kElementNotFound);
   const std::vector<Guid> endpoints = found->second.endpoints;

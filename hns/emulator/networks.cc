@@ -123,7 +123,7 @@ Reply ModifyNetwork(Core& core, NetworkObject& network, const Json& request) {
   }
 }
 
-Reply DeleteNetwork(Core& core, const Guid& id) {
+Reply DeleteNetwork(Core& core, Guid id) {
   const auto found = core.world.networks.find(id);
   if (found == core.world.networks.end()) return Refuse(hresult::kElementNotFound);
   const auto is_on_it = [&](const auto& entry) { return entry.second.network == id; };
@@ -138,7 +138,7 @@ Reply DeleteNetwork(Core& core, const Guid& id) {
   return {};
 }
 
-void DropNetwork(Core& core, const Guid& id) {
+void DropNetwork(Core& core, Guid id) {
   const auto found = core.world.networks.find(id);
   if (found == core.world.networks.end()) return;
   const std::uint32_t flags = found->second.flags;

@@ -13,10 +13,11 @@ namespace weft::hns::emulator {
 // id.
 Reply CreateNetwork(Core& core, const Guid& id, const Json& document);
 Reply ModifyNetwork(Core& core, NetworkObject& network, const Json& request);
-Reply DeleteNetwork(Core& core, const Guid& id);
+// Ids of what goes come by value: callers have them from the object itself.
+Reply DeleteNetwork(Core& core, Guid id);
 
 // Without any question: restart and reboot. The switch goes with its last network.
-void DropNetwork(Core& core, const Guid& id);
+void DropNetwork(Core& core, Guid id);
 
 // It stands on an adapter that is no longer there.
 bool IsDegraded(Core& core, const NetworkObject& network);
