@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/control/sinks/hns_sink_rig.h"
 
 namespace weft::control {
@@ -18,6 +20,32 @@ using testing::MakePeer;
 using namespace std::chrono_literals;
 
 using Strings = std::set<std::string>;
+
+// Stops calls. It outlives the rig, which a thread that hangs holds on to.
+class Gate {
+ public:
+  void Pass() {
+    std::unique_lock lock(mutex_);
+    reached_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  // Ten seconds are for ever.
+  bool IsReached() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 10s, [this] { return reached_; });
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false, open_ = false;
+};
 
 class HnsSinkTest : public ::testing::Test {
  protected:
@@ -41,12 +69,16 @@ TEST_F(HnsSinkTest, TheNetworkStandsBeforeAnyPeerIsKnown) {
 }
 
 TEST_F(HnsSinkTest, AnAnswerSaysThatTheWorkIsUnderWay) {
-  rig_.emulator().StopService();
+  const auto gate = std::make_shared<Gate>();
+  rig_.emulator().OnEachCall([gate](const hns::emulator::CallInfo&) { gate->Pass(); }, {});
   HnsSink& sink = rig_.Start();
   const lease::SinkReport report = sink.Resync(std::vector{a_, b_});
   EXPECT_EQ(report.desired, 2u);
   EXPECT_EQ(report.applied, 0u);
   EXPECT_FALSE(report.settled);
+  gate->Open();
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_EQ(sink.Report().applied, 2u);
 }
 
 TEST_F(HnsSinkTest, PeersOfIpv6AreNobodysBusinessHere) {
@@ -98,38 +130,23 @@ TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
 }
 
 TEST_F(HnsSinkTest, ACallThatNeverReturnsIsLeftBehindAndTheWorkGoesOn) {
-  // The gate outlives the emulator, which the thread that hangs holds on to.
-  struct Gate {
-    std::mutex mutex;
-    std::condition_variable opened;
-    bool open = false, hangs = false;
-  };
   const auto gate = std::make_shared<Gate>();
   HnsSink& sink = rig_.Start();
   ASSERT_TRUE(rig_.Stands());
   rig_.emulator().OnEachCall(
-      [gate](const hns::emulator::CallInfo& call) {
-        std::unique_lock lock(gate->mutex);
-        if (call.function != "HcnModifyNetwork" || gate->hangs) return;
-        gate->hangs = true;
-        gate->opened.notify_all();
-        gate->opened.wait(lock, [&] { return gate->open; });
+      [gate,
+       first = std::make_shared<std::atomic<bool>>(true)](const hns::emulator::CallInfo& call) {
+        if (call.function == "HcnModifyNetwork" && first->exchange(false)) gate->Pass();
       },
       {});
   sink.Resync(std::vector{a_});
-  {
-    std::unique_lock lock(gate->mutex);
-    ASSERT_TRUE(gate->opened.wait_for(lock, 10s, [&] { return gate->hangs; }));
-  }
+  ASSERT_TRUE(gate->IsReached());
   EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 30s),
               HasSubstr("has been under way for 30 s"));
   EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
   ASSERT_TRUE(rig_.Holds());
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
-
-  const std::lock_guard lock(gate->mutex);
-  gate->open = true;
-  gate->opened.notify_all();
+  gate->Open();
 }
 
 TEST_F(HnsSinkTest, ItsEndChangesNothingAndTheNextOneNothingEither) {
