@@ -3,26 +3,19 @@
 // Windows moves the packets.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "control/lease/sink.h"
-#include "control/sinks/round_thread.h"
+#include "control/sinks/keeper_thread.h"
 #include "hns/api.h"
 #include "hns/overlay_keeper.h"
 
 namespace weft::control {
 
-// How HNS stands, as of the last round.
-struct HnsState {
-  bool known = false;  // a round has ended
-  hns::OverlayOutcome outcome;
-  std::uint64_t calls = 0, modifying_calls = 0;  // since the sink began
-  bool notified = false;  // HNS tells us of its restarts; else looking every minute finds them
-};
+using HnsState = KeeperState<hns::OverlayOutcome>;
 
 // HNS blocks, so all of it is done on a thread of its own; this object lives on the control thread.
 // Peers of IPv6 are ignored: HNS has no such overlay network. The network is made before any peer
@@ -33,11 +26,10 @@ class HnsSink final : public lease::Sink {
   // waits for it.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
           std::function<void()> on_change, RoundThread::Limits limits = {});
-  ~HnsSink() override;
 
   void SetWish(const hns::OverlayWish& wish);
   const hns::OverlayWish& wish() const { return wish_; }
-  HnsState State() const;
+  HnsState State() const { return thread_.State(); }
   lease::SinkReport Report() const;
   // By the owner about every second; see RoundThread.
   std::string Look(RoundThread::Clock::time_point now) { return thread_.Look(now); }
@@ -48,19 +40,13 @@ class HnsSink final : public lease::Sink {
   lease::SinkReport Retry() override;
 
  private:
-  struct Shared;
-  class Session;
-  RoundThread::Session MakeSession(std::function<void()> wake);
-  void Tell(std::function<void(hns::OverlayKeeper&)> wish);
+  std::unique_ptr<hns::OverlayKeeper> MakeKeeper(hns::Api& api) const;
   hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
-  const std::shared_ptr<hns::Api> api_;
-  const std::shared_ptr<Shared> shared_;
   hns::OverlayWish wish_;
   hns::RemoteSubnetRoutes routes_;
   bool all_known_ = false;
-  const std::function<void()> on_change_;
-  RoundThread thread_;  // last: it begins at once
+  KeeperThread<hns::OverlayKeeper, hns::OverlayOutcome> thread_;  // last: it begins at once
 };
 
 }  // namespace weft::control

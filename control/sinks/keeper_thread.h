@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// A keeper of something in HNS, on a thread of its own (RoundThread), with what it is told from the
+// control thread and HNS's notifications.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "control/sinks/round_thread.h"
+#include "hns/api.h"
+#include "hns/retry_delay.h"
+#include "hns/timed_api.h"
+
+namespace weft::control {
+
+// How HNS stands, as of the last round.
+template <typename Outcome>
+struct KeeperState {
+  bool known = false;    // a round has ended
+  bool settled = false;  // ... with all that was told
+  Outcome outcome;
+  std::uint64_t calls = 0, modifying_calls = 0;  // since the beginning
+  bool notified = false;  // HNS tells us of its restarts; else looking every minute finds them
+};
+
+// `Keeper` is hns::OverlayKeeper or one like it; the outcome's state is less than all others while
+// HNS does not answer. This object lives on the control thread. Its end changes nothing in HNS.
+template <typename Keeper, typename Outcome>
+class KeeperThread {
+ public:
+  using Wish = std::function<void(Keeper&)>;
+  // A keeper that knows all that was told so far. Called on the control thread: at once, and
+  // whenever a thread was left behind.
+  using Make = std::function<std::unique_ptr<Keeper>(hns::Api&)>;
+
+  // `on_change`: State may differ; on the HNS thread, while none of this object's methods waits for
+  // it.
+  KeeperThread(std::shared_ptr<hns::Api> api, Make make, std::function<void()> on_change,
+               RoundThread::Limits limits)
+      : api_(std::move(api)),
+        make_(std::move(make)),
+        on_change_(std::move(on_change)),
+        thread_([this](std::function<void()> wake) { return MakeSession(std::move(wake)); },
+                limits) {}
+  ~KeeperThread() {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->current = nullptr;
+  }
+
+  // For the next round, which is at once.
+  void Tell(Wish wish) {
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->wishes.push_back(std::move(wish));
+      shared_->waiting = true;
+    }
+    thread_.Wake();
+  }
+  void Wake() { thread_.Wake(); }
+  KeeperState<Outcome> State() const {
+    const std::lock_guard lock(shared_->mutex);
+    KeeperState<Outcome> state = shared_->state;
+    state.settled = state.known && !shared_->waiting;
+    return state;
+  }
+  // By the owner about every second; see RoundThread.
+  std::string Look(RoundThread::Clock::time_point now) { return thread_.Look(now); }
+
+ private:
+  using Clock = RoundThread::Clock;
+  class Session;
+  // Between the control thread and the session that counts. One that was left behind has lost it.
+  struct Shared {
+    std::mutex mutex;
+    const Session* current = nullptr;
+    std::vector<Wish> wishes;  // for its next round
+    bool waiting = true;
+    KeeperState<Outcome> state;
+    std::uint64_t calls_before = 0, modifying_before = 0;  // of sessions that are over
+  };
+
+  RoundThread::Session MakeSession(std::function<void()> wake) {
+    const auto session =
+        std::make_shared<Session>(api_, shared_, make_, on_change_, std::move(wake));
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->current = session.get();
+      shared_->wishes.clear();
+      shared_->calls_before = shared_->state.calls;
+      shared_->modifying_before = shared_->state.modifying_calls;
+    }
+    return {[session] { return session->Round(); }, [session] { return session->call(); }};
+  }
+
+  const std::shared_ptr<hns::Api> api_;
+  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  const Make make_;
+  const std::function<void()> on_change_;
+  RoundThread thread_;  // last: it begins at once
+};
+
+// One thread's keeper, handles and subscription.
+template <typename Keeper, typename Outcome>
+class KeeperThread<Keeper, Outcome>::Session {
+ public:
+  Session(std::shared_ptr<hns::Api> api, std::shared_ptr<Shared> shared, const Make& make,
+          std::function<void()> on_change, std::function<void()> wake)
+      : api_(std::move(api)),
+        shared_(std::move(shared)),
+        on_change_(std::move(on_change)),
+        wake_(std::move(wake)),
+        keeper_(make(timed_)) {}
+  ~Session() {
+    if (subscription_ != hns::Handle::kNone) timed_.Unsubscribe(subscription_);
+  }
+
+  std::optional<Clock::time_point> Round() {
+    if (TakeGone()) {
+      keeper_->OnServiceGone();
+      subscription_ = hns::Handle::kNone;  // it died with the service
+    }
+    std::vector<Wish> wishes;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      if (shared_->current != this) return std::nullopt;
+      wishes.swap(shared_->wishes);
+    }
+    for (const Wish& wish : wishes) wish(*keeper_);
+    if (Clock::now() >= look_at_) {
+      keeper_->Recheck();
+      look_at_ = Clock::now() + kLookPeriod;
+    }
+    Outcome outcome = keeper_->Round(Clock::now());
+    Clock::time_point due = std::min(look_at_, outcome.next.value_or(look_at_));
+    // A service that does not answer takes no subscriptions either.
+    if (outcome.state != decltype(outcome.state)::kHns) {
+      Subscribe();
+      if (subscription_ == hns::Handle::kNone) due = std::min(due, subscribe_at_);
+    }
+    Publish(std::move(outcome));
+    return due;
+  }
+
+  std::optional<RoundThread::Call> call() const {
+    const std::optional<hns::TimedApi::Running> running = timed_.running();
+    if (!running) return std::nullopt;
+    return RoundThread::Call{running->what, running->since};
+  }
+
+ private:
+  // What nobody tells us of is found this late.
+  static constexpr auto kLookPeriod = std::chrono::seconds(60);
+
+  void Subscribe() {
+    if (subscription_ != hns::Handle::kNone || Clock::now() < subscribe_at_) return;
+    const hns::Reply reply = timed_.Subscribe(
+        [this](hns::Notification type, std::string_view data) { OnNotification(type, data); });
+    if (reply.ok()) {
+      subscription_ = reply.handle;
+      subscribe_delay_.Reset();
+    } else {
+      subscribe_at_ = Clock::now() + subscribe_delay_.Next();
+    }
+  }
+
+  // On a thread of HNS.
+  void OnNotification(hns::Notification type, std::string_view data) {
+    using hns::Notification;
+    if (type == Notification::kServiceDisconnect) {
+      const std::lock_guard lock(mutex_);
+      gone_ = true;
+    } else if (type != Notification::kNetworkDelete || !IsOfOurs(data)) {
+      return;
+    } else {
+      const std::lock_guard lock(shared_->mutex);
+      if (shared_->current != this) return;
+      shared_->wishes.emplace_back([](Keeper& keeper) { keeper.Recheck(); });
+    }
+    wake_();
+  }
+
+  bool IsOfOurs(std::string_view data) {
+    const std::lock_guard lock(mutex_);
+    return !network_.empty() && absl::StrContains(absl::AsciiStrToLower(data), network_);
+  }
+
+  bool TakeGone() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(gone_, false);
+  }
+
+  void Publish(Outcome outcome) {
+    {
+      const std::lock_guard lock(mutex_);
+      network_ = outcome.network_id ? outcome.network_id->ToString() : "";
+    }
+    {
+      const std::lock_guard lock(shared_->mutex);
+      if (shared_->current != this) return;
+      KeeperState<Outcome>& state = shared_->state;
+      state.known = true;
+      state.outcome = std::move(outcome);
+      state.calls = shared_->calls_before + calls_;
+      state.modifying_calls = shared_->modifying_before + modifying_calls_;
+      state.notified = subscription_ != hns::Handle::kNone;
+      shared_->waiting = !shared_->wishes.empty();
+    }
+    on_change_();
+  }
+
+  const std::shared_ptr<hns::Api> api_;
+  std::uint64_t calls_ = 0, modifying_calls_ = 0;
+  hns::TimedApi timed_{*api_, [this](const hns::ApiCall& call, hns::Hresult, Clock::duration) {
+                         ++calls_;
+                         modifying_calls_ += call.modifying ? 1 : 0;
+                       }};
+  const std::shared_ptr<Shared> shared_;
+  const std::function<void()> on_change_;
+  const std::function<void()> wake_;
+  const std::unique_ptr<Keeper> keeper_;
+  Clock::time_point look_at_ = Clock::now() + kLookPeriod;
+  hns::Handle subscription_ = hns::Handle::kNone;
+  Clock::time_point subscribe_at_{};
+  hns::RetryDelay subscribe_delay_{std::chrono::seconds(1), std::chrono::seconds(80)};
+
+  std::mutex mutex_;
+  bool gone_ = false;    // guarded
+  std::string network_;  // guarded: its id, lower case
+};
+
+}  // namespace weft::control
