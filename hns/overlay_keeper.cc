@@ -20,6 +20,7 @@ OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish)
 
 void OverlayKeeper::SetWish(const OverlayWish& wish) {
   if (wish == wish_) return;
+  if (wish.name != wish_.name) TurnFormer(wish.name);
   wish_ = wish;
   ForgetNetwork();
   reading_.reset();
@@ -51,12 +52,13 @@ void OverlayKeeper::RoutesChanged() {
 void OverlayKeeper::OnServiceGone() {
   ForgetNetwork();
   version_.reset();
+  former_looked_ = false;
   writer_ = RouteWriter();
   base_.again.reset();
   host_route_.again.reset();
 }
 
-void OverlayKeeper::Recheck() { looked_ = false; }
+void OverlayKeeper::Recheck() { looked_ = former_looked_ = false; }
 
 // Its facts stay: they are what was.
 void OverlayKeeper::ForgetNetwork() {
@@ -77,10 +79,12 @@ OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   outcome.sentence = wait.sentence;
   if (reading_) {
     outcome.network_id = reading_->id;
+    outcome.made = made_ == reading_->id;
     outcome.management_ip = reading_->provider_address();
     outcome.dr_mac = reading_->dr_mac();
   }
   outcome.base_network_id = base_id_;
+  outcome.former = former_;
   outcome.desired = wanted_.size();
   if (looked_ && planned_) outcome.applied = standing_;
   outcome.pending = writer_.Pending();
@@ -105,13 +109,18 @@ OverlayKeeper::Wait OverlayKeeper::Work(TimePoint now) {
   }
   if (auto wait = AwaitManagementIp(now)) return *wait;
   if (auto wait = PutHostRoute(now)) return *wait;
-  return WriteRoutes(now);
+  const Wait wait = WriteRoutes(now);
+  if (wait.state == OverlayState::kHolds && !former_looked_) {
+    if (auto failed = RemoveFormer()) return *failed;
+  }
+  return wait;
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
   absl::StatusOr<Network> read = network_->Read();
   if (!read.ok()) return Failed(OverlayState::kNetwork, read.status());
   reading_ = *std::move(read);
+  if (std::exchange(creating_, false)) made_ = reading_->id;
   stale_ = written_ = planned_ = false;
   if (Differences(wish_, *reading_).empty()) return std::nullopt;
   return Failed(OverlayState::kNetwork, absl::FailedPreconditionError(absl::StrCat(
@@ -226,6 +235,7 @@ std::vector<std::string> OverlayKeeper::Notes() const {
   std::vector<std::string> notes;
   if (!replaced_.empty()) notes.push_back(absl::StrCat("re-created: ", replaced_));
   if (!base_.note.empty()) notes.push_back(base_.note);
+  notes.insert(notes.end(), former_notes_.begin(), former_notes_.end());
   if (!reading_) return notes;
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hns/client.h"
+#include "hns/former_network.h"
 #include "hns/overlay_plan.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
@@ -37,7 +38,9 @@ struct OverlayOutcome {
   std::optional<Guid> network_id;
   std::optional<IpAddress> management_ip;
   std::optional<MacAddress> dr_mac;
+  bool made = false;                    // this keeper created that network
   std::optional<Guid> base_network_id;  // of a base network that this keeper created
+  std::vector<FormerNetwork> former;    // still stand, as far as is known
 
   std::size_t desired = 0;           // routes
   std::size_t applied = 0;           // of those, read back; 0 while nothing can be read
@@ -57,6 +60,9 @@ class OverlayKeeper {
   OverlayKeeper(Api& api, OverlayWish wish);
 
   void SetWish(const OverlayWish& wish);
+  // Networks under other names that an earlier process of ours made (former_network.h). Those of
+  // earlier wishes of this keeper it knows by itself.
+  void SetFormer(std::vector<FormerNetwork> made);
   // All peers that are known. `may_remove`: they are all there are (see PlanRoutes); it stays so.
   void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
   void PutRoute(const RemoteSubnetRoute& route);
@@ -93,6 +99,9 @@ class OverlayKeeper {
   void PlanAgain(TimePoint now);
   void RoutesChanged();
   Wait Failed(OverlayState state, const absl::Status& status, std::string_view hint = "");
+  void TurnFormer(const std::string& name);
+  MaybeWait RemoveFormer();
+  MaybeWait MakeRoom(const absl::Status& refusal);
   void ForgetNetwork();
   std::vector<std::string> Notes() const;
 
@@ -127,7 +136,12 @@ class OverlayKeeper {
     RetryDelay delay{std::chrono::seconds(1), std::chrono::minutes(5)};
   };
   Extra base_, host_route_;
-  std::string replaced_;  // why the network was re-created
+  std::string replaced_;      // why the network was re-created
+  bool creating_ = false;     // a create succeeded whose network has not been read yet
+  std::optional<Guid> made_;  // the network of wish_'s name that this keeper created
+  std::vector<FormerNetwork> former_;
+  bool former_looked_ = false;  // at them, since the last Recheck
+  std::vector<std::string> former_notes_;
 };
 
 }  // namespace weft::hns

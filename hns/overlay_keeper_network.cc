@@ -110,6 +110,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::Adopt(const Network& network) {
     network_ = *std::move(opened);
   }
   reading_ = network;
+  if (std::exchange(creating_, false)) made_ = network.id;
   looked_ = true;
   stale_ = written_ = planned_ = false;
   return std::nullopt;
@@ -128,12 +129,12 @@ OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
   network_.reset();
   absl::StatusOr<OpenedNetwork> opened = client_.Create(plan.document);
   if (!opened.ok()) {
+    if (auto wait = MakeRoom(opened.status())) return wait;
     list_all_ = HresultOf(opened.status()) == hresult::kNetworkAlreadyExists;
     return Failed(OverlayState::kNetwork, opened.status(), CreateHint(opened.status(), wish_));
   }
   network_ = *std::move(opened);
-  looked_ = true;
-  stale_ = true;
+  creating_ = looked_ = stale_ = true;
   return std::nullopt;
 }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the keeper that clears away what an earlier wish left (former_network.h).
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/hresult.h"
+#include "hns/overlay_keeper.h"
+
+namespace weft::hns {
+
+void OverlayKeeper::SetFormer(std::vector<FormerNetwork> made) {
+  former_ = std::move(made);
+  former_looked_ = false;
+}
+
+// What the keeper made under the old name is former now, and what is former under the new one is
+// its own again.
+void OverlayKeeper::TurnFormer(const std::string& name) {
+  if (made_) former_.push_back({*made_, wish_.name});
+  made_.reset();
+  const auto again = std::find_if(former_.begin(), former_.end(),
+                                  [&](const FormerNetwork& each) { return each.name == name; });
+  if (again != former_.end()) {
+    made_ = again->id;
+    former_.erase(again);
+  }
+  former_looked_ = false;
+}
+
+// Empty: what could go is gone. A refusal is a note, tried again after the next Recheck.
+OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
+  former_looked_ = true;
+  former_notes_.clear();
+  for (std::size_t i = former_.size(); i-- > 0;) {
+    const FormerNetwork former = former_[i];
+    const auto gone = [&] { former_.erase(former_.begin() + static_cast<std::ptrdiff_t>(i)); };
+    if (reading_ && former.id == reading_->id) {
+      gone();
+      continue;
+    }
+    const absl::StatusOr<FormerLook> look = LookAtFormer(client_, former);
+    if (look.ok() && !look->inhabitants.empty()) {
+      former_notes_.push_back(LeftText(former, look->inhabitants));
+      continue;
+    }
+    const absl::Status status =
+        look.ok() && look->there ? client_.DeleteNetwork(former.id, former.name) : look.status();
+    if (status.ok()) {
+      gone();
+      continue;
+    }
+    if (const auto code = HresultOf(status); code && IsServiceGone(*code))
+      return Failed(OverlayState::kHns, status);
+    former_notes_.push_back(
+        absl::StrCat("the HNS network ", former.name,
+                     ", made for an earlier net-conf, still stands: ", status.message()));
+  }
+  return std::nullopt;
+}
+
+// After a refused create: HNS may take no two networks with one subnet or one VSID, and then what
+// may go goes first. Empty: there was nothing to make room.
+OverlayKeeper::MaybeWait OverlayKeeper::MakeRoom(const absl::Status& refusal) {
+  switch (HresultOf(refusal).value_or(hresult::kOk)) {
+    case hresult::kInvalidSubnet:
+    case hresult::kInvalidNetwork:
+    case hresult::kInvalidArgument:
+      break;
+    default:
+      return std::nullopt;
+  }
+  const std::size_t before = former_.size();
+  if (auto failed = RemoveFormer()) return failed;
+  former_looked_ = false;
+  if (former_.size() == before) return std::nullopt;
+  return Wait{
+      OverlayState::kNetwork,
+      absl::StrCat("the HNS network ", wish_.name, " is made again, now that what stood in ",
+                   "its way is gone: ", refusal.message()),
+      Duration::zero()};
+}
+
+}  // namespace weft::hns

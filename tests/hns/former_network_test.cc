@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another VNI in net-conf is another network. What becomes of the one before.
+#include "hns/former_network.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+// flannel.4096 stands, made by a keeper; flannel.4097 is wanted.
+struct ChangeOfVni : OverlayStage {
+  explicit ChangeOfVni(emulator::Settings settings = {}) : OverlayStage(settings) {
+    EXPECT_EQ(Drive().state, OverlayState::kHolds);
+    former = {Overlay().value().id, wish.name};
+  }
+  void Change() {
+    wish.name = "flannel.4097";
+    wish.isolation_id = Vsid(4097);
+    for (auto& [destination, route] : routes) route.isolation_id = wish.isolation_id;
+  }
+  // The same process, or one that begins and is told by what it had written down.
+  OverlayOutcome Go(bool restart, std::vector<FormerNetwork> made) {
+    Change();
+    if (restart) {
+      StartKeeper();
+      keeper->SetFormer(std::move(made));
+    } else {
+      keeper->SetWish(wish);
+      SetRoutes(routes);
+    }
+    api.changes.clear();
+    return Drive();
+  }
+  FormerNetwork former;
+};
+
+TEST(FormerNetworkTest, GoesOnceTheWantedOneHolds) {
+  for (const bool restart : {false, true}) {
+    ChangeOfVni stage;
+    const OverlayOutcome outcome = stage.Go(restart, {stage.former});
+    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_TRUE(outcome.made);
+    EXPECT_THAT(outcome.former, IsEmpty());
+    EXPECT_THAT(outcome.notes, IsEmpty());
+    EXPECT_FALSE(stage.Named("flannel.4096"));
+    EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+    ASSERT_FALSE(stage.api.changes.empty());
+    EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4097"));
+    EXPECT_THAT(stage.api.changes.back(), HasSubstr(stage.former.id.ToString()))
+        << "last of all, so that the switch lives on";
+  }
+}
+
+TEST(FormerNetworkTest, StaysUnderRunningPods) {
+  for (const bool restart : {false, true}) {
+    ChangeOfVni stage;
+    const Guid pod = stage.AddPod("pod1", "10.244.3.5");
+    OverlayOutcome outcome = stage.Go(restart, {stage.former});
+    EXPECT_EQ(outcome.state, OverlayState::kHolds) << "the new one does not wait for it";
+    EXPECT_THAT(outcome.former, ElementsAre(stage.former));
+    EXPECT_THAT(outcome.notes,
+                ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("1 endpoint lives"),
+                                  HasSubstr("pod1"), HasSubstr("drain this node"))));
+    EXPECT_TRUE(stage.Named("flannel.4096"));
+
+    ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+    stage.keeper->Recheck();
+    outcome = stage.Drive();
+    EXPECT_THAT(outcome.notes, IsEmpty());
+    EXPECT_THAT(outcome.former, IsEmpty());
+    EXPECT_FALSE(stage.Named("flannel.4096"));
+  }
+}
+
+TEST(FormerNetworkTest, RemoteEndpointsGoAlong) {
+  ChangeOfVni stage;
+  Endpoint remote;
+  remote.network = stage.former.id;
+  remote.ip_configurations = {{Ip("10.244.1.7"), 24}};
+  remote.flags = kRemoteEndpoint;
+  ASSERT_TRUE(stage.stranger.CreateEndpoint(remote).ok());
+  EXPECT_THAT(stage.Go(true, {stage.former}).former, IsEmpty());
+  EXPECT_FALSE(stage.Named("flannel.4096"));
+}
+
+TEST(FormerNetworkTest, OneThatWeDidNotMakeIsNobodysBusiness) {
+  ChangeOfVni stage;
+  // Nothing was written down: upstream's, adopted by us.
+  EXPECT_EQ(stage.Go(true, {}).state, OverlayState::kHolds);
+  EXPECT_TRUE(stage.Named("flannel.4096"));
+
+  // Ours went, and somebody else made one of that name.
+  ChangeOfVni other;
+  ASSERT_TRUE(other.stranger.DeleteNetwork(other.former.id, "").ok());
+  ASSERT_TRUE(other.stranger.Create(OverlayNetwork(Wish())).ok());
+  EXPECT_THAT(other.Go(true, {other.former}).former, IsEmpty());
+  EXPECT_TRUE(other.Named("flannel.4096"));
+}
+
+TEST(FormerNetworkTest, AnAdoptedOneIsNotMadeByTheKeeper) {
+  OverlayStage stage;
+  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(stage.wish)).ok());
+  EXPECT_FALSE(stage.Drive().made);
+  stage.wish.name = "flannel.4097";
+  stage.keeper->SetWish(stage.wish);
+  EXPECT_TRUE(stage.Drive().made);
+  EXPECT_TRUE(stage.Named("flannel.4096"));
+}
+
+TEST(FormerNetworkTest, ThereAndBack) {
+  ChangeOfVni stage;
+  stage.AddPod("pod1", "10.244.3.5");
+  EXPECT_THAT(stage.Go(false, {}).former, ElementsAre(stage.former));
+  stage.wish = Wish();
+  stage.keeper->SetWish(stage.wish);
+  const OverlayOutcome outcome = stage.Drive();
+  EXPECT_EQ(outcome.network_id, stage.former.id) << "the pod's network was kept";
+  EXPECT_TRUE(outcome.made);
+  EXPECT_THAT(outcome.former, IsEmpty());
+  EXPECT_FALSE(stage.Named("flannel.4097"));
+}
+
+// Nobody knows whether real HNS takes two overlay networks with one subnet.
+TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
+  ChangeOfVni empty({.overlapping_subnets_accepted = false});
+  EXPECT_EQ(empty.Go(true, {empty.former}).state, OverlayState::kHolds);
+  EXPECT_FALSE(empty.Named("flannel.4096"));
+  EXPECT_TRUE(empty.Named("flannel.4097"));
+
+  ChangeOfVni stage({.overlapping_subnets_accepted = false});
+  stage.AddPod("pod1", "10.244.3.5");
+  const OverlayOutcome outcome = stage.Go(true, {stage.former});
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("pod1"))) << "what stands in the way is told";
+  EXPECT_TRUE(stage.Named("flannel.4096"));
+}
+
+TEST(FormerNetworkTest, ARefusedDeleteIsANoteUntilItSucceeds) {
+  ChangeOfVni stage;
+  stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
+    if (step.function != "HcnDeleteNetwork") return std::nullopt;
+    return hresult::kSharedSwitchModification;
+  };
+  OverlayOutcome outcome = stage.Go(true, {stage.former});
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("still stands"),
+                                               HasSubstr("SHARED_SWITCH"))));
+  stage.api.before = nullptr;
+  stage.keeper->Recheck();
+  outcome = stage.Drive();
+  EXPECT_THAT(outcome.notes, IsEmpty());
+  EXPECT_FALSE(stage.Named("flannel.4096"));
+}
+
+TEST(FormerNetworkTest, HnsMayGoAmidIt) {
+  ChangeOfVni stage;
+  bool first = true;
+  stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
+    if (step.function != "HcnDeleteNetwork" || !std::exchange(first, false)) return std::nullopt;
+    return hresult::kRpcCallFailed;
+  };
+  const OverlayOutcome outcome = stage.Go(true, {stage.former});
+  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_FALSE(stage.Named("flannel.4096"));
+}
+
+}  // namespace
+}  // namespace weft::hns
