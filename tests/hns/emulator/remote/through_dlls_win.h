@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a Windows program to its HNS: binding, stand-in DLLs, socket. Needs the DLLs, built
+// beside the tests.
+#pragma once
+
+#include "hns/api.h"
+
+namespace weft::testing {
+
+// All calls reach `service`, until the next ThroughDlls. One for the process, because a DLL looks
+// for its emulator once.
+hns::Api& ThroughDlls(hns::Api& service);
+
+}  // namespace weft::testing
