@@ -2,6 +2,7 @@
 // The beginning of an object whose end has not come yet.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,36 +10,61 @@
 
 namespace weft::kube {
 
+// Octets [from, to) of an object.
+struct OctetRange {
+  std::size_t from = 0, to = 0;
+};
+
 // Grows with what has come, never with what was announced.
 class HeldOctets {
  public:
   // Room that is kept from object to object; more is given back.
   static constexpr std::size_t kKept = std::size_t{64} << 10;
 
-  std::size_t size() const { return held_.size(); }
-  bool empty() const { return held_.empty(); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
   std::size_t room() const { return held_.capacity(); }
-  std::string_view view() const { return held_; }
-  void Append(std::string_view octets) { held_.append(octets); }
+  std::string_view view() const { return std::string_view(held_).substr(0, size_); }
+  void Append(std::string_view octets) {
+    if (held_.size() < size_ + octets.size()) held_.resize(size_ + octets.size());
+    Copy(octets, 0, unread_.from);
+    Copy(octets, unread_.to, size_ + octets.size());
+    size_ += octets.size();
+  }
+  // Of the object that comes: nobody looks at these, they may be anything.
+  void LeaveOut(OctetRange unread) { unread_ = unread; }
+  bool leaves_out() const { return unread_.from < unread_.to; }
   void Clear() {
+    size_ = 0;
+    unread_ = {};
+    if (held_.capacity() <= kKept) return;
     held_.clear();
-    if (held_.capacity() > kKept) held_.shrink_to_fit();
+    held_.shrink_to_fit();
   }
 
   // Takes from the front of `octets` what is missing of an object of `size` octets. Once it is
   // whole it is returned, in place where nothing was held; Clear() before the next.
   std::optional<std::string_view> Take(std::string_view& octets, std::size_t size) {
-    const std::size_t missing = size - held_.size();
+    const std::size_t missing = size - size_;
     const std::string_view part = octets.substr(0, missing);
     octets.remove_prefix(part.size());
-    if (held_.empty() && part.size() == missing) return part;
-    held_.append(part);
+    if (empty() && part.size() == missing) return part;
+    Append(part);
     if (part.size() < missing) return std::nullopt;
-    return held_;
+    return view();
   }
 
  private:
-  std::string held_;
+  // What `octets`, the next ones, have of the object's [from, to).
+  void Copy(std::string_view octets, std::size_t from, std::size_t to) {
+    from = std::max(from, size_);
+    to = std::min(to, size_ + octets.size());
+    if (from < to) octets.copy(held_.data() + from, to - from, from - size_);
+  }
+
+  std::string held_;      // more than is held: the room is not cleared from object to object
+  std::size_t size_ = 0;  // of what is held
+  OctetRange unread_;
 };
 
 }  // namespace weft::kube

@@ -24,9 +24,14 @@ absl::Status ProtobufWatchReader::Read(std::string_view octets) {
       }
       size_ = size;
     }
-    const auto event = held_.Take(octets, *size_);
-    if (!event) return absl::OkStatus();
-    if (const auto status = ReadEvent(*event); !status.ok()) {
+    if (octets.size() < *size_ - held_.size()) {
+      held_.Append(octets);
+      if (!held_.leaves_out()) {
+        held_.LeaveOut(UnreadOfProtobufWatchEvent(held_.view(), *size_));
+      }
+      return absl::OkStatus();
+    }
+    if (const auto status = ReadEvent(*held_.Take(octets, *size_)); !status.ok()) {
       return BrokenAt(frame_at_, status.message());
     }
     held_.Clear();

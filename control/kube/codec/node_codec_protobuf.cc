@@ -2,6 +2,8 @@
 // Field numbers: the .proto files of k8s.io/api and k8s.io/apimachinery, which never change one.
 #include "control/kube/codec/node_codec_protobuf.h"
 
+#include <optional>
+
 #include "control/kube/codec/answer_reader_teller.h"
 #include "control/kube/codec/node_codec_protobuf_fields.h"
 #include "control/lease/quoted.h"
@@ -100,6 +102,49 @@ void ReadBookmarkMeta(std::string_view octets, ProtobufBookmark& bookmark) {
   });
 }
 
+// Nested messages of which only the beginning has come. Keys are an octet long, and lengths at most
+// three: API servers write no others, and from anything else this turns away.
+class BegunMessage {
+ public:
+  // `left`: of the message, whatever has come of it.
+  BegunMessage(std::string_view come, std::size_t left) : come_(come), left_(left) {}
+
+  std::size_t come() const { return come_.size(); }
+  std::size_t left() const { return left_; }
+  // To the contents of the next field, which must be this one.
+  std::optional<std::size_t> LengthOf(std::uint64_t key) {
+    if (come_.size() < 4 || left_ < 4 || Octet(0) != key) return std::nullopt;
+    std::size_t length = Octet(1), head = 2;
+    if (length >= 1U << 7) length = (length & 0x7f) | Octet(head++) << 7;
+    if (length >= 1U << 14) length = (length & 0x3fff) | Octet(head++) << 14;
+    if (length >= 1U << 21 || length > left_ - head) return std::nullopt;
+    Skip(head);
+    return length;
+  }
+  bool Over(std::uint64_t key) {
+    const auto length = LengthOf(key);
+    return length && Skip(*length);
+  }
+  // Never out again.
+  bool Into(std::uint64_t key) {
+    const auto length = LengthOf(key);
+    if (length) left_ = *length;
+    return length.has_value();
+  }
+  bool Skip(std::size_t octets) {
+    if (octets > come_.size() || octets > left_) return false;
+    come_.remove_prefix(octets);
+    left_ -= octets;
+    return true;
+  }
+
+ private:
+  std::size_t Octet(std::size_t at) const { return static_cast<unsigned char>(come_[at]); }
+
+  std::string_view come_;
+  std::size_t left_;
+};
+
 }  // namespace
 
 absl::Status DecodeProtobufBody(std::string_view octets, ProtobufBody& body) {
@@ -136,6 +181,22 @@ absl::Status DecodeProtobufWatchEvent(std::string_view octets, ProtobufWatchEven
       if (field.key == Text(2)) event.object = ReadRawExtension(field.text);
     });
   });
+}
+
+OctetRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
+  BegunMessage message(begun, size);
+  if (!message.Over(Text(1))) return {};
+  // Of an error's Status every field is looked at.
+  if (begun.substr(0, begun.size() - message.come()).ends_with("ERROR")) return {};
+  // Behind the object, another type might come.
+  if (!message.Into(Text(2)) || begun.size() - message.come() + message.left() != size) return {};
+  if (!message.Into(Text(1)) || !message.Skip(kProtobufMagic.size())) return {};
+  if (!message.Over(Text(1)) || !message.Into(Text(2))) return {};  // the kind, the Node
+  if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
+  const auto status = message.LengthOf(Text(3));
+  if (!status) return {};
+  const std::size_t from = begun.size() - message.come();
+  return {from, from + *status};
 }
 
 absl::Status DecodeProtobufListMeta(std::string_view octets, ProtobufListMeta& meta) {

@@ -3,10 +3,12 @@
 // type, are stepped over, as protobuf wants it; an error means that the octets are no protobuf.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "control/kube/codec/annotation_keys.h"
+#include "control/kube/codec/answer_reader_held.h"
 #include "control/kube/codec/node_fields.h"
 
 namespace weft::kube {
@@ -34,6 +36,10 @@ struct ProtobufWatchEvent {
   std::string_view object;
 };
 absl::Status DecodeProtobufWatchEvent(std::string_view octets, ProtobufWatchEvent& event);
+// Of an event of `size` octets that begins with `begun`: what decoding it and its object never
+// looks at, whatever comes. It is a Node's status, most of it, when `begun` has all fields before
+// it in the order in which API servers write them; else nothing.
+OctetRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size);
 
 // meta/v1 ListMeta.
 struct ProtobufListMeta {
