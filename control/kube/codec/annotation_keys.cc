@@ -45,8 +45,7 @@ absl::StatusOr<AnnotationKeys> AnnotationKeys::Of(std::string_view prefix) {
 AnnotationKeys::AnnotationKeys() : AnnotationKeys(absl::StrCat(kDefaultAnnotationPrefix, "/")) {}
 
 AnnotationKeys::AnnotationKeys(const std::string& full)
-    : prefix(full),
-      subnet_manager(full + "kube-subnet-manager"),
+    : subnet_manager(full + "kube-subnet-manager"),
       backend_type(full + "backend-type"),
       backend_data(full + "backend-data"),
       backend_v6_data(full + "backend-v6-data"),

@@ -20,7 +20,6 @@ struct AnnotationKeys {
   // Those of kDefaultAnnotationPrefix.
   AnnotationKeys();
 
-  std::string prefix;          // of them all; ends in "/" or "-"
   std::string subnet_manager;  // kube-subnet-manager
   std::string backend_type;
   std::string backend_data;

@@ -38,38 +38,31 @@ inline std::uint64_t ReadVarint(const char*& at, const char* end) {
   return value;
 }
 
+// A field that is no text: its number, 0 unless it is a varint, and where the next field begins.
+struct Other {
+  std::uint64_t number;
+  const char* next;
+};
+Other ReadOther(std::uint64_t key, const char* at, const char* end);
+
 // `take` is given each field of a message in its order. Throws protozero's exceptions.
 template <class Take>
 void ForEachField(std::string_view message, Take take) {
   const char* at = message.data();
   const char* const end = at + message.size();
-  const auto step = [&at, end](std::uint64_t size) {
-    if (size > static_cast<std::size_t>(end - at)) throw protozero::end_of_buffer_exception{};
-    const std::string_view text(at, static_cast<std::size_t>(size));
-    at += size;
-    return text;
-  };
   while (at != end) {
-    Field field;
-    field.key = ReadVarint(at, end);
-    if (field.key >> 3 == 0) throw protozero::invalid_tag_exception{};
-    switch (static_cast<protozero::pbf_wire_type>(field.key & 7)) {
-      case protozero::pbf_wire_type::varint:
-        field.number = ReadVarint(at, end);
-        break;
-      case protozero::pbf_wire_type::length_delimited:
-        field.text = step(ReadVarint(at, end));
-        break;
-      case protozero::pbf_wire_type::fixed64:
-        step(8);
-        break;
-      case protozero::pbf_wire_type::fixed32:
-        step(4);
-        break;
-      default:
-        throw protozero::unknown_pbf_wire_type_exception{};
+    const std::uint64_t key = ReadVarint(at, end);
+    if ((key & 7) != Text(0)) {
+      const Other other = ReadOther(key, at, end);
+      at = other.next;
+      take(Field{key, {}, other.number});
+      continue;
     }
-    take(field);
+    const std::uint64_t size = ReadVarint(at, end);
+    if (size > static_cast<std::size_t>(end - at)) throw protozero::end_of_buffer_exception{};
+    if (key == Text(0)) throw protozero::invalid_tag_exception{};
+    take(Field{key, {at, static_cast<std::size_t>(size)}, 0});
+    at += size;
   }
 }
 

@@ -37,7 +37,6 @@ void NodeFields::Clear() {
 
 void NodeFields::SetAnnotation(const AnnotationKeys& keys, std::string_view key,
                                std::string_view value) {
-  if (!key.starts_with(keys.prefix)) return;
   for (const auto& [wanted, field] : kAnnotations) {
     if (key == keys.*wanted) {
       this->*field = value;
