@@ -9,25 +9,29 @@ namespace {
 
 using Groups = std::array<std::uint16_t, 8>;
 
+// The value of the digit at `at`, or 10 and more.
+unsigned DigitAt(const char* at, const char* end) {
+  return at == end ? 10 : static_cast<unsigned char>(*at) - unsigned{'0'};
+}
+
 // Four decimal numbers 0..255 without leading zeros, as Go's netip and inet_pton take them.
 std::optional<std::uint32_t> ParseDottedQuad(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
   std::uint32_t address = 0;
   for (int part = 0; part < 4; ++part) {
-    if (part != 0) {
-      if (!text.starts_with('.')) return std::nullopt;
-      text.remove_prefix(1);
+    if (part > 0 && (at == end || *at++ != '.')) return std::nullopt;
+    unsigned value = DigitAt(at, end);
+    if (value > 9) return std::nullopt;
+    ++at;
+    for (unsigned digit; (digit = DigitAt(at, end)) <= 9; ++at) {
+      if (value == 0) return std::nullopt;
+      value = value * 10 + digit;
+      if (value > 255) return std::nullopt;
     }
-    std::uint32_t value = 0;
-    std::size_t digits = 0;
-    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
-      value = value * 10 + static_cast<std::uint32_t>(text[digits] - '0');
-      if (++digits > 3 || value > 255) return std::nullopt;
-    }
-    if (digits == 0 || (digits > 1 && text[0] == '0')) return std::nullopt;
-    text.remove_prefix(digits);
     address = address << 8 | value;
   }
-  if (!text.empty()) return std::nullopt;
+  if (at != end) return std::nullopt;
   return address;
 }
 
@@ -136,10 +140,8 @@ IpAddress IpAddress::FromOctets(IpFamily family, const std::byte* octets) {
 }
 
 std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
-  if (text.find(':') == std::string_view::npos) {
-    const auto quad = ParseDottedQuad(text);
-    return quad ? std::optional(V4(*quad)) : std::nullopt;
-  }
+  if (const auto quad = ParseDottedQuad(text)) return V4(*quad);
+  if (text.find(':') == std::string_view::npos) return std::nullopt;
   const auto groups = ParseGroups(text);
   if (!groups) return std::nullopt;
   IpAddress address;
