@@ -16,6 +16,10 @@ namespace weft::lease {
 class AddressUses {
  public:
   void Add(const IpAddress& address);
+  // An Add follows soon.
+  void Prefetch(const IpAddress& address) const {
+    if (address.is_v4()) v4_.prefetch(address.v4());
+  }
   // It was added.
   void Remove(const IpAddress& address);
   std::size_t Of(const IpAddress& address) const;

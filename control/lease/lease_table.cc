@@ -151,6 +151,12 @@ bool LeaseTable::Put(const Lease& lease) {
   nodes_.Prefetch(key);
   Pack(lease, uid, packed_);
   const PackedLease wanted(packed_.data());
+  for (const IpFamily family : kFamilies) {
+    const auto& half = lease.of(family);
+    if (!half) continue;
+    of(family).subnets.Prefetch(wanted);
+    if (half->public_ip) of(family).public_ips.Prefetch(*half->public_ip);
+  }
   bool is_new = false;
   const auto& slot = nodes_.FindOrAdd(key, [&] {
     is_new = true;

@@ -32,6 +32,8 @@ class SubnetIndex {
   // O(claimants of the subnet) and, once anybody has asked what lies inside a subnet, O(log n).
   Change Add(RecordId lease);
   Change Remove(RecordId lease);
+  // An Add of this lease follows soon; it need not be a record yet.
+  void Prefetch(const PackedLease& lease) const { holders_.Prefetch(KeyOf(lease)); }
 
   // The first of the subnet's claimants, or kNoRecord.
   RecordId Holder(const IpPrefix& subnet) const;
