@@ -47,7 +47,6 @@ OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
     const absl::Status status =
         look.ok() && look->there ? client_.DeleteNetwork(former.id, former.name) : look.status();
     if (status.ok()) {
-      journal_->Gone(Kind::kNetwork, former.name);
       gone();
       continue;
     }

@@ -41,7 +41,7 @@
 //   source              |        | {description, inSync, trouble?}
 //     trouble           | string | a sentence, while it lasts
 //   troubles[]          |        | {subject, trouble?, times}: what was wrong and fails no check
-//     subject           | string | "net-conf", "public-ip", "hns", "ledger"
+//     subject           | string | "net-conf", "public-ip", "hns"
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count}
@@ -56,8 +56,9 @@
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
 //   hns?                |        | this node's network in HNS, where that is programmed
-//     network, state    | string | its name; "hns", "network", "management-ip", "routes", "holds":
-//                       |        | what is worked at or waited for, in this order
+//     network, state    | string | its name; what is worked at or waited for: "hns", "network",
+//                       |        | "management-ip", then "routes", or with host-gw "endpoint" and
+//                       |        | "forwarding", then "holds"
 //     text              | string | the same for people, and why
 //     id?               | string | HNS's, lower case
 //     managementIP?     | string | that HNS gave it: what it puts on outer packets

@@ -200,11 +200,12 @@ std::string StatusText(const Status& status, bool peers) {
   if (status.hns) {
     const admin::HnsStatus& hns = *status.hns;
     Line(out, "hns", absl::StrCat(hns.network, ", ", hns.text));
-    if (hns.management_ip && hns.router_mac) {
+    if (hns.management_ip) {
+      const std::string mac =
+          hns.router_mac ? absl::StrCat(", router MAC ", hns.router_mac->ToString()) : "";
       Line(out, "",
-           absl::StrCat("management IP ", hns.management_ip->ToString(), ", router MAC ",
-                        hns.router_mac->ToString(), ", ", hns.calls, " calls, ",
-                        hns.modifying_calls, " of them changes"));
+           absl::StrCat("management IP ", hns.management_ip->ToString(), mac, ", ", hns.calls,
+                        " calls, ", hns.modifying_calls, " of them changes"));
     }
     for (const std::string& note : hns.notes) Line(out, "", note);
   }

@@ -22,7 +22,7 @@ dataplane::PeerCheck PeerCheckOf(std::string_view flag) {
 SetupOptions SetupOptionsOf(const Options& options) {
   const bool userspace = options.dataplane == "userspace";
   SetupOptions setup{userspace,
-                     userspace || options.dataplane == "routes",
+                     userspace || options.dataplane == "routes" || options.dataplane == "hns",
                      options.udp_checksum,
                      PeerCheckOf(options.peer_check),
                      options.ip_masq,
@@ -96,6 +96,7 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
     CloseTunnel(i);
   }
   CloseHostRoutesUnless(setup.host_routes);
+  if (bridge_ && hns_decides()) bridge_->Forward(facts.adapters);
   if (setup_ == setup && IsComplete()) return absl::OkStatus();
 
   const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawUnless(Text(setup.env));
@@ -110,13 +111,15 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
     if (open) continue;
     if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
   }
+  PutHns(setup.overlay);
+  PutBridge(setup.bridge);
+  stood_ = true;
+  if (!BridgeStands()) return absl::OkStatus();
   for (const control::HostRouteConfig& config : setup.host_routes) {
     const bool open = std::any_of(host_routes_.begin(), host_routes_.end(),
                                   [&](const auto& routes) { return routes.config == config; });
     if (!open) OpenHostRoutes(config);
   }
-  PutHns(setup.overlay);
-  stood_ = true;
   return absl::OkStatus();
 }
 
@@ -134,19 +137,27 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
   }
   if (!wish) return;
   if (hns_sink_) return hns_sink_->SetWish(*wish);
-  hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change,
-                                                 control::RoundThread::Limits(), hns_.ledger);
+  hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change);
   LogInfo(absl::StrCat("peers are reached by the ", hns_sink_->name(), " on ", wish->adapter));
   reconciler_.AddSink(*hns_sink_, control::Families::kV4);
 }
 
+void NodeNetwork::PutBridge(const std::optional<hns::BridgeWish>& wish) {
+  if (!wish) return bridge_.reset();
+  if (bridge_) return bridge_->SetWish(*wish);
+  bridge_ = std::make_unique<Bridge>(*host_, hns_.api, *wish, hns_.on_change);
+  LogInfo(absl::StrCat("pods are reached through the HNS network ", wish->name));
+}
+
 void NodeNetwork::HnsChanged() {
+  if (bridge_ && hns_decides()) bridge_->Changed();
   if (hns_sink_) reconciler_.OnSinkReport(*hns_sink_, hns_sink_->Report());
 }
 
 void NodeNetwork::LookAtHns() {
-  if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(std::chrono::steady_clock::now()));
-  if (hns_.ledger) ledger_trouble_.Set(hns_.ledger->trouble());
+  const auto now = std::chrono::steady_clock::now();
+  if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(now));
+  if (bridge_) hns_trouble_.Set(bridge_->Look(now));
 }
 
 void NodeNetwork::FollowUnderlay(const HostFacts& facts) {
@@ -215,10 +226,11 @@ void NodeNetwork::Close() {
   while (!tunnels_.empty()) CloseTunnel(tunnels_.size() - 1);
   CloseHostRoutesUnless({});
   PutHns(std::nullopt);
+  PutBridge(std::nullopt);
 }
 
 void NodeNetwork::Settle(bool in_sync) {
-  if (in_sync) was_in_sync_ = true;
+  if (in_sync && BridgeStands()) was_in_sync_ = true;
   if (!was_in_sync_ || !IsComplete()) return;
   const std::string text = Text(setup_->env);
   const bool first = !subnet_file_.written();

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
-#include "control/daemon/hns_ledger.h"
+#include "control/daemon/bridge.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/options.h"
 #include "control/daemon/setup.h"
@@ -44,7 +44,6 @@ class NodeNetwork {
   struct Hns {
     std::shared_ptr<hns::Api> api;  // null: it is not
     std::function<void()> on_change;
-    std::shared_ptr<HnsLedger> ledger{};  // of what is made there; null: nobody's
   };
 
   // `options`, `conf` and `reconciler` outlive it.
@@ -59,8 +58,8 @@ class NodeNetwork {
   // one that only another configuration mends, and comes only while nothing has stood yet; all else
   // is a check that fails, until a later Apply.
   absl::Status Apply(const absl::StatusOr<control::OwnFacts>& facts);
-  // Writes subnet.env once `in_sync`, the reconciler's, has been true since the last rebuild, and
-  // puts it back when it was touched.
+  // Writes subnet.env once `in_sync`, the reconciler's, has been true on what HNS has to hold since
+  // the last rebuild, and puts it back when it was touched.
   void Settle(bool in_sync);
   // The next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
@@ -78,17 +77,17 @@ class NodeNetwork {
   // What is wanted; stands when there is a tunnel for each of its own, and what HNS decides is
   // known. Empty: not known yet.
   const std::optional<Setup>& setup() const { return setup_; }
-  bool stands() const { return IsComplete() && (!hns_decides() || router_mac()); }
+  bool stands() const {
+    return IsComplete() && (!hns_decides() || !setup_->overlay || router_mac());
+  }
   // HNS moves the packets, and chooses the MAC of our end of the tunnels.
   bool hns_decides() const { return options_.dataplane == "hns"; }
-  // That MAC, once it is known.
+  // That MAC, once it is known; there is none without tunnels.
   std::optional<MacAddress> router_mac() const;
   // Peers were told another address of ours than the chosen one. Fails no check.
   const Trouble& public_ip_trouble() const { return public_ip_trouble_; }
   // A call into HNS takes too long, or never came back. Fails no check.
   const Trouble& hns_trouble() const { return hns_trouble_; }
-  // What is made cannot be entered. Fails no check.
-  const Trouble& ledger_trouble() const { return ledger_trouble_; }
   // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
                     std::vector<admin::Check>& checks) const;
@@ -106,10 +105,14 @@ class NodeNetwork {
   // Ends the sinks; the routes stay, and a later process knows them.
   void CloseHostRoutesUnless(const std::vector<control::HostRouteConfig>& wanted);
   void PutHns(const std::optional<hns::OverlayWish>& wish);
+  void PutBridge(const std::optional<hns::BridgeWish>& wish);
+  // Where HNS makes the adapters, there is nothing to put routes on before.
+  bool BridgeStands() const { return !bridge_ || !hns_decides() || bridge_->stands(); }
   bool IsComplete() const {
     return setup_ && tunnels_.size() == setup_->tunnels.size() &&
            host_routes_.size() == setup_->host_routes.size() &&
-           (hns_sink_ != nullptr) == setup_->overlay.has_value();
+           (hns_sink_ != nullptr) == setup_->overlay.has_value() &&
+           (bridge_ != nullptr) == setup_->bridge.has_value();
   }
 
   const Options& options_;
@@ -127,12 +130,13 @@ class NodeNetwork {
   };
   std::vector<HostRoutes> host_routes_;
   std::unique_ptr<control::HnsSink> hns_sink_;
+  std::unique_ptr<Bridge> bridge_;
   std::vector<host::AssignedAddress> underlay_addresses_;  // as the sinks last saw them
   SubnetFile subnet_file_;
   bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
   bool stood_ = false;        // a setup stood once: from now on nothing is fatal
   Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_,
-      hns_trouble_, ledger_trouble_;
+      hns_trouble_;
 };
 
 }  // namespace weft::daemon

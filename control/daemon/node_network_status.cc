@@ -2,6 +2,7 @@
 // What stands, as checks and status tell it.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/daemon/hns_status.h"
 #include "control/daemon/node_network.h"
 
 namespace weft::daemon {
@@ -43,24 +44,10 @@ std::string_view StateName(hns::OverlayState state) {
   return "hns";
 }
 
-std::string Sentence(const control::HnsState& state) {
-  return state.known ? state.outcome.sentence : "HNS has not answered yet";
-}
-
 admin::HnsStatus StatusOf(const std::string& network, const control::HnsState& state) {
-  const hns::OverlayOutcome& outcome = state.outcome;
-  admin::HnsStatus status;
-  status.network = network;
-  status.state = StateName(outcome.state);
-  status.text = Sentence(state);
-  if (outcome.network_id) status.id = outcome.network_id->ToString();
-  status.management_ip = outcome.management_ip;
-  status.router_mac = outcome.dr_mac;
-  status.calls = state.calls;
-  status.modifying_calls = state.modifying_calls;
-  status.notes = outcome.notes;
-  if (state.known && !state.notified)
-    status.notes.push_back("HNS does not tell of its restarts: looking every minute finds them");
+  admin::HnsStatus status = HnsStatusOf(network, state);
+  status.state = StateName(state.outcome.state);
+  status.router_mac = state.outcome.dr_mac;
   return status;
 }
 
@@ -79,14 +66,19 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
                     : setup_              ? setup_->underlay.name
                                           : "not chosen yet"});
   const bool up = IsComplete() && tunnel_trouble_.text().empty();
-  const std::string have = !host_routes_.empty() ? "none: peers are reached by host routes"
-                           : hns_decides()       ? "none: HNS has the network"
-                                                 : absl::StrCat(tunnels_.size(), " up");
-  checks.push_back({"tunnels", up, up ? have : NotYet("not up yet", tunnel_trouble_)});
+  const bool by_routes = setup_ && !setup_->host_routes.empty();
+  const std::string have = by_routes       ? "none: peers are reached by host routes"
+                           : hns_decides() ? "none: HNS has the network"
+                                           : absl::StrCat(tunnels_.size(), " up");
+  checks.push_back(
+      {"tunnels", up,
+       up ? have
+          : NotYet(by_routes ? "the host routes wait for HNS" : "not up yet", tunnel_trouble_)});
   if (hns_sink_ && hns_decides()) {
     const control::HnsState state = hns_sink_->State();
-    checks.push_back({"hns", Stands(state), Sentence(state)});
+    checks.push_back({"hns", Stands(state), StatusOf(hns_sink_->wish().name, state).text});
   }
+  if (bridge_ && hns_decides()) checks.push_back({"hns", bridge_->stands(), bridge_->Sentence()});
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
   const bool written = setup_ && subnet_file_.written() && subnet_file_.Holds(Text(setup_->env));
@@ -101,6 +93,7 @@ void NodeNetwork::FillStatus(admin::Status& status) const {
     status.mtu = setup_->env.mtu.octets();
   }
   if (hns_sink_) status.hns = StatusOf(hns_sink_->wish().name, hns_sink_->State());
+  if (bridge_) status.hns = bridge_->Status();
   for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
     status.tunnels.push_back(tunnel->ReadStatus());
     tunnel->AppendPeers(status.peers);

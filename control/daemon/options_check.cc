@@ -121,19 +121,14 @@ absl::Status CheckForDataplane(Options& options, const control::NetConf& conf) {
   }
   if (options.dataplane == "userspace" && conf.type == control::BackendType::kHostGw)
     options.dataplane = "routes";
-  if (options.dataplane == "hns" && conf.type == control::BackendType::kHostGw) {
-    return absl::UnimplementedError(
-        "Backend.Type: \"host-gw\" of net-conf is not built yet for --dataplane=hns; write "
-        "\"vxlan\" for all nodes");
-  }
-  const bool has_overlay = options.dataplane == "hns" || !options.hns.empty();
-  if (!has_overlay || !is_vxlan) return absl::OkStatus();
+  const bool has_hns = options.dataplane == "hns" || !options.hns.empty();
+  if (!has_hns || conf.type == control::BackendType::kAlloc) return absl::OkStatus();
   if (!conf.enable_ipv4) {
     return absl::InvalidArgumentError(
-        "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no IPv6 overlay network; "
+        "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no network of IPv6: "
         "enable IPv4 for this cluster, or keep its pods off Windows nodes");
   }
-  return control::CheckForHns(conf);
+  return is_vxlan ? control::CheckForHns(conf) : absl::OkStatus();
 }
 
 }  // namespace weft::daemon

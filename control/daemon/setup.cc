@@ -60,11 +60,21 @@ std::optional<hns::OverlayWish> OverlayOf(const TunnelConfig& tunnel, const cont
                           options.hns_base_network};
 }
 
+absl::StatusOr<hns::BridgeWish> BridgeOf(const IpPrefix& subnet, const control::NetConf& conf,
+                                         const InterfaceChoice& underlay) {
+  hns::BridgeWish wish{conf.name, subnet, conf.dns_servers, underlay.v4->address};
+  if (subnet.Contains(wish.endpoint_address())) return wish;
+  return absl::FailedPreconditionError(
+      absl::StrCat("our PodCIDR ", subnet.ToString(), " has no room for the host's own endpoint, ",
+                   wish.endpoint_address().ToString(),
+                   ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
+}
+
 }  // namespace
 
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& underlay, const SetupOptions& options) {
-  Setup setup{underlay, {}, {}, {}, {}};
+  Setup setup{underlay, {}, {}, {}, {}, {}};
   setup.env.ip_masq = options.ip_masq;
   // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
   std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
@@ -74,7 +84,16 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
     if (!own || !network) continue;
     (family == IpFamily::kV4 ? setup.env.v4 : setup.env.v6) =
         SubnetEnvFamily{*network, own->subnet};
-    if (conf.type == control::BackendType::kHostGw && options.routes)
+    const bool is_bridge = conf.type == control::BackendType::kHostGw &&
+                           options.hns != HnsRole::kNone && family == IpFamily::kV4;
+    if (is_bridge) {
+      const absl::StatusOr<hns::BridgeWish> bridge = BridgeOf(own->subnet, conf, underlay);
+      if (!bridge.ok()) return bridge.status();
+      setup.bridge = *bridge;
+    }
+    // HNS has no such network of IPv6.
+    const bool has_routes = options.hns != HnsRole::kPrimary || is_bridge;
+    if (conf.type == control::BackendType::kHostGw && options.routes && has_routes)
       setup.host_routes.push_back(HostRoutesOf(family, conf, underlay));
     if (conf.type != control::BackendType::kVxlan) continue;
     const TunnelConfig tunnel = TunnelOf(family, *own, conf, underlay, options);

@@ -15,6 +15,7 @@
 #include "control/own_facts.h"
 #include "control/sinks/host_route_sink.h"
 #include "dataplane/forwarder.h"
+#include "hns/bridge.h"
 #include "hns/overlay_plan.h"
 
 namespace weft::daemon {
@@ -45,7 +46,7 @@ enum class HnsRole : std::uint8_t { kNone, kPrimary, kFollower };
 
 struct SetupOptions {
   bool tunnels = true;  // where net-conf has them: --dataplane=userspace
-  bool routes = true;   // where net-conf has them: that, and --dataplane=routes
+  bool routes = true;   // where net-conf has them: that, --dataplane=routes and =hns
   bool udp_checksum = true;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   bool ip_masq = false;
@@ -57,13 +58,15 @@ struct Setup {
   InterfaceChoice underlay;
   std::vector<TunnelConfig> tunnels;                  // v4 before v6
   std::vector<control::HostRouteConfig> host_routes;  // the same; host-gw
-  std::optional<hns::OverlayWish> overlay;            // the network in HNS
+  // The network in HNS: vxlan's or host-gw's.
+  std::optional<hns::OverlayWish> overlay;
+  std::optional<hns::BridgeWish> bridge;
   SubnetEnv env;
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
 // `underlay` has the addresses of every enabled family. The error: an MTU that leaves no room for
-// a packet.
+// a packet, or a PodCIDR none for the host's own endpoint.
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& underlay, const SetupOptions& options);
 

@@ -24,10 +24,10 @@ void Notifications::TellAll(std::span<const Event> events) {
   }
 }
 
-void Notifications::Disconnect(bool told) {
+void Notifications::Disconnect() {
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, notify] : std::exchange(subscriptions_, {})) {
-    if (told) notify(Notification::kServiceDisconnect, "");
+    notify(Notification::kServiceDisconnect, "");
   }
 }
 

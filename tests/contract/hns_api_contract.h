@@ -4,7 +4,6 @@
 // pull.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>

@@ -45,6 +45,15 @@ TEST_F(NodeNetworkTest, StandsAfterOneRound) {
   EXPECT_EQ(status.mtu, 1450u);
 }
 
+TEST_F(NodeNetworkTest, WhereHnsHasNothingToDoNothingIsWaitedFor) {
+  conf_.type = control::BackendType::kAlloc;
+  options_.dataplane = "hns";
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(network_->stands());
+}
+
 TEST_F(NodeNetworkTest, TheFileWaitsForTheSinks) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");

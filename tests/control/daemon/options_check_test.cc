@@ -152,6 +152,8 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
   small.vni = *Vni::Of(1);
   control::NetConf alloc = v6_only;
   alloc.type = control::BackendType::kAlloc;
+  control::NetConf v6_host_gw = v6_only, small_host_gw = small;
+  v6_host_gw.type = small_host_gw.type = control::BackendType::kHostGw;
   const struct {
     const char* what;
     const char* dataplane;
@@ -161,7 +163,9 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
       {"usual", "hns", {}, ""},
       {"dual stack", "hns", dual, ""},
       {"IPv6 alone", "hns", v6_only, "EnableIPv4: false in net-conf"},
+      {"IPv6 alone, host-gw", "hns", v6_host_gw, "EnableIPv4: false in net-conf"},
       {"IPv6 alone, no network of HNS", "hns", alloc, ""},
+      {"host-gw has no VNI", "hns", small_host_gw, ""},
       {"a VNI of Linux", "hns", small, "Backend.VNI: 1 is not from 4096 to 65535"},
       {"IPv6 alone elsewhere", "userspace", v6_only, ""},
       {"nobody moves packets", "none", v6_only, ""},
@@ -189,7 +193,7 @@ TEST(CheckForDataplane, RoutesGoWithHostGw) {
       {"routes", host_gw, "routes", ""},
       {"userspace", host_gw, "routes", ""},
       {"none", host_gw, "none", ""},
-      {"hns", host_gw, "", "Backend.Type: \"host-gw\" of net-conf is not built yet"},
+      {"hns", host_gw, "hns", ""},
       {"userspace", vxlan, "userspace", ""},
       {"userspace", direct, "userspace", ""},
       {"routes", vxlan, "", "Backend.Type: \"vxlan\" of net-conf needs a tunnel"},

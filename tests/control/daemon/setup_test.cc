@@ -32,7 +32,7 @@ class SetupTest : public testing::Test {
   Wanted Make() {
     absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
     EXPECT_TRUE(setup.ok()) << setup.status();
-    return setup.ok() ? *setup : Wanted{underlay_, {}, {}, {}, {}};
+    return setup.ok() ? *setup : Wanted{underlay_, {}, {}, {}, {}, {}};
   }
 
   control::OwnFacts facts_;
@@ -103,6 +103,35 @@ TEST_F(SetupTest, HostGwHasRoutesInPlaceOfTunnels) {
   EXPECT_EQ(setup.host_routes[1].network, P("fd00:10:244::/56"));
   options_.routes = false;  // --dataplane=none
   EXPECT_TRUE(Make().host_routes.empty());
+}
+
+TEST_F(SetupTest, HostGwThroughHnsHasABridgeBesideItsRoutes) {
+  conf_.type = control::BackendType::kHostGw;
+  conf_.name = "cbr0";
+  conf_.dns_servers = "10.96.0.10";
+  EnableV6();
+  options_.hns = HnsRole::kPrimary;
+  const Wanted setup = Make();
+  EXPECT_EQ(setup.overlay, std::nullopt);
+  EXPECT_EQ(setup.bridge,
+            (hns::BridgeWish{"cbr0", P("10.244.3.0/24"), "10.96.0.10", A("192.168.1.3")}));
+  ASSERT_EQ(setup.host_routes.size(), 1u) << "HNS has no such network of IPv6";
+  EXPECT_EQ(setup.host_routes[0].family, IpFamily::kV4);
+  options_.hns = HnsRole::kFollower;
+  EXPECT_EQ(Make().bridge, setup.bridge);
+  EXPECT_EQ(Make().host_routes.size(), 2u);
+  options_.hns = HnsRole::kNone;
+  EXPECT_EQ(Make().bridge, std::nullopt);
+}
+
+TEST_F(SetupTest, ABridgeNeedsRoomForTheHostsEndpoint) {
+  conf_.type = control::BackendType::kHostGw;
+  options_.hns = HnsRole::kPrimary;
+  facts_.v4->subnet = P("10.244.3.0/31");
+  const auto setup = MakeSetup(facts_, conf_, underlay_, options_);
+  ASSERT_FALSE(setup.ok());
+  EXPECT_THAT(std::string(setup.status().message()),
+              testing::HasSubstr("10.244.3.0/31 has no room for the host's own endpoint"));
 }
 
 TEST_F(SetupTest, DirectRoutingGoesBesideTheTunnel) {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/bridge.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/daemon/hns_status.h"
+#include "control/daemon/log.h"
+
+namespace weft::daemon {
+namespace {
+
+std::string_view StateName(hns::BridgeState state) {
+  switch (state) {
+    case hns::BridgeState::kHns:
+      return "hns";
+    case hns::BridgeState::kNetwork:
+      return "network";
+    case hns::BridgeState::kManagementIp:
+      return "management-ip";
+    case hns::BridgeState::kEndpoint:
+      return "endpoint";
+    case hns::BridgeState::kHolds:
+      return "holds";
+  }
+  return "hns";
+}
+
+const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters) {
+  for (const host::Adapter& adapter : adapters) {
+    for (const host::AssignedAddress& assigned : adapter.addresses)
+      if (assigned.address == address) return &adapter;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool Bridge::Holds(const State& state) {
+  return state.settled && state.outcome.state == hns::BridgeState::kHolds;
+}
+
+Bridge::Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::BridgeWish& wish,
+               std::function<void()> on_change)
+    : host_(host),
+      wish_(wish),
+      thread_(std::move(api),
+              [this](hns::Api& each) { return std::make_unique<hns::BridgeKeeper>(each, wish_); },
+              std::move(on_change), {}) {}
+
+void Bridge::SetWish(const hns::BridgeWish& wish) {
+  if (wish == wish_) return;
+  wish_ = wish;
+  thread_.Tell([wish](hns::BridgeKeeper& keeper) { keeper.SetWish(wish); });
+}
+
+void Bridge::Changed() {
+  const State state = thread_.State();
+  const bool looked = forwarded_ == state.outcome.endpoint_id;
+  if (state.known && state.outcome.state < hns::BridgeState::kHolds)
+    trouble_.Set(state.outcome.sentence);
+  else
+    trouble_.Set(looked ? forwarding_ : "");
+}
+
+std::string Bridge::Unforwarded(const State& state) const {
+  return forwarded_ == state.outcome.endpoint_id ? forwarding_
+                                                 : "forwarding has not been looked at yet";
+}
+
+std::string Bridge::ForwardingOn(const IpAddress& address,
+                                 const std::vector<host::Adapter>& adapters) {
+  const host::Adapter* adapter = OwnerOf(address, adapters);
+  if (!adapter)
+    return absl::StrCat("no adapter has ", address.ToString(), " yet: HNS is making it");
+  const absl::StatusOr<bool> on = host_.Forwarding(adapter->index, IpFamily::kV4);
+  if (!on.ok()) return std::string(on.status().message());
+  if (*on) return {};
+  const absl::Status status = host_.SetForwarding(adapter->index, IpFamily::kV4, true);
+  if (status.ok()) LogInfo(absl::StrCat("switched IPv4 forwarding on for ", adapter->name));
+  return std::string(status.message());
+}
+
+void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
+  const State state = thread_.State();
+  forwarded_ = state.outcome.endpoint_id;
+  forwarding_.clear();
+  if (Holds(state)) {
+    // The management IP is the node's address, unless HNS chose another adapter.
+    std::set<IpAddress> addresses = {wish_.node_address, wish_.endpoint_address()};
+    if (state.outcome.management_ip) addresses.insert(*state.outcome.management_ip);
+    for (const IpAddress& address : addresses) {
+      std::string failure = ForwardingOn(address, adapters);
+      if (forwarding_.empty()) forwarding_ = std::move(failure);
+    }
+  }
+  Changed();
+}
+
+bool Bridge::stands() const {
+  const State state = thread_.State();
+  return Holds(state) && Unforwarded(state).empty();
+}
+
+std::string Bridge::Sentence() const { return Status().text; }
+
+admin::HnsStatus Bridge::Status() const {
+  const State state = thread_.State();
+  admin::HnsStatus status = HnsStatusOf(wish_.name, state);
+  status.state = StateName(state.outcome.state);
+  if (state.outcome.state != hns::BridgeState::kHolds) return status;
+  if (const std::string missing = Unforwarded(state); !state.settled) {
+    status.state = StateName(hns::BridgeState::kNetwork);
+    status.text = absl::StrCat("the HNS network ", wish_.name, " is to change");
+  } else if (!missing.empty()) {
+    status.state = "forwarding";
+    status.text = missing;
+  }
+  return status;
+}
+
+}  // namespace weft::daemon

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon of a Windows node under host-gw: a host and an HNS in this process, which changes it.
+#include "control/emulator/world.h"
+#include "hns/bridge_look.h"
+#include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/shared_host.h"
+
+namespace weft::daemon {
+namespace {
+
+using hns::emulator::Restart;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Strings = std::vector<std::string>;
+
+class DaemonHostGwTest : public DaemonFixture {
+ protected:
+  static constexpr char kHostGw[] = R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})";
+  struct Machine {
+    hns::emulator::SystemClock clock;
+    emulator::World world{clock};
+  };
+
+  void SetUp() override {
+    DaemonFixture::SetUp();
+    Write("net-conf.json", kHostGw);
+    config_.conf = control::ParseNetConf(kHostGw, "net-conf.json").value();
+    config_.options.dataplane = "hns";
+    config_.hns = {machine_, &machine_->world.hns()};
+    emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
+                          *IpAddress::Parse("192.168.1.254"));
+  }
+  absl::Status StartHere() {
+    const std::shared_ptr<host::Host> mine(machine_, &host());
+    return Start(std::make_unique<weft::testing::SharedHost>(mine, refuses_forwarding_));
+  }
+  host::EmulatedHost& host() { return machine_->world.host(); }
+  hns::emulator::Emulator& hns() { return machine_->world.hns(); }
+
+  static Node HostGw(const char* name, const char* subnet, const char* address) {
+    return Node(name)
+        .Managed()
+        .PodCidrs({subnet})
+        .Annotation("backend-type", "host-gw")
+        .Annotation("backend-data", "null")
+        .Annotation("public-ip", address);
+  }
+  static Node Own(const char* subnet = "10.244.1.0/24") {
+    return HostGw("a", subnet, "192.168.1.10");
+  }
+  static Node Peer(const char* address = "192.168.1.2") {
+    return HostGw("b", "10.244.2.0/24", address);
+  }
+
+  // Those by a gateway, but for the default one: "10.244.2.0/24 via 192.168.1.2 dev NAME".
+  Strings Routes() {
+    Strings found;
+    const host::HostState state = host().state();
+    for (const host::Route& route : state.routes) {
+      if (!route.gateway || route.destination.length() == 0) continue;
+      std::string text =
+          route.destination.ToString() + " via " + route.gateway->ToString() + " dev ";
+      for (const host::EmulatedAdapter& each : state.adapters)
+        if (each.adapter.index == route.adapter_index) text += each.adapter.name;
+      found.push_back(text);
+    }
+    return found;
+  }
+  Strings Forwarding() {
+    Strings names;
+    for (const host::EmulatedAdapter& each : host().state().adapters)
+      if (each.forwarding_v4) names.push_back(each.adapter.name);
+    return names;
+  }
+  std::vector<hns::BridgeNetwork> Networks() {
+    return hns::ParseBridgeNetworks(hns::CallHns(hns(), "list", "GET", "/networks/").value())
+        .value();
+  }
+  std::vector<hns::BridgeEndpoint> Endpoints() {
+    return hns::ParseBridgeEndpoints(hns::CallHns(hns(), "list", "GET", "/endpoints/").value())
+        .value();
+  }
+  // Of the daemon that runs; empty while there is no section.
+  std::string HnsState() {
+    const admin::Status status = daemon_->ReadStatus();
+    return status.hns ? status.hns->state : "";
+  }
+
+  const std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
+  const std::shared_ptr<std::atomic<bool>> refuses_forwarding_ =
+      std::make_shared<std::atomic<bool>>(false);
+  const std::string route_ = "10.244.2.0/24 via 192.168.1.2 dev vEthernet (Ethernet)";
+};
+
+TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesStand) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_EQ(Networks().size(), 1u);
+  const hns::BridgeNetwork network = Networks()[0];
+  EXPECT_EQ(network.name, "cbr0");
+  EXPECT_EQ(network.type, "L2Bridge");
+  ASSERT_EQ(Endpoints().size(), 1u);
+  EXPECT_EQ(Endpoints()[0].address, IpAddress::Parse("10.244.1.2"));
+  EXPECT_TRUE(Endpoints()[0].attached);
+  EXPECT_THAT(Forwarding(), ElementsAre("vEthernet (Ethernet)", "vEthernet (cbr0_ep)"));
+  EXPECT_THAT(Routes(), ElementsAre(route_));
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1500\n"));
+
+  const admin::Status status = daemon_->ReadStatus();
+  ASSERT_TRUE(status.hns);
+  EXPECT_EQ(status.hns->network, "cbr0");
+  EXPECT_EQ(status.hns->state, "holds");
+  EXPECT_EQ(status.hns->id, network.id.ToString());
+  EXPECT_EQ(status.hns->management_ip, IpAddress::Parse("192.168.1.10"));
+  EXPECT_EQ(status.v4->vtep_mac, std::nullopt) << "there is no tunnel";
+  EXPECT_THAT(status.tunnels, IsEmpty());
+  EXPECT_EQ(status.interface_name, "vEthernet (Ethernet)");
+}
+
+TEST_F(DaemonHostGwTest, BeforeTheNetworkStandsThereAreNeitherRoutesNorReadiness) {
+  hns::emulator::Settings settings;
+  settings.management_ip = std::chrono::hours(1);
+  hns().Set(settings);
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([this] { return HnsState() == "management-ip"; }));
+  EXPECT_FALSE(CheckNamed("hns").ok);
+  EXPECT_THAT(CheckNamed("hns").text, HasSubstr("management IP"));
+  EXPECT_THAT(CheckNamed("tunnels").text, HasSubstr("wait for HNS"));
+  EXPECT_FALSE(Ready());
+  EXPECT_THAT(Routes(), IsEmpty());
+  EXPECT_EQ(Read("subnet.env"), "");
+}
+
+// The address is nowhere for a while; who named it by --iface waits like others.
+TEST_F(DaemonHostGwTest, AnAdapterThatComesLateIsWaitedFor) {
+  hns::emulator::Settings settings;
+  settings.new_interface = std::chrono::milliseconds(300);
+  hns().Set(settings);
+  config_.options.iface = {"192.168.1.10"};
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(daemon_->fatal(), absl::OkStatus());
+  EXPECT_THAT(Routes(), ElementsAre(route_));
+}
+
+TEST_F(DaemonHostGwTest, WithoutForwardingItIsNotReady) {
+  *refuses_forwarding_ = true;
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil(
+      [this] { return CheckNamed("hns").text.find("access denied") != std::string::npos; }));
+  EXPECT_EQ(HnsState(), "forwarding");
+  EXPECT_FALSE(Ready());
+  EXPECT_EQ(Read("subnet.env"), "");
+  *refuses_forwarding_ = false;
+  host().SetUp("Ethernet", true);  // the next look
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonHostGwTest, ForwardingThatSomebodySwitchedOffIsSwitchedOnAgain) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  for (const host::EmulatedAdapter& each : host().state().adapters)
+    ASSERT_TRUE(host().SetForwarding(each.adapter.index, IpFamily::kV4, false).ok());
+  host().SetUp("Ethernet", true);
+  EXPECT_TRUE(RunUntil([this] { return Forwarding().size() == 2; }));
+}
+
+TEST_F(DaemonHostGwTest, APeerThatMovesLeavesNoGhost) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  WriteNodes({Own(), Peer("192.168.1.77")});
+  const std::string moved = "10.244.2.0/24 via 192.168.1.77 dev vEthernet (Ethernet)";
+  EXPECT_TRUE(RunUntil([&] { return Routes() == Strings{moved}; }));
+  WriteNodes({Own()});
+  EXPECT_TRUE(RunUntil([&] { return Routes().empty(); }));
+}
+
+TEST_F(DaemonHostGwTest, APeerThatIsNotOnLinkIsRefusedByName) {
+  WriteNodes({Own(), Peer(), HostGw("far", "10.244.3.0/24", "172.16.0.9")});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(Routes(), ElementsAre(route_));
+  const admin::Status status = daemon_->ReadStatus();
+  ASSERT_EQ(status.troubles.size(), 1u);
+  EXPECT_THAT(status.troubles[0].trouble,
+              HasSubstr("peer \"far\" (10.244.3.0/24) has no route: its address 172.16.0.9 is not "
+                        "on link of vEthernet (Ethernet)"));
+}
+
+// The switch goes and comes: adapters have other indexes, and forgot routes and forwarding.
+TEST_F(DaemonHostGwTest, WhatARestartOfHnsTookComesBack) {
+  for (const auto networks : {Restart::Networks::kKept, Restart::Networks::kLost}) {
+    SCOPED_TRACE(networks == Restart::Networks::kKept ? "kept" : "lost");
+    WriteNodes({Own(), Peer()});
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntilReady());
+    const std::string env = Read("subnet.env");
+    const std::string before = daemon_->ReadStatus().hns->id;
+    const bool lost = networks == Restart::Networks::kLost;
+    hns().RestartService({networks, /*routes_kept=*/false, /*endpoints_kept=*/!lost});
+    ASSERT_TRUE(RunUntil([&] {
+      return (daemon_->ReadStatus().hns->id != before) == lost && Ready() &&
+             Routes() == Strings{route_};
+    }));
+    EXPECT_THAT(Forwarding(), ElementsAre("vEthernet (Ethernet)", "vEthernet (cbr0_ep)"));
+    EXPECT_EQ(Endpoints().size(), 1u);
+    EXPECT_EQ(Read("subnet.env"), env);
+    daemon_.reset();
+  }
+}
+
+TEST_F(DaemonHostGwTest, TheNextProcessChangesNothing) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  daemon_.reset();
+  EXPECT_THAT(Routes(), ElementsAre(route_)) << "pods go on talking";
+  const std::string before = machine_->world.Text();
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(daemon_->ReadStatus().hns->modifying_calls, 0u);
+  EXPECT_EQ(machine_->world.Text(), before);
+}
+
+TEST_F(DaemonHostGwTest, AnotherPodCidrBuildsTheNetworkAnew) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  WriteNodes({Own("10.244.7.0/24"), Peer()});
+  ASSERT_TRUE(RunUntil(
+      [this] { return Read("subnet.env").find("10.244.7.1/24") != std::string::npos && Ready(); }));
+  ASSERT_EQ(Networks().size(), 1u);
+  EXPECT_EQ(Networks()[0].subnets[0].prefix, *IpPrefix::Parse("10.244.7.0/24"));
+  ASSERT_EQ(Endpoints().size(), 1u);
+  EXPECT_EQ(Endpoints()[0].address, IpAddress::Parse("10.244.7.2"));
+  EXPECT_THAT(Forwarding(), ElementsAre("vEthernet (Ethernet)", "vEthernet (cbr0_ep)"));
+  EXPECT_THAT(Routes(), ElementsAre(route_));
+}
+
+TEST_F(DaemonHostGwTest, AFollowerIsGivenTheWishAndDecidesNothing) {
+  config_.options.dataplane = "none";
+  config_.options.hns = "emulator:follower";
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_TRUE(RunUntil([this] { return HnsState() == "holds" || HnsState() == "forwarding"; }));
+  EXPECT_EQ(Networks().size(), 1u);
+  EXPECT_THAT(Forwarding(), IsEmpty());
+  EXPECT_THAT(Routes(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::daemon
