@@ -32,8 +32,10 @@ bool Is(const LedgerEntry& entry, std::string_view kind, std::string_view name) 
 std::string Text(const std::vector<LedgerEntry>& entries) {
   Json rows = Json::array();
   for (const LedgerEntry& entry : entries) {
-    rows.push_back(
-        {{"kind", entry.kind}, {"name", entry.name}, {"id", entry.id}, {"adopted", entry.adopted}});
+    Json row = {
+        {"kind", entry.kind}, {"name", entry.name}, {"id", entry.id}, {"adopted", entry.adopted}};
+    if (!entry.shape.empty()) row["shape"] = entry.shape;
+    rows.push_back(std::move(row));
   }
   return Json({{"format", kFormat}, {"entries", std::move(rows)}})
              .dump(1, ' ', false, Json::error_handler_t::replace) +
@@ -59,12 +61,18 @@ std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
     const auto adopted = row.find("adopted");
     if (adopted == row.end() || !adopted->is_boolean()) return std::nullopt;
     entry.adopted = adopted->get<bool>();
+    if (const auto shape = row.find("shape"); shape != row.end()) {
+      if (!shape->is_string()) return std::nullopt;
+      entry.shape = shape->get<std::string>();
+    }
     entries.push_back(std::move(entry));
   }
   return entries;
 }
 
 }  // namespace
+
+std::string LedgerLockPath(std::string_view folder) { return absl::StrCat(folder, "/lock"); }
 
 Ledger::Ledger(std::string folder) : path_(absl::StrCat(folder, "/ledger.json")) {}
 

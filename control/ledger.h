@@ -11,14 +11,22 @@
 
 namespace weft::control {
 
+inline constexpr std::string_view kHnsNetwork = "hns-network";
+inline constexpr std::string_view kHnsEndpoint = "hns-endpoint";
+
 struct LedgerEntry {
-  std::string kind;  // "hns-network", "hns-endpoint", "firewall-rule", "host-route"
+  std::string kind;  // kHnsNetwork, kHnsEndpoint
   std::string name;  // within the kind: "flannel.4096", "10.244.1.0/24"
   std::string id;    // HNS's id or the route's next hop; empty: about to be made
   // It was there before us, and was right: used, repaired, never removed by `flannelctl reset`.
   bool adopted = false;
+  // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096".
+  std::string shape{};
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
+
+// Held, as a ProcessLock, by whoever works on the ledger.
+std::string LedgerLockPath(std::string_view folder);
 
 // One thread, one process: the daemon's, or flannelctl's while the daemon does not run. What is put
 // in is on disk when the call returns, so that a thing is entered before it is made: what dies in

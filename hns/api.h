@@ -69,7 +69,7 @@ class Api {
                      const std::string& request) = 0;
 
   // HcnRegisterServiceCallback. The subscription dies with the service; its last notification is
-  // kServiceDisconnect.
+  // kServiceDisconnect, where the service comes to that.
   virtual Reply Subscribe(OnNotification notify) = 0;
   // No notification is under way or comes any more when it returns.
   virtual Hresult Unsubscribe(Handle handle) = 0;

@@ -69,6 +69,8 @@ BridgeKeeper::MaybeWait BridgeKeeper::Look() {
     return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
   if (plan.network == BridgeAction::kAdopt) {
     network_ = plan.existing;
+    journal_->Stands(NetworkObject(), network_->id);
+    if (endpoint_right_) journal_->Stands(EndpointObject(), endpoint_->id);
   } else if (auto wait = PutNetwork(plan)) {
     return wait;
   }
@@ -81,10 +83,11 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
     const absl::Status status = Delete(absl::StrCat("delete the network ", wish_.name),
                                        BridgeNetworkPath(plan.existing->id));
     if (!status.ok()) return Failed(BridgeState::kNetwork, status);
+    journal_->Gone(Kind::kNetwork, wish_.name);
     replaced_ = plan.reason;
   }
-  const auto text = CallHns(api_, absl::StrCat("create the network ", wish_.name), "POST",
-                            "/networks/", BridgeNetworkJson(wish_));
+  const auto text = Make(absl::StrCat("create the network ", wish_.name), NetworkObject(),
+                         "/networks/", BridgeNetworkJson(wish_));
   if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
   const auto made = ParseBridgeNetworks(*text);
   if (!made.ok() || made->empty()) {
@@ -93,6 +96,7 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
                                                    " and did not say its id")));
   }
   network_ = made->front();
+  journal_->Stands(NetworkObject(), network_->id);
   return std::nullopt;
 }
 
@@ -128,12 +132,13 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
     const absl::Status status = Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
                                        BridgeEndpointPath(endpoint_->id));
     if (!status.ok()) return Failed(BridgeState::kEndpoint, status);
+    journal_->Gone(Kind::kEndpoint, endpoint_->name);
     endpoint_.reset();
   }
   if (!endpoint_) {
     const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
     const auto text =
-        CallHns(api_, what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id));
+        Make(what, EndpointObject(), "/endpoints/", BridgeEndpointJson(wish_, network_->id));
     if (!text.ok()) return Failed(BridgeState::kEndpoint, text.status());
     const auto made = ParseBridgeEndpoints(*text);
     if (!made.ok() || made->empty()) {
@@ -142,6 +147,7 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
     }
     endpoint_ = made->front();
     endpoint_right_ = true;
+    journal_->Stands(EndpointObject(), endpoint_->id);
   }
   if (endpoint_->attached) return std::nullopt;
   const auto attached =
@@ -151,6 +157,24 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
     return Failed(BridgeState::kEndpoint, attached.status());
   endpoint_->attached = true;
   return std::nullopt;
+}
+
+JournalObject BridgeKeeper::NetworkObject() const {
+  return {Kind::kNetwork, wish_.name, absl::StrCat("L2Bridge ", wish_.subnet.ToString())};
+}
+
+JournalObject BridgeKeeper::EndpointObject() const {
+  return {Kind::kEndpoint, wish_.endpoint_name(), wish_.endpoint_address().ToString()};
+}
+
+absl::StatusOr<std::string> BridgeKeeper::Make(std::string_view what, const JournalObject& object,
+                                               const std::string& path,
+                                               const std::string& document) {
+  journal_->BeforeCreate(object);
+  absl::StatusOr<std::string> output = CallHns(api_, what, "POST", path, document);
+  const auto code = HresultOf(output.status());
+  if (code && !IsServiceGone(*code)) journal_->NotCreated(object);
+  return output;
 }
 
 absl::Status BridgeKeeper::Delete(std::string_view what, const std::string& path) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "hns/api.h"
 #include "hns/bridge.h"
+#include "hns/journal.h"
 #include "hns/retry_delay.h"
 
 namespace weft::hns {
@@ -38,7 +40,8 @@ struct BridgeOutcome {
 class BridgeKeeper {
  public:
   // `api` outlives it. Its end changes nothing in HNS.
-  BridgeKeeper(Api& api, BridgeWish wish) : api_(api), wish_(std::move(wish)) {}
+  BridgeKeeper(Api& api, BridgeWish wish, std::shared_ptr<Journal> journal = NoJournal())
+      : api_(api), journal_(std::move(journal)), wish_(std::move(wish)) {}
 
   void SetWish(const BridgeWish& wish);
   void OnServiceGone() { Recheck(); }
@@ -63,7 +66,14 @@ class BridgeKeeper {
   absl::Status Delete(std::string_view what, const std::string& path);
   Wait Failed(BridgeState state, const absl::Status& status);
 
+  JournalObject NetworkObject() const;
+  JournalObject EndpointObject() const;
+  // The answer's output; the journal hears of it before and after.
+  absl::StatusOr<std::string> Make(std::string_view what, const JournalObject& object,
+                                   const std::string& path, const std::string& document);
+
   Api& api_;
+  const std::shared_ptr<Journal> journal_;
   BridgeWish wish_;
   bool looked_ = false;
   std::optional<BridgeNetwork> network_;

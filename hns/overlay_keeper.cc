@@ -15,8 +15,8 @@ constexpr std::size_t kBatchesInRound = 64;
 
 }  // namespace
 
-OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish)
-    : api_(api), client_(api), wish_(std::move(wish)) {}
+OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal)
+    : api_(api), journal_(std::move(journal)), client_(api), wish_(std::move(wish)) {}
 
 void OverlayKeeper::SetWish(const OverlayWish& wish) {
   if (wish == wish_) return;
@@ -122,7 +122,10 @@ OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
   reading_ = *std::move(read);
   if (std::exchange(creating_, false)) made_ = reading_->id;
   stale_ = written_ = planned_ = false;
-  if (Differences(wish_, *reading_).empty()) return std::nullopt;
+  if (Differences(wish_, *reading_).empty()) {
+    journal_->Stands({Kind::kNetwork, wish_.name, ShapeOf(*reading_)}, reading_->id);
+    return std::nullopt;
+  }
   return Failed(OverlayState::kNetwork, absl::FailedPreconditionError(absl::StrCat(
                                             "the HNS network ", wish_.name, " was changed")));
 }

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "hns/client.h"
 #include "hns/former_network.h"
+#include "hns/journal.h"
 #include "hns/overlay_plan.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
@@ -53,15 +56,15 @@ struct OverlayOutcome {
 inline constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
 inline constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
 
-// One thread at a time. `api` outlives it. Its end changes nothing in HNS. May be thrown away at
-// any moment and made anew: all it needs to know it reads from HNS.
+// One thread at a time. `api` outlives it. Its end changes nothing in HNS. May be
+// thrown away at any moment and made anew: all it needs to know it reads from HNS.
 class OverlayKeeper {
  public:
-  OverlayKeeper(Api& api, OverlayWish wish);
+  OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal = NoJournal());
 
   void SetWish(const OverlayWish& wish);
   // Networks under other names that an earlier process of ours made (former_network.h). Those of
-  // earlier wishes of this keeper it knows by itself.
+  // earlier wishes of this keeper, and those in the journal, it knows by itself.
   void SetFormer(std::vector<FormerNetwork> made);
   // All peers that are known. `may_remove`: they are all there are (see PlanRoutes); it stays so.
   void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
@@ -88,6 +91,8 @@ class OverlayKeeper {
   Wait Work(TimePoint now);
   MaybeWait FindNetwork(TimePoint now);
   absl::StatusOr<std::vector<Network>> Networks();
+  void LookAtOthers(std::span<const Network> networks);
+  absl::StatusOr<OpenedNetwork> MakeNetwork(const Network& document);
   MaybeWait PutBase(const NetworkPlan& plan, TimePoint now);
   MaybeWait Adopt(const Network& network);
   MaybeWait Replace(const NetworkPlan& plan);
@@ -106,6 +111,7 @@ class OverlayKeeper {
   std::vector<std::string> Notes() const;
 
   Api& api_;
+  const std::shared_ptr<Journal> journal_;
   Client client_;
   OverlayWish wish_;
   RemoteSubnetRoutes wanted_;
@@ -117,6 +123,7 @@ class OverlayKeeper {
   std::optional<Network> reading_;  // of network_, the last one
   bool looked_ = false;             // for the network, since trust was lost
   bool list_all_ = false;           // a create said that the name is taken
+  bool listed_all_ = false;         // and not only the networks of our name, the last time
   bool stale_ = true;               // reading_ is: the network was changed, or may have been
   bool written_ = false;            // routes were, since reading_
   bool planned_ = false;            // routes were, from reading_ and wanted_

@@ -47,6 +47,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
     const absl::Status status =
         look.ok() && look->there ? client_.DeleteNetwork(former.id, former.name) : look.status();
     if (status.ok()) {
+      journal_->Gone(Kind::kNetwork, former.name);
       gone();
       continue;
     }

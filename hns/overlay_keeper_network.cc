@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the keeper that looks for the network and makes it.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
     version_.reset();  // updates may bring another one
     return Wait{OverlayState::kNetwork, plan.reason, kRefusalPeriod};
   }
+  LookAtOthers(*networks);
   if (auto wait = PutBase(plan, now)) return wait;
   switch (plan.action) {
     case NetworkAction::kAdopt:
@@ -68,13 +70,50 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
 // All of them only where they matter: one of another's that cannot be read fails the list.
 absl::StatusOr<std::vector<Network>> OverlayKeeper::Networks() {
   unlisted_.clear();
+  listed_all_ = false;
   if (!wish_.base_network && !list_all_) return client_.Networks(wish_.name);
   absl::StatusOr<std::vector<Network>> all = client_.Networks();
+  listed_all_ = all.ok();
   if (const auto code = HresultOf(all.status()); all.ok() || (code && IsServiceGone(*code)))
     return all;
   list_all_ = false;
   unlisted_ = all.status().message();
   return client_.Networks(wish_.name);
+}
+
+// What the journal holds beside our network: the base network, and what an earlier wish made.
+void OverlayKeeper::LookAtOthers(std::span<const Network> networks) {
+  for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
+    if (entry.name == wish_.name) continue;
+    absl::StatusOr<std::vector<Network>> named;
+    if (!listed_all_) {
+      named = client_.Networks(entry.name);
+      if (!named.ok()) continue;
+    }
+    const Network* found = nullptr;
+    for (const Network& network : listed_all_ ? networks : std::span<const Network>(*named)) {
+      if (network.name == entry.name && (found == nullptr || network.id == entry.id))
+        found = &network;
+    }
+    if (found == nullptr) {
+      journal_->Gone(Kind::kNetwork, entry.name);
+      continue;
+    }
+    journal_->Stands({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
+    const FormerNetwork former{found->id, entry.name};
+    if (entry.made && entry.id == found->id && entry.name != kBaseNetworkName &&
+        std::find(former_.begin(), former_.end(), former) == former_.end())
+      former_.push_back(former);
+  }
+}
+
+absl::StatusOr<OpenedNetwork> OverlayKeeper::MakeNetwork(const Network& document) {
+  const JournalObject object{Kind::kNetwork, document.name, ShapeOf(document)};
+  journal_->BeforeCreate(object);
+  absl::StatusOr<OpenedNetwork> opened = client_.Create(document);
+  const auto code = HresultOf(opened.status());
+  if (code && !IsServiceGone(*code)) journal_->NotCreated(object);
+  return opened;
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoint now) {
@@ -89,10 +128,13 @@ OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoi
     base_.again = now + base_.delay.Next();
     return std::nullopt;
   }
-  absl::StatusOr<OpenedNetwork> opened = client_.Create(*plan.base);
+  absl::StatusOr<OpenedNetwork> opened = MakeNetwork(*plan.base);
   if (opened.ok()) {
     base_ = Extra();
-    if (const auto read = opened->Read(); read.ok()) base_id_ = read->id;
+    if (const auto read = opened->Read(); read.ok()) {
+      base_id_ = read->id;
+      journal_->Stands({Kind::kNetwork, read->name, ShapeOf(*read)}, read->id);
+    }
     return std::nullopt;
   }
   if (const auto code = HresultOf(opened.status()); code && IsServiceGone(*code))
@@ -111,6 +153,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::Adopt(const Network& network) {
   }
   reading_ = network;
   if (std::exchange(creating_, false)) made_ = network.id;
+  journal_->Stands({Kind::kNetwork, network.name, ShapeOf(network)}, network.id);
   looked_ = true;
   stale_ = written_ = planned_ = false;
   return std::nullopt;
@@ -121,13 +164,14 @@ OverlayKeeper::MaybeWait OverlayKeeper::Replace(const NetworkPlan& plan) {
   reading_.reset();
   const absl::Status status = client_.DeleteNetwork(plan.existing->id, plan.existing->name);
   if (!status.ok()) return Failed(OverlayState::kNetwork, status);
+  journal_->Gone(Kind::kNetwork, plan.existing->name);
   replaced_ = plan.reason;
   return Create(plan);
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
   network_.reset();
-  absl::StatusOr<OpenedNetwork> opened = client_.Create(plan.document);
+  absl::StatusOr<OpenedNetwork> opened = MakeNetwork(plan.document);
   if (!opened.ok()) {
     if (auto wait = MakeRoom(opened.status())) return wait;
     list_all_ = HresultOf(opened.status()) == hresult::kNetworkAlreadyExists;

@@ -80,7 +80,8 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                     network_.HnsChanged();
                     Schedule();
                   });
-                }},
+                },
+                config_.hns ? std::make_shared<HnsLedger>(config_.options.state_dir) : nullptr},
                reconciler_,
                [this, alive = std::weak_ptr(alive_)](const std::string& device,
                                                      const absl::Status& why) {

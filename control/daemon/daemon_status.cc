@@ -78,6 +78,7 @@ admin::Status Daemon::ReadStatus() {
   Append("net-conf", net_conf_trouble_, status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
   Append("hns", network_.hns_trouble(), status.troubles);
+  Append("ledger", network_.ledger_trouble(), status.troubles);
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusals_told > 0) {
       status.troubles.push_back(

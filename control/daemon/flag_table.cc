@@ -67,7 +67,8 @@ constexpr FlagRow kTable[] = {
     {kOutputs, "admin", &O::admin, "PATH",
      "socket or pipe that flannelctl asks; none: no such socket (default /run/flannel/weft.sock, "
      "on Windows \\\\.\\pipe\\weft)"},
-    {kOutputs, "state-dir", &O::state_dir, "PATH", "what must survive a restart (nothing yet)"},
+    {kOutputs, "state-dir", &O::state_dir, "PATH",
+     "keeps the list of what was made in HNS, for flannelctl reset"},
 
     {kLogs, "log-format", &O::log_format, "klog|json", "of the lines on stderr"},
     {kLogs, "v", &O::verbosity, "LEVEL", "more lines from 1 up"},

@@ -137,7 +137,8 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
   }
   if (!wish) return;
   if (hns_sink_) return hns_sink_->SetWish(*wish);
-  hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change);
+  hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change,
+                                                 control::RoundThread::Limits(), hns_.ledger);
   LogInfo(absl::StrCat("peers are reached by the ", hns_sink_->name(), " on ", wish->adapter));
   reconciler_.AddSink(*hns_sink_, control::Families::kV4);
 }
@@ -158,6 +159,7 @@ void NodeNetwork::LookAtHns() {
   const auto now = std::chrono::steady_clock::now();
   if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(now));
   if (bridge_) hns_trouble_.Set(bridge_->Look(now));
+  if (hns_.ledger) ledger_trouble_.Set(hns_.ledger->trouble());
 }
 
 void NodeNetwork::FollowUnderlay(const HostFacts& facts) {

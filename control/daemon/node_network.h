@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
 #include "control/daemon/bridge.h"
+#include "control/daemon/hns_ledger.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/options.h"
 #include "control/daemon/setup.h"
@@ -44,6 +45,7 @@ class NodeNetwork {
   struct Hns {
     std::shared_ptr<hns::Api> api;  // null: it is not
     std::function<void()> on_change;
+    std::shared_ptr<HnsLedger> ledger{};  // of what is made there; null: nobody's
   };
 
   // `options`, `conf` and `reconciler` outlive it.
@@ -88,6 +90,8 @@ class NodeNetwork {
   const Trouble& public_ip_trouble() const { return public_ip_trouble_; }
   // A call into HNS takes too long, or never came back. Fails no check.
   const Trouble& hns_trouble() const { return hns_trouble_; }
+  // What is made cannot be entered. Fails no check.
+  const Trouble& ledger_trouble() const { return ledger_trouble_; }
   // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
                     std::vector<admin::Check>& checks) const;
@@ -136,7 +140,7 @@ class NodeNetwork {
   bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
   bool stood_ = false;        // a setup stood once: from now on nothing is fatal
   Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_,
-      hns_trouble_;
+      hns_trouble_, ledger_trouble_;
 };
 
 }  // namespace weft::daemon

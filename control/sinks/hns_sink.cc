@@ -10,14 +10,16 @@
 namespace weft::control {
 
 HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
-                 std::function<void()> on_change, RoundThread::Limits limits)
-    : wish_(wish),
+                 std::function<void()> on_change, RoundThread::Limits limits,
+                 std::shared_ptr<hns::Journal> journal)
+    : journal_(std::move(journal)),
+      wish_(wish),
       thread_(
           std::move(api), [this](hns::Api& each) { return MakeKeeper(each); }, std::move(on_change),
           limits) {}
 
 std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(hns::Api& api) const {
-  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_);
+  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_, journal_);
   if (all_known_ || !routes_.empty()) keeper->SetRoutes(routes_, all_known_);
   return keeper;
 }

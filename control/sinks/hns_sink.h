@@ -11,6 +11,7 @@
 #include "control/lease/sink.h"
 #include "control/sinks/keeper_thread.h"
 #include "hns/api.h"
+#include "hns/journal.h"
 #include "hns/overlay_keeper.h"
 
 namespace weft::control {
@@ -23,9 +24,10 @@ using HnsState = KeeperState<hns::OverlayOutcome>;
 class HnsSink final : public lease::Sink {
  public:
   // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
-  // waits for it.
+  // waits for it. `journal`: of what is made.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
-          std::function<void()> on_change, RoundThread::Limits limits = {});
+          std::function<void()> on_change, RoundThread::Limits limits = {},
+          std::shared_ptr<hns::Journal> journal = hns::NoJournal());
 
   void SetWish(const hns::OverlayWish& wish);
   const hns::OverlayWish& wish() const { return wish_; }
@@ -43,6 +45,7 @@ class HnsSink final : public lease::Sink {
   std::unique_ptr<hns::OverlayKeeper> MakeKeeper(hns::Api& api) const;
   hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
+  const std::shared_ptr<hns::Journal> journal_;
   hns::OverlayWish wish_;
   hns::RemoteSubnetRoutes routes_;
   bool all_known_ = false;

@@ -17,9 +17,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "control/sinks/hns_subscription.h"
 #include "control/sinks/round_thread.h"
 #include "hns/api.h"
-#include "hns/retry_delay.h"
+#include "hns/function_name.h"
+#include "hns/hresult.h"
 #include "hns/timed_api.h"
 
 namespace weft::control {
@@ -121,14 +123,12 @@ class KeeperThread<Keeper, Outcome>::Session {
         on_change_(std::move(on_change)),
         wake_(std::move(wake)),
         keeper_(make(timed_)) {}
-  ~Session() {
-    if (subscription_ != hns::Handle::kNone) timed_.Unsubscribe(subscription_);
-  }
 
   std::optional<Clock::time_point> Round() {
     if (TakeGone()) {
       keeper_->OnServiceGone();
-      subscription_ = hns::Handle::kNone;  // it died with the service
+      dead_ = true;
+      answers_ = false;
     }
     std::vector<Wish> wishes;
     {
@@ -138,16 +138,17 @@ class KeeperThread<Keeper, Outcome>::Session {
     }
     for (const Wish& wish : wishes) wish(*keeper_);
     if (Clock::now() >= look_at_) {
+      dead_ = true;  // perhaps; nobody would tell
       keeper_->Recheck();
       look_at_ = Clock::now() + kLookPeriod;
     }
-    Outcome outcome = keeper_->Round(Clock::now());
-    Clock::time_point due = std::min(look_at_, outcome.next.value_or(look_at_));
     // A service that does not answer takes no subscriptions either.
-    if (outcome.state != decltype(outcome.state)::kHns) {
-      Subscribe();
-      if (subscription_ == hns::Handle::kNone) due = std::min(due, subscribe_at_);
-    }
+    if (answers_) Subscribe();
+    Outcome outcome = keeper_->Round(Clock::now());
+    answers_ = outcome.state != decltype(outcome.state)::kHns;
+    if (answers_) Subscribe();
+    Clock::time_point due = std::min(look_at_, outcome.next.value_or(look_at_));
+    if (answers_) due = std::min(due, subscription_.next().value_or(due));
     Publish(std::move(outcome));
     return due;
   }
@@ -163,15 +164,8 @@ class KeeperThread<Keeper, Outcome>::Session {
   static constexpr auto kLookPeriod = std::chrono::seconds(60);
 
   void Subscribe() {
-    if (subscription_ != hns::Handle::kNone || Clock::now() < subscribe_at_) return;
-    const hns::Reply reply = timed_.Subscribe(
-        [this](hns::Notification type, std::string_view data) { OnNotification(type, data); });
-    if (reply.ok()) {
-      subscription_ = reply.handle;
-      subscribe_delay_.Reset();
-    } else {
-      subscribe_at_ = Clock::now() + subscribe_delay_.Next();
-    }
+    if (std::exchange(dead_, false)) subscription_.Doubt();
+    subscription_.Keep(Clock::now());
   }
 
   // On a thread of HNS.
@@ -213,7 +207,7 @@ class KeeperThread<Keeper, Outcome>::Session {
       state.outcome = std::move(outcome);
       state.calls = shared_->calls_before + calls_;
       state.modifying_calls = shared_->modifying_before + modifying_calls_;
-      state.notified = subscription_ != hns::Handle::kNone;
+      state.notified = subscription_.stands();
       shared_->waiting = !shared_->wishes.empty();
     }
     on_change_();
@@ -221,22 +215,28 @@ class KeeperThread<Keeper, Outcome>::Session {
 
   const std::shared_ptr<hns::Api> api_;
   std::uint64_t calls_ = 0, modifying_calls_ = 0;
-  hns::TimedApi timed_{*api_, [this](const hns::ApiCall& call, hns::Hresult, Clock::duration) {
-                         ++calls_;
-                         modifying_calls_ += call.modifying ? 1 : 0;
-                       }};
+  bool dead_ = false;  // the subscription, with the service that a call found gone
+  hns::TimedApi timed_{
+      *api_, [this](const hns::ApiCall& call, hns::Hresult code, Clock::duration) {
+        ++calls_;
+        modifying_calls_ += call.modifying ? 1 : 0;
+        dead_ = dead_ || (hns::IsServiceGone(code) && call.function != hns::kUnsubscribeName);
+      }};
   const std::shared_ptr<Shared> shared_;
   const std::function<void()> on_change_;
   const std::function<void()> wake_;
   const std::unique_ptr<Keeper> keeper_;
   Clock::time_point look_at_ = Clock::now() + kLookPeriod;
-  hns::Handle subscription_ = hns::Handle::kNone;
-  Clock::time_point subscribe_at_{};
-  hns::RetryDelay subscribe_delay_{std::chrono::seconds(1), std::chrono::seconds(80)};
+  bool answers_ = false;  // HNS did, in the last round
 
   std::mutex mutex_;
   bool gone_ = false;    // guarded
   std::string network_;  // guarded: its id, lower case
+
+  // Last: it is told until its end.
+  HnsSubscription subscription_{timed_, [this](hns::Notification type, std::string_view data) {
+                                  OnNotification(type, data);
+                                }};
 };
 
 }  // namespace weft::control

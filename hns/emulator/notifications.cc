@@ -24,10 +24,10 @@ void Notifications::TellAll(std::span<const Event> events) {
   }
 }
 
-void Notifications::Disconnect() {
+void Notifications::Disconnect(bool told) {
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, notify] : std::exchange(subscriptions_, {})) {
-    notify(Notification::kServiceDisconnect, "");
+    if (told) notify(Notification::kServiceDisconnect, "");
   }
 }
 

@@ -17,8 +17,8 @@ class Notifications {
   // Waits for one that is under way. False: there is no such subscription any more.
   bool Unsubscribe(Handle handle);
   void TellAll(std::span<const Event> events);
-  // The last one, to everybody.
-  void Disconnect();
+  // All of them die; `told`: and hear so.
+  void Disconnect(bool told);
 
  private:
   std::mutex mutex_;  // held while telling: who unsubscribes waits for it

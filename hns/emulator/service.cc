@@ -71,7 +71,7 @@ void Service::Stop(const std::function<void(Core&)>& work) {
     work(core);
     core.events.clear();  // nobody listens any more
   }).IgnoreError();
-  notifications_.Disconnect();
+  notifications_.Disconnect(Locked([](Service& s) { return s.settings_.disconnect_told; }));
 }
 
 absl::Status Service::Exclusively(const std::function<void(Core&)>& work) {
@@ -91,7 +91,7 @@ absl::Status Service::Exclusively(const std::function<void(Core&)>& work) {
       }
     }
   }
-  if (news.disconnected) notifications_.Disconnect();
+  if (news.disconnected) notifications_.Disconnect(news.disconnect_told);
   notifications_.TellAll(news.events);
   return status;
 }
@@ -117,6 +117,7 @@ void Service::Adopt(World world, Settings settings, News& news) {
   if (world.lives != world_.lives) {
     handles_.KillAll();
     news.disconnected = true;
+    news.disconnect_told = settings.disconnect_told;
   } else {
     for (const auto& [id, network] : world.networks) {
       if (!world_.networks.contains(id)) {

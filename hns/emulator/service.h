@@ -56,7 +56,7 @@ class Service {
   // What is to be told once the lock is free.
   struct News {
     std::vector<Event> events;
-    bool disconnected = false;
+    bool disconnected = false, disconnect_told = true;
   };
   // Takes the lock, lets in what others did, lets out what `work` did, and tells.
   absl::Status Exclusively(const std::function<void(Core&)>& work);

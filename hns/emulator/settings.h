@@ -62,6 +62,7 @@ struct Settings {
   bool chosen_adapter_shown = false;        // ... also where HNS chose it
   bool management_ip_follows = true;        // the host's address; else the one it had first
   bool management_ip_after_attach = false;  // of an L2Bridge: once the host has an endpoint on it
+  bool disconnect_told = true;              // to subscribers; else they die in silence
   Hresult dead_handle_code = hresult::kObjectUsedAfterUnload;  // opened before a restart
 };
 

@@ -45,6 +45,7 @@ void ForEach(S& s, Visit visit) {
   visit("chosen_adapter_shown", s.chosen_adapter_shown);
   visit("management_ip_follows", s.management_ip_follows);
   visit("management_ip_after_attach", s.management_ip_after_attach);
+  visit("disconnect_told", s.disconnect_told);
   visit("dead_handle_code", s.dead_handle_code);
 }
 

@@ -4,6 +4,7 @@
 // pull.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>

@@ -250,6 +250,19 @@ TEST_P(HnsApiContract, ServiceTellsOfNetworksAndOfItsEnd) {
   EXPECT_EQ(api().Unsubscribe(subscribed.handle), hns::hresult::kInvalidHandle);
 }
 
+TEST_P(HnsApiContract, SwitchDisconnectTold) {
+  Switch([](auto& s) { s.disconnect_told = false; });
+  std::atomic<int> told = 0, told_anew = 0;
+  const Reply subscribed = api().Subscribe([&](hns::Notification, std::string_view) { ++told; });
+  emulator.RestartService();
+  const Reply anew = api().Subscribe([&](hns::Notification, std::string_view) { ++told_anew; });
+  MustCreate(Overlay());
+  WaitUntil([&] { return told_anew == 2; });
+  EXPECT_EQ(api().Unsubscribe(subscribed.handle), hns::hresult::kInvalidHandle);
+  EXPECT_EQ(api().Unsubscribe(anew.handle), 0u);
+  EXPECT_EQ(told, 0);
+}
+
 TEST_P(HnsApiContract, NothingIsToldAfterUnsubscribing) {
   int told = 0;
   const Reply subscribed = api().Subscribe([&](hns::Notification, std::string_view) { ++told; });

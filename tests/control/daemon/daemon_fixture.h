@@ -34,6 +34,7 @@ class DaemonFixture : public ::testing::Test {
     config_.options.node_name = "a";
     config_.options.lease_source = "file:" + Path("nodes.json");
     config_.options.subnet_file = Path("subnet.env");
+    config_.options.state_dir = Path("state");
     config_.options.admin = "none";
     config_.options.dataplane = "none";
     config_.options.net_config_path = Path("net-conf.json");

@@ -49,6 +49,24 @@ class DaemonHnsTest : public DaemonFixture {
     return routes;
   }
 
+  // As `flannelctl reset` reads it.
+  std::vector<control::LedgerEntry> Entries() {
+    control::Ledger ledger(config_.options.state_dir);
+    EXPECT_TRUE(ledger.Load().ok());
+    return ledger.entries();
+  }
+  // The one that the daemon would make, made by somebody.
+  void MakeNetwork() {
+    const hns::OverlayWish wish{"flannel.4096",
+                                *IpPrefix::Parse("10.244.1.0/24"),
+                                *hns::IsolationId::Of(4096),
+                                4789,
+                                "",
+                                *IpAddress::Parse("192.168.1.10"),
+                                false};
+    ASSERT_TRUE(hns::Client(world_->hns).Create(hns::OverlayNetwork(wish)).ok());
+  }
+
   const std::shared_ptr<World> world_ = std::make_shared<World>();
 };
 
@@ -113,6 +131,52 @@ TEST_F(DaemonHnsTest, AnEndOfTheDaemonLeavesWhatHnsHolds) {
   daemon_.reset();
   EXPECT_EQ(Routes().size(), 1u);
   EXPECT_EQ(world_->hns.open_handles(), 0u);
+}
+
+TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const control::LedgerEntry entry{"hns-network", "flannel.4096", Network().id.ToString(), false,
+                                   "Overlay 10.244.1.0/24 VSID 4096"};
+  EXPECT_THAT(Entries(), ElementsAre(entry));
+  daemon_.reset();
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(Entries(), ElementsAre(entry)) << "the next start knows its own";
+}
+
+TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
+  MakeNetwork();
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_EQ(Entries().size(), 1u);
+  EXPECT_TRUE(Entries()[0].adopted);
+}
+
+TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
+  ASSERT_TRUE(
+      control::Ledger(config_.options.state_dir)
+          .Put({"hns-network", "flannel.4096", "", false, "Overlay 10.244.1.0/24 VSID 4096"})
+          .ok());
+  MakeNetwork();
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_EQ(Entries().size(), 1u);
+  EXPECT_FALSE(Entries()[0].adopted);
+  EXPECT_EQ(Entries()[0].id, Network().id.ToString());
+}
+
+TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking) {
+  Write("state", "a file");
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().troubles.empty(); }));
+  EXPECT_EQ(daemon_->ReadStatus().troubles[0].subject, "ledger");
+  EXPECT_THAT(daemon_->ReadStatus().troubles[0].trouble, HasSubstr("--state-dir"));
 }
 
 TEST_F(DaemonHnsTest, AFollowerIsGivenTheWishesAndDecidesNothing) {

@@ -116,6 +116,31 @@ TEST_F(HnsSinkTest, ARestartIsToldAndWhatItLostComesBack) {
   EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
 }
 
+TEST_F(HnsSinkTest, AfterARestartThatNobodyToldItSubscribesAnew) {
+  hns::emulator::Settings settings = rig_.emulator().settings();
+  settings.disconnect_told = false;
+  rig_.emulator().Set(settings);
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_});
+  ASSERT_TRUE(rig_.Holds());
+  rig_.emulator().RestartService({hns::emulator::Restart::Networks::kKept, /*routes_kept=*/false,
+                                  /*endpoints_kept=*/false});
+  // The next call finds its handle dead.
+  lease::PeerChanges changes;
+  changes.upserts.push_back(b_);
+  sink.Update(changes);
+  ASSERT_TRUE(rig_.Holds());
+  EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
+  EXPECT_TRUE(sink.State().notified);
+  // It hears again.
+  const hns::Guid before = rig_.Read().id;
+  ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, before).ok());
+  ASSERT_TRUE(rig_.Until([&] {
+    return sink.State().outcome.network_id != before &&
+           sink.State().outcome.state == OverlayState::kHolds;
+  }));
+}
+
 TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "control/process_lock.h"
+
+namespace weft::control {
+
+absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the lock ", path));
+  ProcessLock lock(file);
+  while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return absl::FailedPreconditionError(absl::StrCat("another process holds ", path));
+    if (errno != EINTR)
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot take the lock ", path));
+  }
+  return lock;
+}
+
+ProcessLock::~ProcessLock() {
+  if (file_ != kNone) ::close(static_cast<int>(file_));
+}
+
+}  // namespace weft::control

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <windows.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "control/process_lock.h"
+
+namespace weft::control {
+
+// A file that nobody shares is the lock.
+absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
+  const std::filesystem::path wide(std::u8string(path.begin(), path.end()));
+  const HANDLE file = ::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr,
+                                    OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (file != INVALID_HANDLE_VALUE) return ProcessLock(reinterpret_cast<std::intptr_t>(file));
+  const DWORD error = ::GetLastError();
+  if (error == ERROR_SHARING_VIOLATION)
+    return absl::FailedPreconditionError(absl::StrCat("another process holds ", path));
+  return absl::UnavailableError(
+      absl::StrCat("cannot open the lock ", path, ": ",
+                   std::system_category().message(static_cast<int>(error)), " (", error, ")"));
+}
+
+ProcessLock::~ProcessLock() {
+  if (file_ != kNone) ::CloseHandle(reinterpret_cast<HANDLE>(file_));
+}
+
+}  // namespace weft::control

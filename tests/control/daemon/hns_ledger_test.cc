@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/hns_ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+namespace weft::daemon {
+namespace {
+
+using control::LedgerEntry;
+using hns::Kind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class HnsLedgerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  // As flannelctl reads it.
+  std::vector<LedgerEntry> Entries() const {
+    control::Ledger ledger(folder_);
+    EXPECT_TRUE(ledger.Load().ok());
+    return ledger.entries();
+  }
+  // The process dies, and starts again.
+  void Restart() {
+    ledger_.reset();
+    ledger_ = std::make_unique<HnsLedger>(folder_);
+  }
+  LedgerEntry Entry(const std::string& id, bool adopted) const {
+    return {"hns-network", "flannel.4096", id, adopted, network_.shape};
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/hns-ledger-" +
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const hns::JournalObject network_{Kind::kNetwork, "flannel.4096",
+                                    "Overlay 10.244.1.0/24 VSID 4096"};
+  const hns::Guid id_ = *hns::Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
+  const hns::Guid other_ = *hns::Guid::Parse("9dd95ece-4b11-4da4-8cd1-59970718a804");
+  std::unique_ptr<HnsLedger> ledger_ = std::make_unique<HnsLedger>(folder_);
+};
+
+TEST_F(HnsLedgerTest, EnteredBeforeItIsMadeAndWithItsIdAfterwards) {
+  ledger_->BeforeCreate(network_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry("", false)));
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
+  const std::vector<hns::JournalEntry> entries = ledger_->Entries(Kind::kNetwork);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].name, "flannel.4096");
+  EXPECT_EQ(entries[0].id, id_);
+  EXPECT_TRUE(entries[0].made);
+  EXPECT_THAT(ledger_->Entries(Kind::kEndpoint), IsEmpty());
+  EXPECT_EQ(ledger_->trouble(), "");
+}
+
+TEST_F(HnsLedgerTest, WhatWasThereBeforeUsIsAdopted) {
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
+}
+
+TEST_F(HnsLedgerTest, WhoDiedAmidTheCreateKnowsItsOwn) {
+  ledger_->BeforeCreate(network_);
+  Restart();
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
+}
+
+TEST_F(HnsLedgerTest, AnotherShapeIsNotWhatWasToBeMade) {
+  ledger_->BeforeCreate(network_);
+  Restart();
+  hns::JournalObject stranger = network_;
+  stranger.shape = "Overlay 192.168.0.0/24 VSID 4096";
+  ledger_->Stands(stranger, id_);
+  EXPECT_TRUE(Entries().at(0).adopted);
+}
+
+TEST_F(HnsLedgerTest, AfterARestartItIsKnownById) {
+  ledger_->BeforeCreate(network_);
+  ledger_->Stands(network_, id_);
+  Restart();
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
+}
+
+TEST_F(HnsLedgerTest, OneThatAnotherMadeAnewIsNotOurs) {
+  ledger_->BeforeCreate(network_);
+  ledger_->Stands(network_, id_);
+  ledger_->Stands(network_, other_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(other_.ToString(), true)));
+}
+
+TEST_F(HnsLedgerTest, ARefusedCreateLeavesWhatWasKnownBefore) {
+  ledger_->BeforeCreate(network_);
+  ledger_->NotCreated(network_);
+  EXPECT_THAT(Entries(), IsEmpty());
+
+  // The name is taken by the one that HNS does not list for a while.
+  ledger_->BeforeCreate(network_);
+  ledger_->Stands(network_, id_);
+  ledger_->BeforeCreate(network_);
+  ledger_->NotCreated(network_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
+}
+
+TEST_F(HnsLedgerTest, WhatIsGoneIsDropped) {
+  ledger_->Stands(network_, id_);
+  ledger_->Gone(Kind::kNetwork, network_.name);
+  EXPECT_THAT(Entries(), IsEmpty());
+}
+
+TEST_F(HnsLedgerTest, ASecondDaemonOnTheFolderIsTold) {
+  ledger_->BeforeCreate(network_);
+  HnsLedger second(folder_);
+  second.Stands(network_, id_);
+  EXPECT_THAT(second.trouble(), HasSubstr("--state-dir"));
+  EXPECT_THAT(Entries(), ElementsAre(Entry("", false)));
+  ledger_.reset();
+  second.Stands(network_, id_);
+  EXPECT_EQ(second.trouble(), "");
+}
+
+TEST_F(HnsLedgerTest, AFolderThatCannotBeMadeIsTold) {
+  std::ofstream(folder_) << "a file";
+  ledger_->BeforeCreate(network_);
+  EXPECT_THAT(ledger_->trouble(), HasSubstr("--state-dir"));
+}
+
+TEST_F(HnsLedgerTest, ABrokenLedgerIsToldAndANewOneBegun) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(folder_ + "/ledger.json") << "garbage";
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json.broken"));
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
+}
+
+}  // namespace
+}  // namespace weft::daemon

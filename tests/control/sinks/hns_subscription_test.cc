@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/sinks/hns_subscription.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "tests/support/emulator_clock.h"
+
+namespace weft::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+class HnsSubscriptionTest : public ::testing::Test {
+ protected:
+  // Somebody makes and deletes a network, of which one is told four times.
+  int Told() {
+    told_ = 0;
+    const hns::Reply made =
+        hns_.Create(hns::Kind::kNetwork, hns::Handle::kNone, id_, R"({"Name":"n","Type":"NAT"})");
+    EXPECT_TRUE(made.ok());
+    hns_.Close(hns::Kind::kNetwork, made.handle);
+    hns_.Delete(hns::Kind::kNetwork, id_);
+    return told_;
+  }
+  std::uint64_t Calls(const char* function) {
+    const auto calls = hns_.calls();
+    const auto found = calls.find(function);
+    return found == calls.end() ? 0 : found->second;
+  }
+  void DieUntold() {
+    hns::emulator::Settings settings = hns_.settings();
+    settings.disconnect_told = false;
+    hns_.Set(settings);
+    hns_.RestartService();
+  }
+
+  const hns::Guid id_ = *hns::Guid::Parse("00000000-0000-0000-0000-000000000001");
+  testing::EmulatorClock clock_;
+  hns::emulator::SimpleHost host_;
+  hns::emulator::Emulator hns_{clock_, host_};
+  int told_ = 0;
+  hns::TimePoint now_{1h};
+  HnsSubscription subscription_{hns_, [this](hns::Notification, std::string_view) { ++told_; }};
+};
+
+TEST_F(HnsSubscriptionTest, StandsOnceItIsKept) {
+  EXPECT_FALSE(subscription_.stands());
+  EXPECT_EQ(Told(), 0);
+  for (int n = 0; n < 3; ++n) subscription_.Keep(now_);
+  EXPECT_TRUE(subscription_.stands());
+  EXPECT_EQ(Calls("HcnRegisterServiceCallback"), 1u);
+  EXPECT_EQ(Told(), 4);
+}
+
+TEST_F(HnsSubscriptionTest, DoubtedItIsMadeAnewAndToldOnce) {
+  subscription_.Keep(now_);
+  subscription_.Doubt();
+  EXPECT_FALSE(subscription_.stands());
+  subscription_.Keep(now_);
+  EXPECT_TRUE(subscription_.stands());
+  EXPECT_EQ(Calls("HcnUnregisterServiceCallback"), 1u);
+  EXPECT_EQ(Told(), 4);
+}
+
+TEST_F(HnsSubscriptionTest, AfterADeathThatNobodyTold) {
+  subscription_.Keep(now_);
+  DieUntold();
+  EXPECT_EQ(Told(), 0);
+  EXPECT_TRUE(subscription_.stands()) << "it cannot know";
+  subscription_.Doubt();
+  subscription_.Keep(now_);
+  EXPECT_EQ(Told(), 4);
+}
+
+TEST_F(HnsSubscriptionTest, RefusedItIsTriedLessAndLessOften) {
+  hns_.StopService();
+  std::vector<int> seconds;
+  for (int n = 0; n < 9; ++n) {
+    subscription_.Keep(now_);
+    EXPECT_FALSE(subscription_.stands());
+    ASSERT_TRUE(subscription_.next());
+    const auto wait = *subscription_.next() - now_;
+    seconds.push_back(static_cast<int>(wait / 1s));
+    const std::uint64_t calls = hns_.total_calls();
+    subscription_.Keep(now_ + wait - 1ms);
+    EXPECT_EQ(hns_.total_calls(), calls) << "too early";
+    now_ += wait;
+  }
+  EXPECT_THAT(seconds, ::testing::ElementsAre(1, 2, 4, 8, 16, 32, 64, 80, 80));
+  hns_.StartService();
+  subscription_.Keep(now_);
+  EXPECT_TRUE(subscription_.stands());
+  EXPECT_FALSE(subscription_.next());
+  hns_.StopService();
+  subscription_.Doubt();
+  subscription_.Keep(now_);
+  EXPECT_EQ(subscription_.next(), now_ + 1s) << "a new refusal";
+}
+
+TEST_F(HnsSubscriptionTest, ItsEndEndsIt) {
+  {
+    HnsSubscription other(hns_, [this](hns::Notification, std::string_view) { ++told_; });
+    other.Keep(now_);
+    EXPECT_EQ(Told(), 4);
+  }
+  EXPECT_EQ(Told(), 0);
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the keepers tell their journal, and when.
+#include "hns/journal.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hns/base_network.h"
+#include "hns/bridge_keeper.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Each line once in a row, after the number of changes that HNS was asked for until then.
+class Lines final : public Journal {
+ public:
+  explicit Lines(WatchedApi& api) : api_(api) {}
+  void BeforeCreate(const JournalObject& object) override {
+    Add(absl::StrCat("before ", object.name, ": ", object.shape));
+  }
+  void NotCreated(const JournalObject& object) override { Add("refused " + object.name); }
+  void Stands(const JournalObject& object, const Guid& id) override {
+    Add(absl::StrCat("stands ", object.name, ": ", object.shape));
+    ids[object.name] = id;
+  }
+  void Gone(Kind, const std::string& name) override { Add("gone " + name); }
+  std::vector<JournalEntry> Entries(Kind kind) override {
+    return kind == Kind::kNetwork ? entries : std::vector<JournalEntry>();
+  }
+
+  std::vector<std::string> lines;
+  std::vector<JournalEntry> entries;
+  std::map<std::string, Guid> ids;
+
+ private:
+  void Add(const std::string& line) {
+    if (!lines.empty() && lines.back().ends_with(" " + line)) return;
+    lines.push_back(absl::StrCat(api_.changes.size(), " ", line));
+  }
+  WatchedApi& api_;
+};
+
+class OverlayJournalTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Start(); }
+  void Start() {
+    journal->lines.clear();
+    stage.api.changes.clear();
+    stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, journal);
+    stage.keeper->SetRoutes({}, true);
+  }
+
+  OverlayStage stage;
+  const std::shared_ptr<Lines> journal = std::make_shared<Lines>(stage.api);
+};
+
+TEST_F(OverlayJournalTest, BeforeAndAfterTheCreate) {
+  stage.Round();
+  EXPECT_THAT(journal->lines,
+              ElementsAre("0 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                          "1 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+  EXPECT_EQ(journal->ids["flannel.4096"], stage.Overlay()->id);
+}
+
+TEST_F(OverlayJournalTest, WhatIsFoundWasNotMade) {
+  stage.Round();
+  Start();
+  stage.Round();
+  EXPECT_THAT(journal->lines,
+              ElementsAre("0 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+}
+
+TEST_F(OverlayJournalTest, TheBaseNetworkIsEnteredToo) {
+  stage.wish.base_network = true;
+  Start();
+  stage.Round();
+  EXPECT_THAT(journal->lines,
+              ElementsAre("0 before External: Overlay 192.168.255.0/30 VSID 9999",
+                          "1 stands External: Overlay 192.168.255.0/30 VSID 9999",
+                          "1 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                          "2 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+}
+
+TEST_F(OverlayJournalTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
+  emulator::Fault fault{.function = "HcnCreateNetwork", .code = hresult::kAdapterNotFound};
+  stage.hns.Add(fault);
+  stage.Round();
+  EXPECT_THAT(journal->lines.back(), ::testing::HasSubstr("refused flannel.4096"));
+  Start();
+  fault.code = hresult::kManagerStopped;
+  fault.done = true;
+  stage.hns.Add(fault);
+  stage.Round();
+  EXPECT_THAT(journal->lines, SizeIs(1)) << "the entry stays: it may have been made";
+  stage.Drive();
+  EXPECT_THAT(journal->lines.back(), ::testing::HasSubstr("stands flannel.4096"));
+}
+
+TEST_F(OverlayJournalTest, AReplacementGoesBeforeItComes) {
+  stage.Round();
+  stage.wish.isolation_id = Vsid(4100);
+  Start();
+  stage.Round();
+  EXPECT_THAT(
+      journal->lines,
+      ElementsAre("1 gone flannel.4096", "1 before flannel.4096: Overlay 10.244.3.0/24 VSID 4100",
+                  "2 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4100"));
+}
+
+TEST_F(OverlayJournalTest, OthersThatWereEnteredAreLookedFor) {
+  journal->entries = {{"flannel.4096", std::nullopt, true},
+                      {"flannel.5000", std::nullopt, true},
+                      {"External", std::nullopt, true}};
+  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.wish)).ok());
+  stage.Round();
+  EXPECT_THAT(
+      journal->lines,
+      ElementsAre("0 gone flannel.5000", "0 stands External: Overlay 192.168.255.0/30 VSID 9999",
+                  "0 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                  "1 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+}
+
+TEST_F(OverlayJournalTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
+  for (const bool made : {true, false}) {
+    OverlayStage world;
+    world.Drive();
+    const auto known = std::make_shared<Lines>(world.api);
+    known->entries = {{"flannel.4096", world.Overlay()->id, made}};
+    world.wish.name = "flannel.4097";
+    world.wish.isolation_id = Vsid(4097);
+    world.keeper = std::make_unique<OverlayKeeper>(world.api, world.wish, known);
+    world.SetRoutes({});
+    EXPECT_EQ(world.Drive().state, OverlayState::kHolds);
+    EXPECT_NE(world.Named("flannel.4096").has_value(), made);
+    EXPECT_EQ(known->lines.back().ends_with("gone flannel.4096"), made);
+  }
+}
+
+TEST(BridgeJournalTest, NetworkAndEndpoint) {
+  OverlayStage stage;
+  stage.api.changes.clear();
+  const auto journal = std::make_shared<Lines>(stage.api);
+  const BridgeWish wish{.name = "cbr0",
+                        .subnet = Cidr("10.244.3.0/24"),
+                        .dns_servers = "",
+                        .node_address = Ip("192.168.1.10")};
+  BridgeKeeper keeper(stage.api, wish, journal);
+  for (int rounds = 0; rounds < 10; ++rounds) {
+    stage.clock.now += std::chrono::seconds(30);
+    keeper.Round(stage.Now());
+  }
+  EXPECT_THAT(
+      journal->lines,
+      ElementsAre("0 before cbr0: L2Bridge 10.244.3.0/24", "1 stands cbr0: L2Bridge 10.244.3.0/24",
+                  "1 before cbr0_ep: 10.244.3.2", "2 stands cbr0_ep: 10.244.3.2"));
+  EXPECT_EQ(ShapeOf(*stage.Named("cbr0")), "L2Bridge 10.244.3.0/24") << "as reset will see it";
+
+  const auto again = std::make_shared<Lines>(stage.api);
+  BridgeKeeper next(stage.api, wish, again);
+  next.Round(stage.Now());
+  EXPECT_THAT(again->lines, SizeIs(2)) << "both are found";
+  EXPECT_EQ(again->ids, journal->ids);
+}
+
+}  // namespace
+}  // namespace weft::hns
