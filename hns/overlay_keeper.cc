@@ -25,6 +25,8 @@ void OverlayKeeper::SetWish(const OverlayWish& wish) {
   ForgetNetwork();
   reading_.reset();
   base_ = Extra();
+  address_again_.reset();
+  address_delay_.Reset();
 }
 
 void OverlayKeeper::SetRoutes(RemoteSubnetRoutes routes, bool may_remove) {
@@ -89,12 +91,14 @@ OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   if (looked_ && planned_) outcome.applied = standing_;
   outcome.pending = writer_.Pending();
   outcome.notes = Notes();
+  WatchAddress(now);
   const auto call_at = [&](TimePoint at) {
     outcome.next = outcome.next ? std::min(*outcome.next, at) : at;
   };
   if (wait.again) call_at(now + *wait.again);
   // What this Round did not come to would be due already.
   if (looked_ && base_.again) call_at(*base_.again);
+  if (looked_ && address_again_) call_at(*address_again_);
   if (wait.state >= OverlayState::kRoutes && host_route_.again) call_at(*host_route_.again);
   return outcome;
 }
@@ -104,6 +108,7 @@ OverlayKeeper::Wait OverlayKeeper::Work(TimePoint now) {
   if (!looked_) {
     if (auto wait = FindNetwork(now)) return *wait;
   }
+  if (address_again_ && now >= *address_again_) stale_ = true;
   if (stale_) {
     if (auto wait = ReadNetwork()) return *wait;
   }
@@ -114,6 +119,15 @@ OverlayKeeper::Wait OverlayKeeper::Work(TimePoint now) {
     if (auto failed = RemoveFormer()) return *failed;
   }
   return wait;
+}
+
+void OverlayKeeper::WatchAddress(TimePoint now) {
+  const auto ip = reading_ ? reading_->provider_address() : std::nullopt;
+  if (!ip || *ip == wish_.node_address) {
+    address_again_.reset();
+  } else if (!address_again_ || now >= *address_again_) {
+    address_again_ = now + address_delay_.Next();
+  }
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
@@ -250,7 +264,10 @@ std::vector<std::string> OverlayKeeper::Notes() const {
   const auto ip = reading_->provider_address();
   if (ip && *ip != wish_.node_address) {
     notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", and this node's address is ",
-                                 wish_.node_address.ToString()));
+                                 wish_.node_address.ToString(), ": if it stays and this node has ",
+                                 ip->ToString(),
+                                 " no more, drain and reboot it, so that HNS makes the network "
+                                 "anew"));
   }
   return notes;
 }

@@ -102,6 +102,7 @@ class OverlayKeeper {
   MaybeWait PutHostRoute(TimePoint now);
   Wait WriteRoutes(TimePoint now);
   void PlanAgain(TimePoint now);
+  void WatchAddress(TimePoint now);
   void RoutesChanged();
   Wait Failed(OverlayState state, const absl::Status& status, std::string_view hint = "");
   void TurnFormer(const std::string& name);
@@ -135,6 +136,10 @@ class OverlayKeeper {
   bool failed_ = false;
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
   std::optional<TimePoint> without_ip_since_;
+  // HNS sends from another address than the wish's, which may have changed just now: nobody tells
+  // when it follows.
+  std::optional<TimePoint> address_again_;
+  RetryDelay address_delay_{std::chrono::seconds(1), std::chrono::seconds(60)};
   std::optional<Guid> base_id_;
   // Each is tried again at its time; a note while it is not done.
   struct Extra {

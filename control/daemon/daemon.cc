@@ -229,7 +229,7 @@ void Daemon::ArmTick() {
 
 void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
-    if (++rounds_ % kHostRounds == 0) Schedule();
+    if (++rounds_ % kHostRounds == 0 && config_.polls_host) Schedule();
     LookAtNetConf();
     network_.LookAtHns();
     Settle();

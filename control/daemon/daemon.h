@@ -45,6 +45,8 @@ struct DaemonConfig {
   std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
   // For tests: in place of --healthz-port; 0 takes a free one.
   std::optional<std::uint16_t> healthz_port;
+  // For tests: else the host is looked at only when it tells of a change.
+  bool polls_host = true;
 };
 
 class Daemon final : public admin::StateProvider {

@@ -53,6 +53,7 @@ class KeeperThread {
       : api_(std::move(api)),
         make_(std::move(make)),
         on_change_(std::move(on_change)),
+        limits_(limits),
         thread_([this](std::function<void()> wake) { return MakeSession(std::move(wake)); },
                 limits) {}
   ~KeeperThread() {
@@ -94,7 +95,7 @@ class KeeperThread {
 
   RoundThread::Session MakeSession(std::function<void()> wake) {
     const auto session =
-        std::make_shared<Session>(api_, shared_, make_, on_change_, std::move(wake));
+        std::make_shared<Session>(api_, shared_, make_, limits_, on_change_, std::move(wake));
     {
       const std::lock_guard lock(shared_->mutex);
       shared_->current = session.get();
@@ -109,6 +110,7 @@ class KeeperThread {
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   const Make make_;
   const std::function<void()> on_change_;
+  const RoundThread::Limits limits_;
   RoundThread thread_;  // last: it begins at once
 };
 
@@ -117,12 +119,14 @@ template <typename Keeper, typename Outcome>
 class KeeperThread<Keeper, Outcome>::Session {
  public:
   Session(std::shared_ptr<hns::Api> api, std::shared_ptr<Shared> shared, const Make& make,
-          std::function<void()> on_change, std::function<void()> wake)
+          const RoundThread::Limits& limits, std::function<void()> on_change,
+          std::function<void()> wake)
       : api_(std::move(api)),
         shared_(std::move(shared)),
         on_change_(std::move(on_change)),
         wake_(std::move(wake)),
-        keeper_(make(timed_)) {}
+        keeper_(make(timed_)),
+        limits_(limits) {}
 
   std::optional<Clock::time_point> Round() {
     if (TakeGone()) {
@@ -137,10 +141,15 @@ class KeeperThread<Keeper, Outcome>::Session {
       wishes.swap(shared_->wishes);
     }
     for (const Wish& wish : wishes) wish(*keeper_);
+    if (TakeNews()) {
+      told_ = true;
+      look_at_ = std::min(look_at_, looked_at_ + limits_.news_pause);
+    }
     if (Clock::now() >= look_at_) {
-      dead_ = true;  // perhaps; nobody would tell
+      if (!std::exchange(told_, false)) dead_ = true;  // perhaps; nobody would tell
       keeper_->Recheck();
-      look_at_ = Clock::now() + kLookPeriod;
+      looked_at_ = Clock::now();
+      look_at_ = looked_at_ + limits_.look;
     }
     // A service that does not answer takes no subscriptions either.
     if (answers_) Subscribe();
@@ -160,33 +169,41 @@ class KeeperThread<Keeper, Outcome>::Session {
   }
 
  private:
-  // What nobody tells us of is found this late.
-  static constexpr auto kLookPeriod = std::chrono::seconds(60);
-
   void Subscribe() {
     if (std::exchange(dead_, false)) subscription_.Doubt();
     subscription_.Keep(Clock::now());
   }
 
-  // On a thread of HNS.
+  // On a thread of HNS, which tells of networks that come and go, of endpoints that are attached
+  // and detached, and of its own end; of no change of a policy: those are left to limits_.look.
   void OnNotification(hns::Notification type, std::string_view data) {
-    using hns::Notification;
-    if (type == Notification::kServiceDisconnect) {
+    {
       const std::lock_guard lock(mutex_);
-      gone_ = true;
-    } else if (type != Notification::kNetworkDelete || !IsOfOurs(data)) {
-      return;
-    } else {
-      const std::lock_guard lock(shared_->mutex);
-      if (shared_->current != this) return;
-      shared_->wishes.emplace_back([](Keeper& keeper) { keeper.Recheck(); });
+      if (type == hns::Notification::kServiceDisconnect) {
+        gone_ = true;
+      } else if (Concerns(type, data)) {
+        news_ = true;
+      } else {
+        return;
+      }
     }
     wake_();
   }
 
-  bool IsOfOurs(std::string_view data) {
+  // Any network: a base network that goes, or one of our name that comes. Endpoints: those of ours
+  // only, since each pod's start and end is told.
+  bool Concerns(hns::Notification type, std::string_view data) const {
+    using hns::Notification;
+    if (type == Notification::kNetworkCreate || type == Notification::kNetworkDelete) return true;
+    if (type != Notification::kNetworkEndpointAttached &&
+        type != Notification::kNetworkEndpointDetached)
+      return false;
+    return !endpoint_.empty() && absl::StrContains(absl::AsciiStrToLower(data), endpoint_);
+  }
+
+  bool TakeNews() {
     const std::lock_guard lock(mutex_);
-    return !network_.empty() && absl::StrContains(absl::AsciiStrToLower(data), network_);
+    return std::exchange(news_, false);
   }
 
   bool TakeGone() {
@@ -195,9 +212,9 @@ class KeeperThread<Keeper, Outcome>::Session {
   }
 
   void Publish(Outcome outcome) {
-    {
+    if constexpr (requires { outcome.endpoint_id->ToString(); }) {
       const std::lock_guard lock(mutex_);
-      network_ = outcome.network_id ? outcome.network_id->ToString() : "";
+      endpoint_ = outcome.endpoint_id ? outcome.endpoint_id->ToString() : "";
     }
     {
       const std::lock_guard lock(shared_->mutex);
@@ -226,12 +243,15 @@ class KeeperThread<Keeper, Outcome>::Session {
   const std::function<void()> on_change_;
   const std::function<void()> wake_;
   const std::unique_ptr<Keeper> keeper_;
-  Clock::time_point look_at_ = Clock::now() + kLookPeriod;
+  const RoundThread::Limits limits_;
+  Clock::time_point looked_at_ = Clock::now();
+  Clock::time_point look_at_ = looked_at_ + limits_.look;
+  bool told_ = false;     // of something, since the last look
   bool answers_ = false;  // HNS did, in the last round
 
   std::mutex mutex_;
-  bool gone_ = false;    // guarded
-  std::string network_;  // guarded: its id, lower case
+  bool gone_ = false, news_ = false;  // guarded
+  std::string endpoint_;              // guarded: the keeper's own, its id in lower case
 
   // Last: it is told until its end.
   HnsSubscription subscription_{timed_, [this](hns::Notification type, std::string_view data) {

@@ -36,6 +36,10 @@ class RoundThread {
     std::chrono::milliseconds slow = std::chrono::seconds(5);        // from then on it is told
     std::chrono::milliseconds deadline = std::chrono::seconds(120);  // from then on it is given up
     std::size_t most_left = 2;  // threads that hang; beyond, the last is waited for
+    // Of a keeper (keeper_thread.h): what nobody tells of is found this late.
+    std::chrono::milliseconds look = std::chrono::seconds(60);
+    // However much is told, looks are no closer to each other than this.
+    std::chrono::milliseconds news_pause = std::chrono::seconds(1);
   };
 
   // Called here, and by Look for each new thread. `wake` is Wake for that thread, and may be called

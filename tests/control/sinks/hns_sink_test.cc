@@ -49,7 +49,7 @@ class Gate {
 
 class HnsSinkTest : public ::testing::Test {
  protected:
-  HnsSinkRig rig_{{.slow = 5s, .deadline = 120s, .most_left = 2}};
+  HnsSinkRig rig_{{.slow = 5s, .deadline = 120s, .most_left = 2, .news_pause = 1ms}};
   const lease::Peer a_ = MakePeer("a", "10.244.1.0/24", "192.0.2.1");
   const lease::Peer b_ = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
 };
@@ -152,6 +152,27 @@ TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
            sink.State().outcome.state == OverlayState::kHolds;
   }));
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+}
+
+TEST_F(HnsSinkTest, ABaseNetworkThatAStrangerDeletesIsMadeAnew) {
+  rig_.wish.base_network = true;
+  HnsSink& sink = rig_.Start();
+  ASSERT_TRUE(rig_.Stands());
+  const hns::Guid base = sink.State().outcome.base_network_id.value();
+  ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, base).ok());
+  EXPECT_TRUE(rig_.Until([&] { return sink.State().outcome.base_network_id != base; }));
+}
+
+// HNS tells of no change of a policy.
+TEST(HnsSinkLookTest, WhatNobodyTellsIsFoundByLooking) {
+  HnsSinkRig rig({.look = 20ms});
+  HnsSink& sink = rig.Start();
+  sink.Resync(std::vector{MakePeer("a", "10.244.1.0/24", "192.0.2.1")});
+  ASSERT_TRUE(rig.Holds());
+  for (const hns::Policy& policy : rig.Read().policies) {
+    if (policy.type == hns::policy_type::kRemoteSubnetRoute) rig.Meddle("Remove", policy);
+  }
+  EXPECT_TRUE(rig.Until([&] { return rig.Routes() == Strings{"10.244.1.0/24"}; }));
 }
 
 TEST_F(HnsSinkTest, ACallThatNeverReturnsIsLeftBehindAndTheWorkGoesOn) {

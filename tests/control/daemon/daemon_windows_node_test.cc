@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon on a whole Windows node in memory: a host, and the HNS that binds its adapter. What
+// changes is told by the host and by HNS: looking at them by itself, every 5 s and every minute,
+// would come too late for most of these tests or is off.
+#include "control/emulator/world.h"
+#include "hns/base_network.h"
+#include "hns/client.h"
+#include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/host_view.h"
+#include "tests/support/lease_makers.h"
+#include "tests/support/scripted_server.h"
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using weft::testing::Address;
+
+class DaemonWindowsNodeTest : public DaemonFixture {
+ protected:
+  DaemonWindowsNodeTest() {
+    emulator::AddEthernet(node_->world.host(), {Address("192.168.1.10"), 24},
+                          Address("192.168.1.1"));
+  }
+  void SetUp() override {
+    DaemonFixture::SetUp();
+    config_.options.dataplane = "hns";
+    config_.hns = {node_, &node_->world.hns()};
+    config_.polls_host = false;
+    WriteNodes({Node("a").Leased("10.244.1.0/24", "192.168.1.10"),
+                Node("b").Leased("10.244.2.0/24", "192.168.1.2", "02:00:00:00:00:02")});
+  }
+  absl::Status StartHere() {
+    return Start(std::make_unique<weft::testing::HostView>(node_->world.host()));
+  }
+  // In place of the file: an API server that knows our Node, bare, and accepts what is written.
+  void JoinCluster() {
+    config_.options.kube_subnet_mgr = true;
+    config_.options.lease_source.clear();
+    kube::ClusterAccess access;
+    access.tls = false;
+    access.host = "127.0.0.1";
+    access.port = server_.port();
+    access.origin = "a script";
+    config_.cluster = access;
+    const auto own =
+        weft::testing::NodeFacts("a").Uid("5ac2").Version("7").PodCidr("10.244.1.0/24");
+    server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                              weft::testing::NodeEventJson("ADDED", own) +
+                              weft::testing::BookmarkJson("9", /*initial_events_end=*/true),
+                    .ending = weft::testing::Ending::kHold});
+    for (int i = 0; i < 8; ++i) {
+      server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                                "Content-Length: 2\r\n\r\n{}"});
+    }
+  }
+  bool RunUntilWritten(const std::string& text) {
+    return RunUntil([&] {
+      return !server_.requests().empty() &&
+             server_.requests().back().find(text) != std::string::npos;
+    });
+  }
+  hns::Network Network(const std::string& name = "flannel.4096") {
+    const auto networks = hns::Client(node_->world.hns()).Networks(name);
+    EXPECT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
+    return networks.ok() && !networks->empty() ? networks->front() : hns::Network();
+  }
+  std::size_t HostRoutes() {
+    std::size_t count = 0;
+    for (const hns::Policy& policy : Network().policies)
+      count += policy.type == hns::policy_type::kHostRoute ? 1 : 0;
+    return count;
+  }
+  // DHCP brought another one; as Windows tells it: away, then there.
+  void Renumber(const std::string& address) {
+    node_->world.host().SetAddresses("vEthernet (Ethernet)", {});
+    node_->world.host().SetAddresses("vEthernet (Ethernet)", {{Address(address), 24}});
+  }
+
+  // A first start, a reboot, a second start.
+  void RebootWithBaseNetwork(bool base) {
+    hns::emulator::Settings settings;
+    settings.gap = std::chrono::hours(1);
+    node_->world.hns().Set(settings);
+    config_.options.hns_base_network = base;
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntilReady());
+    ASSERT_FALSE(node_->world.host().Reachable()) << "a switch is being made";
+    daemon_.reset();
+    node_->world.Reboot();
+    host::HostState state = node_->world.host().state();
+    EXPECT_EQ(state.switches.contains("Ethernet"), base) << "before anybody starts";
+    state.gap_until = {};  // it is over
+    node_->world.host().Replace(state);
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntilReady());
+  }
+
+  struct MemoryNode {
+    hns::emulator::SystemClock clock;
+    emulator::World world{clock};
+  };
+  const std::shared_ptr<MemoryNode> node_ = std::make_shared<MemoryNode>();
+  weft::testing::ScriptedServer server_{loop_.io(), {}};
+};
+
+TEST_F(DaemonWindowsNodeTest, AnotherAddressIsToldToPeersAndReadFromHns) {
+  JoinCluster();
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilWritten("public-ip\":\"192.168.1.10\""));
+  const std::string mac = daemon_->ReadStatus().hns->router_mac->ToString();
+  const std::string network = daemon_->ReadStatus().hns->id;
+
+  Renumber("192.168.1.20");
+  ASSERT_TRUE(RunUntilWritten("public-ip\":\"192.168.1.20\""));
+  EXPECT_THAT(server_.requests().back(),
+              AllOf(StartsWith("PATCH /api/v1/nodes/a/status"), Not(HasSubstr("VtepMAC"))))
+      << "one annotation, and never a MAC blanked";
+  ASSERT_TRUE(RunUntil(
+      [&] { return daemon_->ReadStatus().hns->management_ip == Address("192.168.1.20"); }));
+  EXPECT_EQ(daemon_->ReadStatus().hns->id, network) << "its pods live on";
+  EXPECT_EQ(daemon_->ReadStatus().hns->router_mac->ToString(), mac);
+  EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
+  EXPECT_EQ(HostRoutes(), 1u) << "it names no address; one is enough";
+}
+
+TEST_F(DaemonWindowsNodeTest, AnHnsThatKeepsTheOldAddressIsToldOf) {
+  hns::emulator::Settings settings;
+  settings.management_ip_follows = false;
+  node_->world.hns().Set(settings);
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  Renumber("192.168.1.20");
+  ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().hns->notes.empty(); }));
+  EXPECT_THAT(
+      daemon_->ReadStatus().hns->notes,
+      Contains(AllOf(HasSubstr("HNS sends from 192.168.1.10"),
+                     HasSubstr("this node's address is 192.168.1.20"), HasSubstr("reboot"))));
+  // It follows late, and nobody tells.
+  node_->world.hns().Set({});
+  EXPECT_TRUE(RunUntil([this] { return daemon_->ReadStatus().hns->notes.empty(); }));
+}
+
+TEST_F(DaemonWindowsNodeTest, ANetworkThatAStrangerDeletesIsBackWithinASecond) {
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const hns::Guid before = Network().id;
+  ASSERT_TRUE(node_->world.hns().Delete(hns::Kind::kNetwork, before).ok());
+  const std::string old = before.ToString();
+  ASSERT_TRUE(RunUntil([&] {
+    const auto hns = daemon_->ReadStatus().hns;
+    return hns->state == "holds" && hns->id != old;
+  })) << "the look of each minute would be too late";
+  EXPECT_EQ(HostRoutes(), 1u);
+}
+
+TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartCutsTheNodeOff) {
+  RebootWithBaseNetwork(true);
+  EXPECT_TRUE(node_->world.host().Reachable());
+  EXPECT_EQ(Network(std::string(hns::kBaseNetworkName)).flags, 0u) << "persistent";
+}
+
+TEST_F(DaemonWindowsNodeTest, WithoutOneEachBootDoes) {
+  RebootWithBaseNetwork(false);
+  EXPECT_FALSE(node_->world.host().Reachable());
+}
+
+}  // namespace
+}  // namespace weft::daemon

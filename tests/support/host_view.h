@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that somebody else owns, for those who want one of their own. It outlives the view.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/host/host.h"
+
+namespace weft::testing {
+
+class HostView final : public host::Host {
+ public:
+  explicit HostView(host::Host& host) : host_(host) {}
+
+  absl::StatusOr<std::vector<host::Adapter>> Adapters() override { return host_.Adapters(); }
+  absl::StatusOr<std::vector<host::Route>> Routes(IpFamily family, std::uint32_t index) override {
+    return host_.Routes(family, index);
+  }
+  absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override {
+    return host_.RouteTo(destination);
+  }
+  absl::Status SetLinkUp(std::uint32_t index, std::uint32_t mtu) override {
+    return host_.SetLinkUp(index, mtu);
+  }
+  absl::Status AddAddress(std::uint32_t index, const host::AssignedAddress& address) override {
+    return host_.AddAddress(index, address);
+  }
+  std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& routes) override {
+    return host_.PutRoutes(routes);
+  }
+  std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& routes) override {
+    return host_.RemoveRoutes(routes);
+  }
+  absl::Status SetForwarding(std::uint32_t index, IpFamily family, bool on) override {
+    return host_.SetForwarding(index, family, on);
+  }
+  absl::StatusOr<bool> Forwarding(std::uint32_t index, IpFamily family) override {
+    return host_.Forwarding(index, family);
+  }
+  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
+    return host_.AllowUdpIn(rule, port);
+  }
+  absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(
+      std::function<void()> changed) override {
+    return host_.WatchChanges(std::move(changed));
+  }
+
+ private:
+  host::Host& host_;
+};
+
+}  // namespace weft::testing
