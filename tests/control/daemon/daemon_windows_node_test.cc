@@ -159,6 +159,22 @@ TEST_F(DaemonWindowsNodeTest, ANetworkThatAStrangerDeletesIsBackWithinASecond) {
   EXPECT_EQ(HostRoutes(), 1u);
 }
 
+// The ledger in --state-dir knows over the restart that the first one is ours.
+TEST_F(DaemonWindowsNodeTest, AnotherVniIsAnotherNetworkAndTheFirstOneGoes) {
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  daemon_.reset();
+  config_.conf.vni = *Vni::Of(4097);
+  config_.conf.name = "flannel.4097";
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([this] {
+    const auto networks = hns::Client(node_->world.hns()).Networks("flannel.4096");
+    return networks.ok() && networks->empty();
+  }));
+  EXPECT_TRUE(Network("flannel.4097").Has(hns::policy_type::kHostRoute));
+  EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
+}
+
 TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartCutsTheNodeOff) {
   RebootWithBaseNetwork(true);
   EXPECT_TRUE(node_->world.host().Reachable());
