@@ -25,14 +25,17 @@ class TurnedClock final : public emulator::Clock {
 };
 
 struct OverlayStage {
-  explicit OverlayStage(emulator::Settings settings = {}) : hns(clock, host, settings) {
+  // What the keeper calls instead of the emulator, and what passes its calls on to that.
+  using Way = Api& (*)(Api& service);
+  explicit OverlayStage(emulator::Settings settings = {}, Way way = nullptr)
+      : hns(clock, host, settings), api(way != nullptr ? way(hns) : hns) {
     StartKeeper();
   }
 
   TurnedClock clock;
   emulator::SimpleHost host;
   emulator::Emulator hns;
-  WatchedApi api{hns};
+  WatchedApi api;
   Client stranger{hns};  // another program on this node
   OverlayWish wish = Wish();
   RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});

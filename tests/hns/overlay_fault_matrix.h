@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that may go wrong, at every call of every start: generated, not listed. After each
+// case all is as wanted, what is another's is as it was, and no outcome has lied. Include,
+// instantiate: in process all of it, where calls are dear a sample.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/hns/overlay_scenarios.h"
+
+namespace weft::hns {
+
+struct Killed : std::runtime_error {
+  Killed() : std::runtime_error("killed") {}
+};
+
+struct MatrixRun {
+  std::size_t hns = 0;              // of kHns; on the unusual ones a part is run, for time
+  OverlayStage::Way way = nullptr;  // to it
+  std::size_t every = 1;            // case; prime to the lengths of the lists below
+};
+inline void PrintTo(const MatrixRun& run, std::ostream* out) { *out << kHns[run.hns].name; }
+
+// Of what others have in HNS.
+struct Kept {
+  bool routes = true, endpoints = true;
+};
+
+class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
+ protected:
+  using Restart = emulator::Restart;
+  using Step = WatchedApi::Step;
+  using Act = std::function<void(OverlayStage&)>;
+  static constexpr bool kBefore = true;
+
+  const KindOfHns& hns() const { return kHns[GetParam().hns]; }
+  bool usual() const { return GetParam().hns == 0; }
+
+  // Every call that every scenario makes undisturbed.
+  void ForEachCall(const std::function<void(const Scenario&, const Step&)>& run) {
+    for (const Scenario& scenario : kScenarios) {
+      for (const Step& call : Calls(scenario)) run(scenario, call);
+    }
+  }
+
+  // One case: `arm` says what happens, `mend` ends what lasted.
+  void Case(const Scenario& scenario, const Step& call, const std::string& what, const Act& arm,
+            Kept kept = {}, const Act& mend = nullptr) {
+    if (drawn_++ % GetParam().every != 0) return;
+    SCOPED_TRACE(std::string(hns().name) + ", " + scenario.name + ", call " +
+                 std::to_string(call.number) + " " + call.function + ": " + what);
+    ++cases_;
+    OverlayStage stage({}, GetParam().way);
+    Strangers strangers(stage);
+    scenario.prepare(stage);
+    stage.hns.Set(hns().settings);
+    stage.api.calls = 0;
+    stage.StartKeeper();  // which counts as in Calls
+    arm(stage);
+    Run(stage, std::chrono::minutes(2));
+    // What went wrong is over; nobody tells the keeper.
+    stage.api.before = stage.api.after = nullptr;
+    if (mend) mend(stage);
+    Run(stage, std::chrono::minutes(5));
+    // What strangers did is found by looking.
+    stage.keeper->Recheck();
+    const OverlayOutcome outcome = Run(stage, std::chrono::minutes(5));
+    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.applied, outcome.desired);
+    EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+    const auto network = stage.Overlay();
+    ASSERT_TRUE(network);
+    EXPECT_TRUE(network->Has("HostRoute"));
+    EXPECT_EQ(Differences(stage.wish, *network).size(), 0u);
+    EXPECT_EQ(outcome.network_id, network->id);
+    EXPECT_EQ(outcome.dr_mac, network->dr_mac());
+    if (stage.wish.base_network) EXPECT_TRUE(stage.Named("External"));
+    strangers.ExpectUntouched(kept.routes, kept.endpoints);
+    EXPECT_LE(stage.api.calls, 1500u) << "it must not spin";
+  }
+
+  // Runs `act` once, before or after that call.
+  template <typename OnCall>
+  static void At(OverlayStage& stage, const Step& call, bool before, OnCall act) {
+    const auto once = [number = call.number, act,
+                       done = false](const Step& step) mutable -> std::optional<Hresult> {
+      if (done || step.number < number) return std::nullopt;
+      done = true;
+      act();
+      return std::nullopt;
+    };
+    (before ? stage.api.before : stage.api.after) = once;
+  }
+
+  // As the daemon runs it; killed, it starts again.
+  OverlayOutcome Run(OverlayStage& stage, Duration most) {
+    const TimePoint end = stage.Now() + most;
+    OverlayOutcome outcome;
+    for (int rounds = 0; rounds < 2000; ++rounds) {
+      if (!stage.keeper) stage.StartKeeper();
+      try {
+        outcome = stage.Round();
+      } catch (const Killed&) {
+        stage.keeper.reset();
+        continue;
+      }
+      ExpectTrue(stage, outcome);
+      if (const auto tell = std::exchange(under_way_, nullptr)) {
+        tell(stage);
+        continue;
+      }
+      if (outcome.state == OverlayState::kHolds && !outcome.next) return outcome;
+      if (!outcome.next || *outcome.next > end) return outcome;
+      stage.clock.now = std::max(
+          stage.clock.now,
+          std::chrono::duration_cast<emulator::Milliseconds>(outcome.next->time_since_epoch()));
+    }
+    ADD_FAILURE() << "rounds without end: " << outcome.sentence;
+    return outcome;
+  }
+
+  void ExpectTrue(OverlayStage& stage, const OverlayOutcome& outcome) {
+    EXPECT_FALSE(outcome.sentence.empty());
+    EXPECT_EQ(outcome.desired, stage.routes.size());
+    if (stopped_) EXPECT_EQ(outcome.state, OverlayState::kHns) << outcome.sentence;
+    if (outcome.state != OverlayState::kHolds) {
+      EXPECT_TRUE(outcome.next) << outcome.sentence;
+      return;
+    }
+    EXPECT_EQ(outcome.applied, outcome.desired);
+    if (!strangers_act_) EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  }
+
+  std::vector<Step> Calls(const Scenario& scenario) {
+    OverlayStage stage({}, GetParam().way);
+    const Strangers strangers(stage);
+    scenario.prepare(stage);
+    stage.hns.Set(hns().settings);
+    std::vector<Step> calls;
+    stage.api.calls = 0;
+    stage.api.before = [&](const Step& step) -> std::optional<Hresult> {
+      calls.push_back(step);
+      return std::nullopt;
+    };
+    stage.StartKeeper();
+    Run(stage, std::chrono::minutes(5));
+    stage.keeper.reset();
+    return calls;
+  }
+
+  void TearDown() override {
+    std::printf("%zu of %zu cases\n", cases_, drawn_);
+    RecordProperty("cases", std::to_string(cases_));
+  }
+
+  std::size_t drawn_ = 0, cases_ = 0;
+  bool strangers_act_ = false;  // what holds at the end of a Round need not hold any more
+  bool stopped_ = false;        // the service, now
+  Act under_way_;               // is told to the keeper after the Round
+};
+
+}  // namespace weft::hns
+
+#include "tests/hns/overlay_events.h"
+#include "tests/hns/overlay_faults.h"

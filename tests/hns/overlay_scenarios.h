@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the overlay's keeper begins, on which HNS, and beside whom.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+
+// What stands when the keeper starts, and what it shall do.
+struct Scenario {
+  const char* name;
+  void (*prepare)(OverlayStage&);
+};
+
+inline void Stand(OverlayStage& stage) { EXPECT_EQ(stage.Drive().state, OverlayState::kHolds); }
+
+inline const Scenario kScenarios[] = {
+    {"empty HNS", [](OverlayStage&) {}},
+    {"empty HNS, base network wanted", [](OverlayStage& stage) { stage.wish.base_network = true; }},
+    {"all is right", Stand},
+    {"peers changed while it was away",
+     [](OverlayStage& stage) {
+       Stand(stage);
+       const RemoteSubnetRoute changed = RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99");
+       stage.routes.insert_or_assign(changed.destination, changed);
+       stage.routes.erase(Cidr("10.244.2.0/24"));
+       stage.routes.emplace(Cidr("10.244.5.0/24"), RouteTo("10.244.5.0/24"));
+       stage.RemovePolicy(HostRoutePolicy());
+     }},
+    {"another VSID",
+     [](OverlayStage& stage) {
+       Stand(stage);
+       stage.wish.isolation_id = Vsid(4100);
+       stage.routes.clear();
+       for (const char* text : {"10.244.1.0/24", "10.244.2.0/24"}) {
+         RemoteSubnetRoute route = RouteTo(text);
+         route.isolation_id = Vsid(4100);
+         stage.routes.emplace(route.destination, route);
+       }
+     }},
+};
+
+struct KindOfHns {
+  const char* name;
+  emulator::Settings settings;
+};
+inline const KindOfHns kHns[] = {
+    {"the usual HNS", {}},
+    {"a slow one",
+     {.management_ip = std::chrono::seconds(3),
+      .settle = std::chrono::seconds(6),
+      .name_release = std::chrono::seconds(2)}},
+    {"batches of one, applied in part",
+     {.duplicates = emulator::Duplicates::kRefusedByPrefix,
+      .missing_policy_refused = false,
+      .batch_limit = 1,
+      .batch_applied = 1,
+      .dead_handle_code = hresult::kInvalidHandle}},
+};
+
+// Networks, endpoints and policies that are none of ours.
+class Strangers {
+ public:
+  explicit Strangers(OverlayStage& stage) : stage_(stage) {
+    OverlayWish theirs = Wish();
+    theirs.name = "vxlan0";
+    theirs.subnet = Cidr("10.9.0.0/24");
+    theirs.isolation_id = Vsid(5000);
+    theirs.adapter = "Ethernet 2";
+    stage.host.Add({theirs.adapter, {Ip("192.168.2.10")}});
+    Network network = OverlayNetwork(theirs);
+    network.flags = 0;  // persistent: also there after a reboot
+    auto opened = stage.stranger.Create(network);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    RemoteSubnetRoute route = RouteTo("10.244.1.0/24");
+    route.isolation_id = Vsid(5000);
+    EXPECT_TRUE(opened->Add({RemoteSubnetRoutePolicy(route)}).ok());
+    EXPECT_TRUE(opened->Add({HostRoutePolicy()}).ok());
+    Endpoint pod;
+    pod.name = "their pod";
+    pod.network = opened->Read().value().id;
+    pod.ip_configurations = {{Ip("10.9.0.5"), 24}};
+    EXPECT_TRUE(stage.stranger.CreateEndpoint(pod).ok());
+    stage.clock.now += std::chrono::minutes(2);  // until it is done
+    before_ = Look();
+  }
+  // `routes`: they were kept; `endpoints`: too.
+  void ExpectUntouched(bool routes, bool endpoints) {
+    const Seen now = Look();
+    if (routes) EXPECT_EQ(now.networks, before_.networks);
+    if (endpoints) EXPECT_EQ(now.endpoints, before_.endpoints);
+  }
+
+ private:
+  struct Seen {
+    std::vector<std::string> networks, endpoints;
+  };
+  Seen Look() {
+    Seen seen;
+    const auto networks = stage_.stranger.Networks();
+    for (const Network& network : networks.value())
+      if (network.name == "vxlan0") seen.networks.push_back(NetworkJson(network));
+    const auto endpoints = stage_.stranger.Endpoints();
+    for (const Endpoint& endpoint : endpoints.value())
+      if (endpoint.name == "their pod") seen.endpoints.push_back(EndpointJson(endpoint));
+    return seen;
+  }
+  OverlayStage& stage_;
+  Seen before_;
+};
+
+}  // namespace weft::hns
