@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "control/emulator/adapter_text.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::emulator {
@@ -60,13 +61,10 @@ void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,
                  const IpAddress& gateway) {
   host::Adapter ethernet;
   ethernet.name = "Ethernet";
-  ethernet.mtu = 1500;
-  ethernet.up = true;
-  ethernet.mac = MacAddress::Parse("00:15:5d:00:00:0a").value();
   ethernet.addresses = {address};
   host::Route route;
   route.gateway = gateway;
-  route.adapter_index = host.AddAdapter(std::move(ethernet));
+  route.adapter_index = AddNic(host, std::move(ethernet));
   host.PutRoutes({route});
 }
 

@@ -4,10 +4,8 @@
 // by a gateway.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "control/host/host.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/calls.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::testing {
@@ -36,30 +35,6 @@ struct HostCase {
   std::function<std::unique_ptr<HostRig>()> make;
 };
 inline void PrintTo(const HostCase& host, std::ostream* out) { *out << host.name; }
-
-// Counts calls; any thread.
-class Calls {
- public:
-  void Add() {
-    const std::lock_guard lock(mutex_);
-    ++count_;
-    changed_.notify_all();
-  }
-  // Waits until there were more than `before`. Only a failure takes the whole limit.
-  bool MoreThan(int before) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return count_ > before; });
-  }
-  int count() {
-    const std::lock_guard lock(mutex_);
-    return count_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int count_ = 0;
-};
 
 class HostContract : public ::testing::TestWithParam<HostCase> {
  protected:

@@ -6,8 +6,9 @@
 #include <map>
 #include <string_view>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "hns/emulator/remote/command_fields.h"
 #include "hns/emulator/settings_json.h"
 
 namespace weft::hns::emulator {
@@ -15,62 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 using Answer = absl::StatusOr<Json>;
+using Fields = CommandFields;
 
 absl::Status Wrong(std::string_view what) { return absl::InvalidArgumentError(what); }
-
-// Reads the fields of one command; the first that is wrong is kept, and so is one that nobody read.
-class Fields {
- public:
-  explicit Fields(const Json& json) : json_(json) { unread_ = json; }
-
-  std::string Text(const char* key, std::string fallback = "") {
-    const Json* const value = Take(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_string()) Refuse(key, "a text");
-    return value->is_string() ? value->get<std::string>() : fallback;
-  }
-  bool Flag(const char* key, bool fallback) {
-    const Json* const value = Take(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_boolean()) Refuse(key, "true or false");
-    return value->is_boolean() ? value->get<bool>() : fallback;
-  }
-  // A number, or a text of hexadecimal digits, or "always".
-  std::uint64_t Number(const char* key, std::uint64_t fallback) {
-    const Json* const value = Take(key);
-    if (value == nullptr) return fallback;
-    std::uint64_t number = fallback;
-    if (value->is_number_unsigned()) return value->get<std::uint64_t>();
-    if (*value == "always") return Fault::kAlways;
-    if (!value->is_string() || !absl::SimpleHexAtoi(value->get<std::string>(), &number)) {
-      Refuse(key, "a number");
-    }
-    return number;
-  }
-  Json Object(const char* key) {
-    const Json* const value = Take(key);
-    return value == nullptr ? Json::object() : *value;
-  }
-
-  absl::Status status() const {
-    if (!status_.ok() || unread_.empty()) return status_;
-    return Wrong(absl::StrCat("there is no field \"", unread_.begin().key(), "\" in it"));
-  }
-
- private:
-  const Json* Take(const char* key) {
-    unread_.erase(key);
-    const auto found = json_.find(key);
-    return found == json_.end() ? nullptr : &*found;
-  }
-  void Refuse(const char* key, std::string_view wanted) {
-    if (status_.ok()) status_ = Wrong(absl::StrCat("\"", key, "\" must be ", wanted));
-  }
-
-  const Json& json_;
-  Json unread_;
-  absl::Status status_;
-};
 
 Fault ReadFault(Fields& fields) {
   Fault fault;
@@ -201,18 +149,21 @@ absl::StatusOr<Fault> ReadFault(const nlohmann::json& json) {
   return fault;
 }
 
+std::vector<std::string_view> CommandNames() {
+  std::vector<std::string_view> names;
+  for (const auto& [each, carry] : Commands()) names.push_back(each);
+  return names;
+}
+
 absl::StatusOr<nlohmann::json> CarryOut(Emulator& emulator, const nlohmann::json& command) {
   const auto name = command.is_object() ? command.find("command") : command.end();
   if (name == command.end() || !name->is_string()) {
     return Wrong(R"(a command is an object, such as {"command":"dump"})");
   }
   const auto known = Commands().find(name->get<std::string>());
-  if (known == Commands().end()) {
-    std::string names;
-    for (const auto& [each, carry] : Commands()) absl::StrAppend(&names, " ", each);
-    return Wrong(
-        absl::StrCat("there is no command \"", name->get<std::string>(), "\"; there are:", names));
-  }
+  if (known == Commands().end())
+    return Wrong(absl::StrCat("there is no command \"", name->get<std::string>(),
+                              "\"; there are: ", absl::StrJoin(CommandNames(), " ")));
   Json rest = command;
   rest.erase("command");
   Fields fields(rest);

@@ -2,7 +2,8 @@
 // The emulator's levers as JSON, for RemoteApi::Control: {"command":"restart","networks":"lost"}.
 #pragma once
 
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "hns/emulator/emulator.h"
@@ -15,6 +16,7 @@ namespace weft::hns::emulator {
 //  "error_record":"","done":false}; what is left out is Fault's default. "count":"always".
 absl::StatusOr<Fault> ReadFault(const nlohmann::json& json);
 
+std::vector<std::string_view> CommandNames();
 // fault, clear-faults, stop, start, restart, reboot, take-name, release-name, set, calls, handles,
 // dump, load. The answer is an object.
 absl::StatusOr<nlohmann::json> CarryOut(Emulator& emulator, const nlohmann::json& command);

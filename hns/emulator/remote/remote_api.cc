@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/emulator/remote/remote_api.h"
 
-#include <optional>
-#include <random>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "hns/emulator/remote/documents.h"
 
 namespace weft::hns::emulator {
 namespace {
-
-Reply Failure(Hresult code) {
-  Reply reply;
-  reply.code = code;
-  return reply;
-}
-
-// Nothing: the connection is at its end.
-std::optional<Reply> Exchange(Stream& stream, const Request& request) {
-  if (!WriteDocument(stream, Encode(request))) return std::nullopt;
-  const absl::StatusOr<std::string> document = ReadDocument(stream);
-  if (!document.ok()) return std::nullopt;
-  absl::StatusOr<std::variant<Reply, Notice>> answer = ParseAnswer(*document);
-  if (!answer.ok() || !std::holds_alternative<Reply>(*answer)) return std::nullopt;
-  return std::get<Reply>(*std::move(answer));
-}
 
 Request Make(RequestKind operation, Kind kind, Handle handle, const Guid& id, std::string text) {
   Request request;
@@ -36,11 +17,6 @@ Request Make(RequestKind operation, Kind kind, Handle handle, const Guid& id, st
   request.id = id;
   request.text = std::move(text);
   return request;
-}
-
-std::string NewIdentity() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
 }
 
 }  // namespace
@@ -90,41 +66,11 @@ class RemoteApi::Subscription {
   std::thread thread_;           // begins last
 };
 
-RemoteApi::RemoteApi(std::string address)
-    : address_(std::move(address)), identity_(NewIdentity()) {}
+RemoteApi::RemoteApi(std::string address) : client_(std::move(address)) {}
 
 RemoteApi::~RemoteApi() = default;
 
-RemoteApi::Connection RemoteApi::Dial() const {
-  absl::StatusOr<Connection> stream = Connect(address_);
-  if (!stream.ok()) return nullptr;
-  Request hello;
-  hello.text = identity_;
-  if (!Exchange(**stream, hello)) return nullptr;
-  return *std::move(stream);
-}
-
-RemoteApi::Connection RemoteApi::TakeConnection() {
-  {
-    const std::scoped_lock lock(mutex_);
-    while (!idle_.empty()) {
-      Connection connection = std::move(idle_.back());
-      idle_.pop_back();
-      if (!connection->HasInput()) return connection;
-    }
-  }
-  return Dial();
-}
-
-Reply RemoteApi::Ask(const Request& request) {
-  Connection connection = TakeConnection();
-  if (connection == nullptr) return Failure(hresult::kNoMoreEndpoints);
-  std::optional<Reply> reply = Exchange(*connection, request);
-  if (!reply) return Failure(hresult::kRpcCallFailed);  // and the connection ends
-  const std::scoped_lock lock(mutex_);
-  idle_.push_back(std::move(connection));
-  return *std::move(reply);
-}
+Reply RemoteApi::Ask(const Request& request) { return client_.Ask(request); }
 
 Reply RemoteApi::Enumerate(Kind kind, const std::string& query) {
   return Ask(Make(RequestKind::kEnumerate, kind, Handle::kNone, Guid(), query));
@@ -167,16 +113,13 @@ Reply RemoteApi::Control(const std::string& command) {
 }
 
 Reply RemoteApi::Subscribe(OnNotification notify) {
-  Connection connection = Dial();
-  if (connection == nullptr) return Failure(hresult::kNoMoreEndpoints);
-  std::optional<Reply> reply = Exchange(
-      *connection, Make(RequestKind::kSubscribe, Kind::kNetwork, Handle::kNone, Guid(), ""));
-  if (!reply) return Failure(hresult::kRpcCallFailed);
-  if (!reply->ok()) return *std::move(reply);
+  auto [reply, connection] =
+      client_.Begin(Make(RequestKind::kSubscribe, Kind::kNetwork, Handle::kNone, Guid(), ""));
+  if (!reply.ok()) return reply;
   const std::scoped_lock lock(mutex_);
-  subscriptions_[reply->handle] =
+  subscriptions_[reply.handle] =
       std::make_unique<Subscription>(std::move(connection), std::move(notify));
-  return *std::move(reply);
+  return reply;
 }
 
 Hresult RemoteApi::Unsubscribe(Handle handle) {

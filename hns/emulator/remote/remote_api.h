@@ -7,9 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "hns/api.h"
+#include "hns/emulator/remote/remote_client.h"
 #include "hns/emulator/remote/remote_protocol.h"
 #include "hns/emulator/remote/stream.h"
 
@@ -44,13 +44,9 @@ class RemoteApi final : public Api {
   using Connection = std::unique_ptr<Stream>;
 
   Reply Ask(const Request& request);
-  Connection TakeConnection();  // null: nobody answers
-  Connection Dial() const;
 
-  const std::string address_;
-  const std::string identity_;
+  RemoteClient client_;
   std::mutex mutex_;
-  std::vector<Connection> idle_;                                   // guarded by mutex_
   std::map<Handle, std::unique_ptr<Subscription>> subscriptions_;  // guarded by mutex_
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kOperations[] = {"hello",  "enumerate", "create",      "open",
-                                            "modify", "query",     "delete",      "close",
-                                            "call",   "subscribe", "unsubscribe", "control"};
+constexpr std::string_view kOperations[] = {
+    "hello", "enumerate", "create",    "open",        "modify",  "query", "delete",
+    "close", "call",      "subscribe", "unsubscribe", "control", "host",  "watch host"};
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 
 // Half a UTF-16 pair is no UTF-8, and goes over as U+FFFD.

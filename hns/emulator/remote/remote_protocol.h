@@ -30,6 +30,8 @@ enum class RequestKind : std::uint8_t {
   kSubscribe,
   kUnsubscribe,  // on the connection that subscribed
   kControl,      // `text` is a command to the emulator itself
+  kHost,         // `text` is a call to the machine beside the service
+  kWatchHost,    // from here on the connection brings kHostChanged only
 };
 
 struct Request {
@@ -41,6 +43,9 @@ struct Request {
   std::string method, path;  // of kCall
   friend bool operator==(const Request&, const Request&) = default;
 };
+
+// The type of a notice that the machine beside the service has changed; the service has none such.
+inline constexpr Notification kHostChanged{};
 
 struct Notice {
   Notification type{};

@@ -37,6 +37,7 @@ class RemoteServer::Connection {
     }
     Shutdown();  // a writer that waits for the client ends with it
     Unsubscribe();
+    EndWatch();
     view_.reset();
     ended_ = true;
   }
@@ -50,7 +51,9 @@ class RemoteServer::Connection {
     if (view_ == nullptr && request->operation != RequestKind::kHello) return false;
     if (writer_ && request->operation != RequestKind::kUnsubscribe) return false;
     if (!WriteDocument(*stream_, Encode(Answer(*request)))) return false;
-    if (request->operation == RequestKind::kSubscribe && writer_) writer_->Begin();
+    const bool notices = request->operation == RequestKind::kSubscribe ||
+                         request->operation == RequestKind::kWatchHost;
+    if (notices && writer_) writer_->Begin();
     return true;
   }
 
@@ -67,10 +70,26 @@ class RemoteServer::Connection {
     return reply;
   }
   Hresult Unsubscribe() {
-    if (!writer_) return hresult::kInvalidHandle;
+    if (!writer_ || host_watch_) return hresult::kInvalidHandle;
     const Hresult code = view_->Unsubscribe(subscription_);
     writer_.reset();
     return code;
+  }
+
+  Reply WatchHost() {
+    writer_ = std::make_unique<NoticeWriter>(*stream_);
+    host_watch_ =
+        server_.host_ == nullptr
+            ? nullptr
+            : server_.host_->Watch([writer = writer_.get()] { writer->Add(kHostChanged, ""); });
+    if (host_watch_) return Reply();
+    writer_.reset();
+    return CodeOnly(hresult::kRequestUnsupported);
+  }
+  void EndWatch() {
+    if (!host_watch_) return;
+    host_watch_.reset();
+    writer_.reset();
   }
 
   RemoteServer& server_;
@@ -78,6 +97,7 @@ class RemoteServer::Connection {
   std::shared_ptr<ClientView> view_;
   std::unique_ptr<NoticeWriter> writer_;  // while subscribed
   Handle subscription_ = Handle::kNone;
+  std::shared_ptr<void> host_watch_;  // while it watches the host: then writer_ is for that
   std::atomic<bool> ended_ = false;
   std::thread thread_;  // begins last
 };
@@ -110,20 +130,27 @@ Reply RemoteServer::Connection::Answer(const Request& request) {
       return CodeOnly(Unsubscribe());
     case RequestKind::kControl:
       return server_.control_(request.text);
+    case RequestKind::kHost:
+      return server_.host_ == nullptr ? CodeOnly(hresult::kRequestUnsupported)
+                                      : server_.host_->Answer(request.text);
+    case RequestKind::kWatchHost:
+      return WatchHost();
   }
   return CodeOnly(hresult::kRequestUnsupported);
 }
 
 absl::StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(const std::string& address,
-                                                                  Api& service, OnControl control) {
+                                                                  Api& service, OnControl control,
+                                                                  HostFace* host) {
   absl::StatusOr<std::unique_ptr<Listener>> listener = Listen(address);
   if (!listener.ok()) return listener.status();
   return std::unique_ptr<RemoteServer>(
-      new RemoteServer(*std::move(listener), service, std::move(control)));
+      new RemoteServer(*std::move(listener), service, std::move(control), host));
 }
 
-RemoteServer::RemoteServer(std::unique_ptr<Listener> listener, Api& service, OnControl control)
-    : listener_(std::move(listener)), service_(service), control_(std::move(control)) {
+RemoteServer::RemoteServer(std::unique_ptr<Listener> listener, Api& service, OnControl control,
+                           HostFace* host)
+    : listener_(std::move(listener)), service_(service), control_(std::move(control)), host_(host) {
   acceptor_ = std::thread([this] { Accept(); });
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "hns/api.h"
 #include "hns/emulator/remote/client_view.h"
+#include "hns/emulator/remote/host_face.h"
 #include "hns/emulator/remote/stream.h"
 
 namespace weft::hns::emulator {
@@ -20,12 +21,13 @@ namespace weft::hns::emulator {
 // Answers RemoteApi::Control. Any thread.
 using OnControl = std::function<Reply(const std::string& command)>;
 
-// A thread for each connection, so that slow calls hold up nobody else's. `service` and `control`
-// outlive it.
+// A thread for each connection, so that slow calls hold up nobody else's. `service`, `control` and
+// `host` outlive it.
 class RemoteServer {
  public:
   static absl::StatusOr<std::unique_ptr<RemoteServer>> Start(const std::string& address,
-                                                             Api& service, OnControl control);
+                                                             Api& service, OnControl control,
+                                                             HostFace* host = nullptr);
   // Ends every connection; waits for the calls under way.
   ~RemoteServer();
 
@@ -35,7 +37,7 @@ class RemoteServer {
  private:
   class Connection;
 
-  RemoteServer(std::unique_ptr<Listener> listener, Api& service, OnControl control);
+  RemoteServer(std::unique_ptr<Listener> listener, Api& service, OnControl control, HostFace* host);
   void Accept();
   // The view that all connections of a client share.
   std::shared_ptr<ClientView> ViewOf(const std::string& identity);
@@ -43,6 +45,7 @@ class RemoteServer {
   const std::unique_ptr<Listener> listener_;
   Api& service_;
   const OnControl control_;
+  HostFace* const host_;  // null: there is none
   std::mutex mutex_;
   bool ending_ = false;                                     // guarded by mutex_
   std::list<std::unique_ptr<Connection>> connections_;      // guarded by mutex_

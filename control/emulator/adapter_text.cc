@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/adapter_text.h"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace weft::emulator {
+namespace {
+
+std::optional<host::AssignedAddress> ParseAddress(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto address = IpAddress::Parse(text.substr(0, slash));
+  if (!address) return std::nullopt;
+  if (slash == std::string_view::npos)
+    return host::AssignedAddress{*address, address->family() == IpFamily::kV4 ? 24 : 64};
+  const auto prefix = IpPrefix::Parse(text);
+  if (!prefix) return std::nullopt;
+  return host::AssignedAddress{*address, prefix->length()};
+}
+
+}  // namespace
+
+std::optional<std::vector<host::AssignedAddress>> ParseAddresses(std::string_view text) {
+  std::vector<host::AssignedAddress> addresses;
+  for (const std::string_view each : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const auto address = ParseAddress(each);
+    if (!address) return std::nullopt;
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+absl::StatusOr<host::Adapter> ParseAdapter(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  host::Adapter adapter;
+  adapter.name = text.substr(0, equals);
+  const std::string_view list =
+      equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
+  auto addresses = ParseAddresses(list);
+  if (adapter.name.empty() || !addresses)
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is no adapter; write NAME=ADDRESS/LENGTH,..."));
+  adapter.addresses = *std::move(addresses);
+  return adapter;
+}
+
+std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter) {
+  const std::uint32_t index = host.state().next_index;
+  adapter.index = index;
+  adapter.mtu = 1500;
+  adapter.up = true;
+  const std::array octets{std::byte{0x00},
+                          std::byte{0x15},
+                          std::byte{0x5d},
+                          std::byte{0x00},
+                          static_cast<std::byte>(index >> 8),
+                          static_cast<std::byte>(index)};
+  adapter.mac = MacAddress::FromOctets(octets.data());
+  return host.AddAdapter(std::move(adapter));
+}
+
+}  // namespace weft::emulator

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adapters, addresses and routes as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "control/host/emulator_state.h"
+#include "control/host/members_json.h"
+
+namespace weft::host {
+
+// "192.168.1.10/24": an address, not a prefix.
+std::string AssignedText(const AssignedAddress& address);
+std::optional<AssignedAddress> ParseAssigned(std::string_view text);
+
+// Reading remembers in `status` the first member that is wrong, as MembersReader does.
+Json JsonOf(const EmulatedAdapter& each);
+EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::Status& status);
+Json JsonOf(const Route& route);
+Route ReadRoute(const Json& json, const std::string& place, absl::Status& status);
+
+}  // namespace weft::host

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host behind a socket whose other end goes and comes again.
+#include "control/emulator/remote_host.h"
+
+#include "control/emulator/served_host.h"
+#include "control/emulator/world.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hns/emulator/remote/remote_server.h"
+#include "tests/support/calls.h"
+#include "tests/support/emulator_clock.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::emulator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using ::weft::testing::Address;
+
+class RemoteHostTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    AddEthernet(world_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
+    Serve("tcp:127.0.0.1:0");
+  }
+  void Serve(const std::string& address, bool with_host = true) {
+    auto server = hns::emulator::RemoteServer::Start(address, world_.hns(), nullptr,
+                                                     with_host ? &served_ : nullptr);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    address_ = server_->address();
+  }
+
+  weft::testing::EmulatorClock clock_;
+  World world_{clock_};
+  ServedHost served_{world_.host()};
+  std::unique_ptr<hns::emulator::RemoteServer> server_;
+  std::string address_;
+};
+
+TEST_F(RemoteHostTest, ALostServerIsNamedAndTheNextOneIsTaken) {
+  RemoteHost host(address_);
+  EXPECT_EQ(host.Adapters()->size(), 1u);
+  server_.reset();
+  const absl::Status lost = host.Adapters().status();
+  EXPECT_TRUE(absl::IsUnavailable(lost));
+  EXPECT_EQ(lost.message(), "host emulator: nobody answers at " + address_ +
+                                "; start one: flannelctl hns emulate --listen " + address_);
+  for (const absl::Status& status : host.PutRoutes({host::Route(), host::Route()}))
+    EXPECT_EQ(status, lost);
+  Serve(address_);
+  EXPECT_EQ(host.Adapters()->size(), 1u);
+}
+
+TEST_F(RemoteHostTest, AWatchOutlivesItsServerAndItsHost) {
+  weft::testing::Calls calls;
+  std::unique_ptr<host::Watch> watch;
+  {
+    RemoteHost host(address_);
+    auto made = host.WatchChanges([&] { calls.Add(); });
+    ASSERT_TRUE(made.ok()) << made.status();
+    watch = *std::move(made);
+  }
+  server_.reset();
+  EXPECT_TRUE(calls.MoreThan(0)) << "the server went";
+  int before = calls.count();
+  Serve(address_);
+  EXPECT_TRUE(calls.MoreThan(before)) << "it is back, and may differ";
+  before = calls.count();
+  world_.host().SetUp("Ethernet", false);
+  EXPECT_TRUE(calls.MoreThan(before)) << "it changed";
+}
+
+TEST_F(RemoteHostTest, AWatchOnNobodyIsRefused) {
+  server_.reset();
+  EXPECT_THAT(RemoteHost(address_).WatchChanges([] {}).status().message(),
+              StartsWith("host emulator: nobody answers at "));
+}
+
+TEST_F(RemoteHostTest, AnEmulatorOfHnsAloneIsSaidToBeOne) {
+  server_.reset();
+  Serve("tcp:127.0.0.1:0", /*with_host=*/false);
+  RemoteHost host(address_);
+  EXPECT_THAT(std::string(host.Adapters().status().message()),
+              HasSubstr("answers for no host; use programs of one version of weft"));
+  EXPECT_FALSE(host.WatchChanges([] {}).ok());
+}
+
+TEST_F(RemoteHostTest, WhatHnsDoesToTheHostIsSeen) {
+  RemoteHost host(address_);
+  weft::testing::Calls calls;
+  const auto watch = host.WatchChanges([&] { calls.Add(); });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  EmulatedHostSide(world_.host()).AttachSwitch("Ethernet", {});
+  EXPECT_TRUE(calls.MoreThan(0));
+  const auto adapters = host.Adapters();
+  ASSERT_TRUE(adapters.ok()) << adapters.status();
+  ASSERT_EQ(adapters->size(), 2u);
+  EXPECT_EQ((*adapters)[1].name, "vEthernet (Ethernet)");
+  EXPECT_EQ((*adapters)[1].addresses.size(), 1u);
+}
+
+}  // namespace
+}  // namespace weft::emulator

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user tells the emulated machine to do.
+#include "control/emulator/world_commands.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/emulator_clock.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::emulator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::weft::testing::Address;
+using ::weft::testing::Prefix;
+using Json = nlohmann::json;
+
+class WorldCommandsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    AddEthernet(world_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
+  }
+  void Do(const char* command) {
+    const hns::Reply reply = Command(world_, command);
+    EXPECT_TRUE(reply.ok()) << reply.error_record;
+  }
+  host::Adapter First() { return world_.host().state().adapters.at(0).adapter; }
+  std::vector<host::Route> Routes() { return *world_.host().Routes(IpFamily::kV4, 0); }
+
+  testing::EmulatorClock clock_;
+  World world_{clock_};
+};
+
+TEST_F(WorldCommandsTest, AnAdapterIsRenamedPulledOutAndGivenAddresses) {
+  Do(R"({"command":"rename","adapter":"Ethernet","to":"LAN"})");
+  EXPECT_EQ(First().name, "LAN");
+  Do(R"({"command":"unplug","adapter":"LAN"})");
+  EXPECT_THAT(*world_.host().Adapters(), IsEmpty());
+  Do(R"({"command":"plug","adapter":"LAN"})");
+  Do(R"({"command":"link","adapter":"LAN","up":false})");
+  EXPECT_FALSE(First().up);
+  Do(R"({"command":"set-addresses","adapter":"LAN","addresses":"192.168.1.77,fd00::77/48"})");
+  EXPECT_THAT(First().addresses, ElementsAre(host::AssignedAddress{Address("192.168.1.77"), 24},
+                                             host::AssignedAddress{Address("fd00::77"), 48}));
+}
+
+TEST_F(WorldCommandsTest, AnAdapterComesAndGoes) {
+  Do(R"({"command":"add-adapter","adapter":"Storage","addresses":"10.0.0.10/8"})");
+  const auto adapters = *world_.host().Adapters();
+  ASSERT_EQ(adapters.size(), 2u);
+  EXPECT_EQ(adapters[1].name, "Storage");
+  EXPECT_TRUE(adapters[1].up);
+  EXPECT_NE(adapters[1].mac, adapters[0].mac);
+  Do(R"({"command":"remove-adapter","adapter":"Storage"})");
+  EXPECT_EQ(world_.host().Adapters()->size(), 1u);
+}
+
+TEST_F(WorldCommandsTest, ARouteIsPutAndRemoved) {
+  Do(R"({"command":"put-route","destination":"10.8.0.0/16","gateway":"192.168.1.254",
+         "adapter":"Ethernet"})");
+  ASSERT_EQ(Routes().size(), 2u);
+  EXPECT_EQ(Routes()[1].destination, Prefix("10.8.0.0/16"));
+  EXPECT_EQ(Routes()[1].gateway, Address("192.168.1.254"));
+  Do(R"({"command":"remove-route","destination":"10.8.0.0/16","gateway":"192.168.1.254",
+         "adapter":"Ethernet"})");
+  EXPECT_EQ(Routes().size(), 1u);
+}
+
+TEST_F(WorldCommandsTest, AMachineThatWasShownIsMadeAgain) {
+  const Json host = Json::parse(Command(world_, R"({"command":"host"})").text);
+  EXPECT_EQ(host["adapters"][0]["name"], "Ethernet");
+  World other(clock_);
+  EXPECT_TRUE(Command(other, Json({{"command", "load-host"}, {"host", host}}).dump()).ok());
+  EXPECT_EQ(other.host().state(), world_.host().state());
+}
+
+TEST_F(WorldCommandsTest, ARebootIsOfBoth) {
+  Do(R"({"command":"put-route","destination":"10.8.0.0/16","gateway":"192.168.1.254",
+         "adapter":"Ethernet"})");
+  Do(R"({"command":"reboot"})");
+  EXPECT_EQ(Routes().size(), 1u) << "the default route";
+}
+
+TEST_F(WorldCommandsTest, CommandsToHnsArrive) {
+  EXPECT_EQ(Json::parse(Command(world_, R"({"command":"calls"})").text)["total"], 0);
+}
+
+TEST_F(WorldCommandsTest, WhatIsWrongIsNamed) {
+  const struct {
+    const char* command;
+    const char* says;
+  } rows[] = {
+      {"reboot", "a command is an object"},
+      {R"({"command":"dance"})", "there are: calls clear-faults"},
+      {R"({"command":"dance"})", "rename set-addresses unplug"},
+      {R"({"command":"unplug"})", "\"adapter\" must be given"},
+      {R"({"command":"unplug","adapter":"Wi-Fi"})", "must be one that the host has"},
+      {R"({"command":"host","field":1})", "no field \"field\""},
+      {R"({"command":"rename","adapter":"Ethernet"})", "\"to\" must be given"},
+      {R"({"command":"add-adapter","adapter":"Ethernet"})", "must be a name that is not taken"},
+      {R"({"command":"set-addresses","adapter":"Ethernet","addresses":"here"})", "such as"},
+      {R"({"command":"put-route","adapter":"Ethernet","destination":"10.8.0.0"})",
+       "\"destination\" must be such as 10.8.0.0/16"},
+      {R"({"command":"put-route","adapter":"Ethernet","destination":"10.8.0.0/16",
+           "gateway":"203.0.113.1"})",
+       "its gateway is not on link"},
+      {R"({"command":"load-host","host":{"adapters":7}})", "adapters: it is not an array"},
+  };
+  for (const auto& [command, says] : rows)
+    EXPECT_THAT(Command(world_, command).error_record, HasSubstr(says)) << command;
+}
+
+}  // namespace
+}  // namespace weft::emulator
