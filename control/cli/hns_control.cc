@@ -51,8 +51,10 @@ Action AddHnsControl(CLI::App& parser) {
       ->required();
   parser
       .add_option("COMMAND", options->command,
-                  "fault, clear-faults, stop, start, restart, reboot, take-name, release-name, "
-                  "set, calls, handles, dump, load")
+                  "fault, clear-faults, stop, start, restart, take-name, release-name, "
+                  "set, calls, handles, dump, load; of its machine: host, load-host, reboot, "
+                  "add-adapter, remove-adapter, rename, unplug, plug, link, set-addresses, "
+                  "put-route, remove-route")
       ->required();
   parser.add_option("KEY=VALUE", options->fields, "The command's fields");
   parser.footer(
@@ -61,6 +63,11 @@ Action AddHnsControl(CLI::App& parser) {
       "  flannelctl hns control tcp:127.0.0.1:4096 fault function=HcnModifyNetwork \\\n"
       "      code=0x803B000D count=2\n"
       "  flannelctl hns control tcp:127.0.0.1:4096 restart networks=lost\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 rename adapter=Ethernet to=LAN\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 set-addresses adapter=Ethernet \\\n"
+      "      addresses=192.168.1.77/24\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 put-route destination=10.8.0.0/16 \\\n"
+      "      gateway=192.168.1.254 adapter=Ethernet\n"
       "  flannelctl hns control tcp:127.0.0.1:4096 set 'settings={\"latency_ms\":20}'");
   return [options](Io& io) { return Run(*options, io); };
 }

@@ -50,6 +50,9 @@ constexpr FlagRow kTable[] = {
      "the HNS to program in place of Windows' own: an emulator whose state is that file, or, as "
      "tcp:HOST:PORT or unix:PATH, one that `flannelctl hns emulate` serves; beside userspace it "
      "follows: it is given what a Windows node's would hold"},
+    {kDataPlane, "host", &O::host, "emulator:PATH",
+     "the adapters, addresses, routes and firewall to see and change in place of this machine's: "
+     "those of `flannelctl hns emulate` at tcp:HOST:PORT or unix:PATH"},
     {kDataPlane, "hns-base-network", &O::hns_base_network, "",
      "keep a persistent network in HNS, so that only the first start ever cuts the node off for "
      "some seconds, and no reboot"},

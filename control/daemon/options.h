@@ -35,6 +35,7 @@ struct Options {
   // How packets go.
   std::string dataplane;  // empty: the system's default
   std::string hns;        // "emulator:PATH"; empty: the system's own
+  std::string host;       // the same
   bool hns_base_network = false;
   std::string peer_check = "lease";
   bool udp_checksum = true;

@@ -74,13 +74,21 @@ absl::Status FindNode(Options& options, const Environment& environment) {
   return CheckObjectName("the variable POD_NAMESPACE", options.pod_namespace);
 }
 
-absl::Status CheckDataplane(const Options& options) {
+absl::Status CheckEmulator(std::string_view flag, const std::string& value) {
   constexpr std::string_view kEmulator = "emulator:";
-  if (!options.hns.empty() &&
-      (!options.hns.starts_with(kEmulator) || options.hns.size() == kEmulator.size())) {
-    return Wrong(absl::StrCat("--hns=", options.hns,
-                              " is not understood; write --hns=emulator:PATH, or leave it out for "
-                              "this machine's own"));
+  if (value.empty() || (value.starts_with(kEmulator) && value.size() > kEmulator.size()))
+    return absl::OkStatus();
+  return Wrong(absl::StrCat(flag, "=", value, " is not understood; write ", flag,
+                            "=emulator:PATH, or leave it out for this machine's own"));
+}
+
+absl::Status CheckDataplane(const Options& options) {
+  if (absl::Status status = CheckEmulator("--hns", options.hns); !status.ok()) return status;
+  if (absl::Status status = CheckEmulator("--host", options.host); !status.ok()) return status;
+  if (!options.host.empty() && options.dataplane == "userspace") {
+    return Wrong(absl::StrCat("--host=", options.host,
+                              " has no device for --dataplane=userspace; give hns, routes or none, "
+                              "or leave --host out"));
   }
   if (options.dataplane == "hns" && options.hns.empty() && DefaultDataplane() != "hns") {
     return absl::UnimplementedError(

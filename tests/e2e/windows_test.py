@@ -64,6 +64,22 @@ def test_weft_vxlan(cluster):
         cluster.settle(f"HNS restarts, networks {networks}, routes lost", with_traffic=False)
 
 
+def test_weft_host(cluster):
+    """On the emulated machine: the first network moves the node's address, and a reboot is survived."""
+    a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
+    a.emulated_host = True
+    b.spawn()
+    a.spawn()
+    a.wait_ready()
+    b.wait_ready()
+    cluster.settle("flanneld.exe of ours starts on an emulated machine", with_traffic=False)
+    adapters = {each["name"]: each for each in a.hns("host")["adapters"]}
+    command.expect_equal(adapters["vEthernet (eth0)"]["addresses"], [f"{a.address}/24"], "the addresses of the switch's adapter")
+    command.expect_equal(adapters["eth0"]["addresses"], [], "the addresses of the NIC")
+    a.hns("reboot")
+    cluster.settle("the machine has rebooted", with_traffic=False)
+
+
 def test_weft_takes_over(cluster):
     """Upstream's network is taken over with nothing changed in HNS, and upstream takes it back."""
     a, _ = node(cluster)

@@ -19,7 +19,10 @@ def windows_path(path):
 
 
 class Node(member.Member):
-    """`flavour`, whose flanneld.exe, may change while it is down."""
+    """`flavour`, whose flanneld.exe, may change while it is down, and so may `emulated_host`: ours sees the emulator's machine, where HNS moves
+    addresses and routes can be written, instead of Wine's."""
+
+    emulated_host = False
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
@@ -49,6 +52,8 @@ class Node(member.Member):
 
     def command_line(self):
         ours = [] if self.flavour == "upstream" else ["--admin=none", f"--state-dir={windows_path(self.path('state'))}"]
+        if ours and self.emulated_host:
+            ours.append(f"--host=emulator:{EMULATOR}")
         return [WINE, *super().command_line(), *ours]
 
     def words(self, *words):
