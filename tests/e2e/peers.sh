@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl; for Windows flanneld, kube-proxy
-# and the CNI plugins; and nodeload and hcsshim-probe, which are ours.
+# and the CNI plugins; and nodeload, hcsshim-probe and a stand-in for PowerShell, which are ours.
 #   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing, into $WEFT_DEPS/peers
 # Nine minutes with cold caches on two cores; Go's own caches then hold some 7 GB, which may be deleted.
 set -euo pipefail
@@ -12,7 +12,7 @@ flannel_version=v0.28.9
 etcd_version=v3.6.16
 kubernetes_version=v1.36.3
 peers=(flanneld etcd kube-apiserver kubectl nodeload
-  flanneld.exe kube-proxy.exe win-overlay.exe win-bridge.exe host-local.exe hcsshim-probe.exe)
+  flanneld.exe kube-proxy.exe win-overlay.exe win-bridge.exe host-local.exe hcsshim-probe.exe powershell.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
 
@@ -79,6 +79,8 @@ recipe_hcsshim-probe.exe() {
   GOOS=windows CGO_ENABLED=0 go build -ldflags "-s -w" -o "$1" .
 }
 
+recipe_powershell.exe() { GOOS=windows CGO_ENABLED=0 go build -C "$here/powershell" -ldflags "-s -w" -o "$1" .; }
+
 recipe_nodeload() { CGO_ENABLED=0 go build -C "$here/nodeload" -ldflags "-s -w" -o "$1" .; }
 
 module_folder() { go mod download -json "$1" | sed -nE 's/^\s*"Dir": "(.*)",?$/\1/p'; }
@@ -127,6 +129,7 @@ stored() {
       win-* | host-local*) declare -f cni_plugin ;;
     esac
     [ "$1" != hcsshim-probe.exe ] || cat "$here"/hcsshim_probe/*
+    [ "$1" != powershell.exe ] || cat "$here"/powershell/*
     [ "$1" != nodeload ] || cat "$here"/nodeload/*
   } | sha256sum | cut -c1-12)
   echo "$cache/store/peer-$1-$key"

@@ -162,7 +162,7 @@ def behind(a, address):
     return found
 
 
-def start_kube_proxy(cluster, a):
+def start_kube_proxy(cluster, a, network=windows.NETWORK):
     """The real one, as an administrator: what it may ask is no matter here."""
     cluster.api.patch_node_status("a", {"status": {"addresses": [{"type": "InternalIP", "address": a.address}]}})
     control = cluster.control
@@ -172,7 +172,7 @@ def start_kube_proxy(cluster, a):
     config = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "kernelspace",
               "hostnameOverride": "a", "clusterCIDR": cluster.network, "featureGates": {"WinOverlay": True},
               "clientConnection": {"kubeconfig": a.write("admin.kubeconfig", json.dumps(kubeconfig))},
-              "winkernel": {"sourceVip": "10.244.1.200", "networkName": windows.NETWORK},
+              "winkernel": {"sourceVip": "10.244.1.200", "networkName": network},
               "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249"}
     return a.start_program("kube-proxy.exe", f"--config={a.write('kube-proxy.yaml', json.dumps(config))}", "--v=4")
 

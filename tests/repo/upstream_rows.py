@@ -5,7 +5,7 @@ import re
 import sys
 
 LIST = "tests/upstream-rows.md"
-REASONS = ("etcd:", "Linux:", "HNS:", "chart:", "elsewhere:")
+REASONS = ("etcd:", "Linux:", "chart:", "elsewhere:")
 GOOGLETEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
 NAME = re.compile(r"`([^`]*)`")
 KINDS = {"netns": "tests/netns/{0}_test.py", "e2e": "tests/e2e/{0}_test.py",

@@ -79,6 +79,15 @@ class Node(member.Member):
     def network(self, name=NETWORK):
         return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)
 
+    def use_powershell(self):
+        """Gives the node a stand-in for PowerShell, which Wine has not: upstream's host-gw asks it for routes and forwarding."""
+        shutil.copy(peers.find("powershell.exe"), os.path.join(self.prefix, "drive_c", "windows", "system32", "powershell.exe"))
+        self.environment["WEFT_POWERSHELL"] = windows_path(self.path("powershell.log"))
+        self.environment["WINEDLLOVERRIDES"] += ";powershell.exe=n"
+
+    def powershell_state(self):
+        return json.loads(self.wine("powershell.exe", "-State"))
+
     def policies(self, kind):
         """Settings of the network's policies of a type."""
         network = self.network() or {"policies": []}

@@ -1,0 +1,3 @@
+module peers/powershell
+
+go 1.26

@@ -1,0 +1,110 @@
+"""host-gw on a Windows node under Wine: ours and upstream's flanneld.exe, win-bridge.exe and kube-proxy.exe, unchanged, on one HNS emulator."""
+
+from lab import command
+
+from cluster import windows
+from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service, shape, start_kube_proxy
+
+BRIDGE_ADDRESS = "10.244.1.2"
+
+
+def nodes(cluster, kind):
+    a, b = cluster.add("a", kind=kind), cluster.add("b")
+    for each in (a, b):
+        each.net_conf["Backend"] = {"Type": "host-gw"}
+    a.emulated_host = True  # ours; upstream's sees Wine's adapters, and asks PowerShell for the rest
+    return a, b
+
+
+def start(*members):
+    for each in members:
+        each.spawn()
+    for each in members:
+        each.wait_ready()
+
+
+def machine(a):
+    """Of the emulated machine: {pod network: gateway}, and the addresses of the adapters that forward."""
+    host = a.hns("host")
+    routes = {each["destination"]: each["gateway"] for each in host["routes"] if "gateway" in each and not each["destination"].endswith("/0")}
+    return routes, sorted(address.split("/")[0] for each in host["adapters"] if each.get("forwardingIPv4") for address in each["addresses"])
+
+
+def wait_for_machine(a, b, what):
+    wanted = ({"10.244.2.0/24": b.address}, sorted((a.address, BRIDGE_ADDRESS)))
+    command.wait_until(lambda: machine(a) == wanted, lambda: f"{what}: {machine(a)} instead of {wanted}; {a.last_words()}", timeout=30)
+
+
+def endpoints(a):
+    """Without what HNS chose."""
+    return [{key: value for key, value in each.items() if key not in ("id", "mac", "network")} for each in a.hns("dump")["endpoints"]]
+
+
+def test_like_upstream(cluster):
+    """What upstream's makes HNS and the host hold, ours takes over untouched and makes anew alike."""
+    a, b = nodes(cluster, windows.Upstream)
+    a.use_powershell()
+    # The adapter that HNS makes of the endpoint, where Wine looks for it.
+    a.host.ip("link add cbr0_ep type veth peer name far", "link set far up", "link set cbr0_ep up", f"addr add {BRIDGE_ADDRESS}/24 dev cbr0_ep")
+    start(b, a)
+    wanted = [("10.244.2.0/24", b.address)]
+
+    def theirs():
+        return [(each["DestinationPrefix"], each["NextHop"]) for each in a.powershell_state()["Routes"]]
+
+    command.wait_until(lambda: theirs() == wanted, lambda: f"upstream's routes: {theirs()}; {a.last_words()}", timeout=30)
+    forwarding = a.powershell_state()["Forwarding"]
+    command.expect_equal(len(set(forwarding)), 2, f"interfaces that upstream's lets forward, of {forwarding}")
+    command.expect(a.powershell_state()["Routes"][0]["IfIndex"] in forwarding, "upstream's route is on an interface that does not forward")
+    said = {key: text for key, text in cluster.said("a").items() if key.startswith("backend")}
+    before, made, env = a.hns("dump"), endpoints(a), a.subnet_env()
+    a.down()
+
+    a.flavour = windows.Weft.flavour
+    a.spawn()
+    a.wait_ready()
+    wait_for_machine(a, b, "ours takes over")
+    command.expect_equal(a.hns("dump"), before, "all that HNS holds")
+    command.expect_equal({key: text for key, text in cluster.said("a").items() if key.startswith("backend")}, said, "what is published")
+    command.expect_equal(a.subnet_env(), env, "subnet.env")
+    a.down()
+
+    a.hns("restart", "networks=lost", "endpoints_kept=false")
+    a.spawn()
+    wait_for_machine(a, b, "ours starts on an empty HNS")
+    command.expect_equal(shape(a.network("cbr0")), shape(before["networks"][0]), "the network")
+    command.expect_equal(endpoints(a), made, "the endpoint")
+
+
+def pod_endpoint(a, address):
+    return [each for each in a.hns("dump")["endpoints"] if each["addresses"] and each["addresses"][0]["ip"] == address]
+
+
+def test_node(cluster):
+    """A whole node: our flanneld.exe, win-bridge.exe, kube-proxy.exe; and HNS's restarts cost nothing."""
+    a, b = nodes(cluster, windows.Weft)
+    start(b, a)
+    wait_for_machine(a, b, "flanneld.exe joins")
+    make_namespace(a)
+    config = {"cniVersion": "1.0.0", "name": "cbr0", "type": "win-bridge", "apiVersion": 2,
+              "ipam": {"type": "host-local", "dataDir": windows.windows_path(a.path("ipam")),
+                       "ranges": [[{"subnet": "10.244.1.0/24", "rangeStart": "10.244.1.3", "gateway": BRIDGE_ADDRESS}]]}}
+    pod = a.plugin("win-bridge.exe", "ADD", config, "c1", POD_NAMESPACE)["ips"][0]["address"].split("/")[0]
+    command.expect_equal([each["network"] for each in pod_endpoint(a, pod)], [a.network("cbr0")["id"]], "the network of the pod's endpoint")
+    services = {"before": "10.96.0.60", "kept": "10.96.0.61", "lost": "10.96.0.62"}
+    made = []
+    try:
+        make_service(cluster, "before", services["before"], a=pod, b="10.244.2.5")
+        made.append("before")
+        start_kube_proxy(cluster, a, "cbr0")
+        command.expect_equal(behind(a, services["before"]), {pod: (False,), "10.244.2.5": (True,)}, "the service's endpoints: (remote?)")
+        for networks in ("kept", "lost"):
+            a.hns("restart", f"networks={networks}", "routes_kept=false")
+            wait_for_machine(a, b, f"HNS restarts, networks {networks}")
+            command.expect_equal([each["name"] for each in pod_endpoint(a, BRIDGE_ADDRESS)], ["cbr0_ep"], "the host's own endpoint")
+            make_service(cluster, networks, services[networks], b="10.244.2.6")
+            made.append(networks)
+            command.expect_equal(behind(a, services[networks]), {"10.244.2.6": (True,)}, f"a service after HNS's restart, networks {networks}")
+    finally:
+        for name in made:
+            forget_service(cluster, name)
