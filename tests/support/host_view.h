@@ -12,7 +12,7 @@
 
 namespace weft::testing {
 
-class HostView final : public host::Host {
+class HostView : public host::Host {
  public:
   explicit HostView(host::Host& host) : host_(host) {}
 

@@ -3,7 +3,7 @@
 #include "control/emulator/world.h"
 #include "hns/bridge_look.h"
 #include "tests/control/daemon/daemon_fixture.h"
-#include "tests/support/shared_host.h"
+#include "tests/support/host_view.h"
 
 namespace weft::daemon {
 namespace {
@@ -16,6 +16,20 @@ using Strings = std::vector<std::string>;
 
 class DaemonHostGwTest : public DaemonFixture {
  protected:
+  class Host final : public weft::testing::HostView {
+   public:
+    Host(host::Host& host, const bool& refuses_forwarding)
+        : HostView(host), refuses_forwarding_(refuses_forwarding) {}
+    absl::Status SetForwarding(std::uint32_t index, IpFamily family, bool on) override {
+      if (refuses_forwarding_)
+        return absl::PermissionDeniedError("cannot switch forwarding on: access denied");
+      return HostView::SetForwarding(index, family, on);
+    }
+
+   private:
+    const bool& refuses_forwarding_;
+  };
+
   static constexpr char kHostGw[] = R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})";
   struct Machine {
     hns::emulator::SystemClock clock;
@@ -31,10 +45,7 @@ class DaemonHostGwTest : public DaemonFixture {
     emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
                           *IpAddress::Parse("192.168.1.254"));
   }
-  absl::Status StartHere() {
-    const std::shared_ptr<host::Host> mine(machine_, &host());
-    return Start(std::make_unique<weft::testing::SharedHost>(mine, refuses_forwarding_));
-  }
+  absl::Status StartHere() { return Start(std::make_unique<Host>(host(), refuses_forwarding_)); }
   host::EmulatedHost& host() { return machine_->world.host(); }
   hns::emulator::Emulator& hns() { return machine_->world.hns(); }
 
@@ -88,8 +99,7 @@ class DaemonHostGwTest : public DaemonFixture {
   }
 
   const std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
-  const std::shared_ptr<std::atomic<bool>> refuses_forwarding_ =
-      std::make_shared<std::atomic<bool>>(false);
+  bool refuses_forwarding_ = false;
   const std::string route_ = "10.244.2.0/24 via 192.168.1.2 dev vEthernet (Ethernet)";
 };
 
@@ -148,7 +158,7 @@ TEST_F(DaemonHostGwTest, AnAdapterThatComesLateIsWaitedFor) {
 }
 
 TEST_F(DaemonHostGwTest, WithoutForwardingItIsNotReady) {
-  *refuses_forwarding_ = true;
+  refuses_forwarding_ = true;
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil(
@@ -156,7 +166,7 @@ TEST_F(DaemonHostGwTest, WithoutForwardingItIsNotReady) {
   EXPECT_EQ(HnsState(), "forwarding");
   EXPECT_FALSE(Ready());
   EXPECT_EQ(Read("subnet.env"), "");
-  *refuses_forwarding_ = false;
+  refuses_forwarding_ = false;
   host().SetUp("Ethernet", true);  // the next look
   EXPECT_TRUE(RunUntilReady());
 }
@@ -214,6 +224,49 @@ TEST_F(DaemonHostGwTest, WhatARestartOfHnsTookComesBack) {
     EXPECT_EQ(Read("subnet.env"), env);
     daemon_.reset();
   }
+}
+
+TEST_F(DaemonHostGwTest, WhatAStrangerDeletesIsBackWithinASecond) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  for (const bool whole_network : {false, true}) {
+    const hns::BridgeEndpoint endpoint = Endpoints().at(0);
+    ASSERT_TRUE((whole_network ? hns().Delete(hns::Kind::kNetwork, endpoint.network)
+                               : hns().Delete(hns::Kind::kEndpoint, endpoint.id))
+                    .ok());
+    ASSERT_TRUE(RunUntil([&] {
+      return Endpoints().size() == 1 && Endpoints()[0].id != endpoint.id && Ready() &&
+             Forwarding().size() == 2 && Routes() == Strings{route_};
+    })) << "whole network: "
+        << whole_network;
+  }
+}
+
+TEST_F(DaemonHostGwTest, AnotherAddressOfTheNodeIsFollowed) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  host().SetAddresses("vEthernet (Ethernet)", {{*IpAddress::Parse("192.168.1.20"), 24}});
+  ASSERT_TRUE(RunUntil([this] {
+    return daemon_->ReadStatus().hns->management_ip == IpAddress::Parse("192.168.1.20") && Ready();
+  }));
+  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, IpAddress::Parse("192.168.1.20"));
+  EXPECT_THAT(Routes(), ElementsAre(route_));
+  EXPECT_EQ(Networks().size(), 1u);
+}
+
+TEST_F(DaemonHostGwTest, ARebootIsSurvived) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  daemon_.reset();
+  machine_->world.Reboot();
+  EXPECT_THAT(Routes(), IsEmpty());
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(Routes(), ElementsAre(route_));
+  EXPECT_THAT(Forwarding(), ElementsAre("vEthernet (Ethernet)", "vEthernet (cbr0_ep)"));
 }
 
 TEST_F(DaemonHostGwTest, TheNextProcessChangesNothing) {
