@@ -14,13 +14,14 @@ void HnsSubscription::Keep(hns::TimePoint now) {
   if (stands() || (again_ && now < *again_)) return;
   End();
   const hns::Reply reply = api_.Subscribe(notify_);
+  again_.reset();
+  if (hns::IsServiceGone(reply.code)) return;
   if (!reply.ok()) {
     again_ = now + delay_.Next();
     return;
   }
   handle_ = reply.handle;
   doubted_ = false;
-  again_.reset();
   delay_.Reset();
 }
 

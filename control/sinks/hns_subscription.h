@@ -19,7 +19,8 @@ class HnsSubscription {
   HnsSubscription& operator=(const HnsSubscription&) = delete;
 
   // Registers, where nothing stands that is not doubted and it is not too early after a refusal.
-  // What is doubted is ended first, so in between nothing is told: look afterwards.
+  // What is doubted is ended first, so in between nothing is told: look afterwards. A service that
+  // is gone refuses until whoever works with it finds it again: each Keep asks then.
   void Keep(hns::TimePoint now);
   // It may have died; the next Keep registers anew.
   void Doubt() { doubted_ = true; }

@@ -132,7 +132,6 @@ class KeeperThread<Keeper, Outcome>::Session {
     if (TakeGone()) {
       keeper_->OnServiceGone();
       dead_ = true;
-      answers_ = false;
     }
     std::vector<Wish> wishes;
     {
@@ -151,13 +150,12 @@ class KeeperThread<Keeper, Outcome>::Session {
       looked_at_ = Clock::now();
       look_at_ = looked_at_ + limits_.look;
     }
-    // A service that does not answer takes no subscriptions either.
-    if (answers_) Subscribe();
+    // First: what happens from here on is told, what happened before is read.
+    if (std::exchange(dead_, false)) subscription_.Doubt();
+    subscription_.Keep(Clock::now());
     Outcome outcome = keeper_->Round(Clock::now());
-    answers_ = outcome.state != decltype(outcome.state)::kHns;
-    if (answers_) Subscribe();
     Clock::time_point due = std::min(look_at_, outcome.next.value_or(look_at_));
-    if (answers_) due = std::min(due, subscription_.next().value_or(due));
+    due = std::min(due, subscription_.next().value_or(due));
     Publish(std::move(outcome));
     return due;
   }
@@ -169,11 +167,6 @@ class KeeperThread<Keeper, Outcome>::Session {
   }
 
  private:
-  void Subscribe() {
-    if (std::exchange(dead_, false)) subscription_.Doubt();
-    subscription_.Keep(Clock::now());
-  }
-
   // On a thread of HNS, which tells of networks that come and go, of endpoints that are attached
   // and detached, and of its own end; of no change of a policy: those are left to limits_.look.
   void OnNotification(hns::Notification type, std::string_view data) {
@@ -246,8 +239,7 @@ class KeeperThread<Keeper, Outcome>::Session {
   const RoundThread::Limits limits_;
   Clock::time_point looked_at_ = Clock::now();
   Clock::time_point look_at_ = looked_at_ + limits_.look;
-  bool told_ = false;     // of something, since the last look
-  bool answers_ = false;  // HNS did, in the last round
+  bool told_ = false;  // of something, since the last look
 
   std::mutex mutex_;
   bool gone_ = false, news_ = false;  // guarded

@@ -116,6 +116,25 @@ TEST_F(HnsSinkTest, ARestartIsToldAndWhatItLostComesBack) {
   EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
 }
 
+TEST_F(HnsSinkTest, ItHearsOfWhatHappensAtTheEndOfItsFirstRound) {
+  // HostRoute was put and is read back.
+  const auto put = std::make_shared<std::atomic<bool>>(false);
+  const auto lost = std::make_shared<std::atomic<bool>>(false);
+  rig_.emulator().OnEachCall(
+      {}, [&, put, lost](const hns::emulator::CallInfo& call, const hns::Reply&) {
+        if (call.function == "HcnModifyNetwork") *put = true;
+        if (call.function != "HcnQueryNetworkProperties" || !*put || lost->exchange(true)) return;
+        rig_.emulator().RestartService({hns::emulator::Restart::Networks::kLost,
+                                        /*routes_kept=*/false, /*endpoints_kept=*/false});
+      });
+  HnsSink& sink = rig_.Start();
+  ASSERT_TRUE(rig_.Until([&] { return *lost && sink.State().known; }));
+  ASSERT_TRUE(rig_.Until([&] {
+    const auto networks = hns::Client(rig_.emulator()).Networks(rig_.wish.name);
+    return networks.ok() && !networks->empty();
+  }));
+}
+
 TEST_F(HnsSinkTest, AfterARestartThatNobodyToldItSubscribesAnew) {
   hns::emulator::Settings settings = rig_.emulator().settings();
   settings.disconnect_told = false;

@@ -81,7 +81,9 @@ TEST_F(HnsSubscriptionTest, AfterADeathThatNobodyTold) {
 }
 
 TEST_F(HnsSubscriptionTest, RefusedItIsTriedLessAndLessOften) {
-  hns_.StopService();
+  hns_.Add({.function = "HcnRegisterServiceCallback",
+            .count = hns::emulator::Fault::kAlways,
+            .code = hns::hresult::kUnspecified});
   std::vector<int> seconds;
   for (int n = 0; n < 9; ++n) {
     subscription_.Keep(now_);
@@ -95,14 +97,24 @@ TEST_F(HnsSubscriptionTest, RefusedItIsTriedLessAndLessOften) {
     now_ += wait;
   }
   EXPECT_THAT(seconds, ::testing::ElementsAre(1, 2, 4, 8, 16, 32, 64, 80, 80));
-  hns_.StartService();
+  hns_.ClearFaults();
   subscription_.Keep(now_);
   EXPECT_TRUE(subscription_.stands());
   EXPECT_FALSE(subscription_.next());
-  hns_.StopService();
+  hns_.Add({.function = "HcnRegisterServiceCallback", .code = hns::hresult::kUnspecified});
   subscription_.Doubt();
   subscription_.Keep(now_);
   EXPECT_EQ(subscription_.next(), now_ + 1s) << "a new refusal";
+}
+
+TEST_F(HnsSubscriptionTest, AServiceThatIsGoneIsAskedEachTime) {
+  hns_.StopService();
+  for (int n = 0; n < 3; ++n) subscription_.Keep(now_);
+  EXPECT_EQ(Calls("HcnRegisterServiceCallback"), 3u);
+  EXPECT_FALSE(subscription_.next());
+  hns_.StartService();
+  subscription_.Keep(now_);
+  EXPECT_TRUE(subscription_.stands());
 }
 
 TEST_F(HnsSubscriptionTest, ItsEndEndsIt) {
