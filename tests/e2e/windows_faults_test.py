@@ -1,0 +1,192 @@
+"""Our flanneld.exe among faults of HNS, its own end and the machine's, at every call of a start and of a peer's coming: generated."""
+
+import json
+import signal
+
+from lab import command
+
+from cluster import member, windows
+
+FOREIGN = {
+    "id": "33334444-5555-6666-7777-888899990000", "name": "vxlan0", "type": "Overlay", "flags": 0, "dns": {}, "dr_mac": "00-15-5D-AA-BB-CC",
+    "mac_block": "00-15-5D-AA-B", "adapter": "eth0", "adapter_named": True, "management_from_ms": 0, "endpoints_made": 1,
+    "ipams": [{"Type": "Static", "Subnets": [{"IpAddressPrefix": "10.9.0.0/24", "Policies": [{"Type": "VSID", "Settings": {"IsolationId": 5000}}],
+                                              "Routes": [{"NextHop": "10.9.0.1", "DestinationPrefix": "0.0.0.0/0"}]}]}],
+    "policies": [{"Type": "HostRoute", "Settings": {}},
+                 {"Type": "RemoteSubnetRoute", "Settings": {"DestinationPrefix": "10.244.2.0/24", "IsolationId": 5000, "ProviderAddress": "192.168.80.9",
+                                                            "DistributedRouterMacAddress": "0e:2a:00:00:00:09"}}]}
+FOREIGN_POD = {"id": "33334444-5555-6666-7777-888899990001", "name": "their pod", "network": FOREIGN["id"], "mac": "00-15-5D-AA-B0-01", "flags": 0,
+               "addresses": [{"ip": "10.9.0.5", "prefix_length": 24}], "namespace": "00000000-0000-0000-0000-000000000000", "policies": []}
+
+UNSPECIFIED, RPC_CALL_FAILED, ELEMENT_NOT_FOUND = "0x80004005", "0x800706BE", "0x80070490"
+HELD = 3000  # milliseconds that a held call waits: for ever, to a test that looks on
+
+
+class Scene:
+    """Node a, ours; HNS holds another's network and pod, too. `begin` makes flanneld.exe call HNS."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.a = cluster.add("a", kind=windows.Weft)
+        self.a.flags |= {"healthz-ip": "127.0.0.1", "healthz-port": member.HEALTH}
+        b = cluster.add("b")
+        b.spawn()
+        b.wait_ready()
+        world = self.a.hns("dump")
+        world["networks"].append(FOREIGN)
+        self.a.hns("load", f"world={json.dumps(world)}")
+        self.return_pod()
+        self.foreign = self.foreign_now()
+        self.begin = self.a.spawn
+
+    def return_pod(self):
+        """No endpoint outlives a reboot: whoever had it makes it again."""
+        world = self.a.hns("dump")
+        world["endpoints"] = [FOREIGN_POD]
+        self.a.hns("load", f"world={json.dumps(world)}")
+
+    def foreign_now(self):
+        world = self.a.hns("dump")
+        return json.dumps([[each for each in world["networks"] if each["name"] == FOREIGN["name"]], world["endpoints"]], sort_keys=True)
+
+    # ---- What stands before a case, and what happens then
+
+    def on_empty_hns(self):
+        self.a.down()
+        self.a.hns("restart", "networks=persistent-kept", "endpoints_kept=true")
+        self.begin = self.a.spawn
+
+    def on_its_network(self):
+        self.a.down()
+        self.begin = self.a.spawn
+
+    def beside_a_new_peer(self):
+        if self.far():
+            self.cluster.api.delete_node("far")
+            self.expect_well("far goes")
+        self.begin = lambda: self.cluster.bystander("far", "10.244.9.0/24")
+
+    def far(self):
+        return any(each["metadata"]["name"] == "far" for each in self.cluster.api.nodes())
+
+    # ---- Calls
+
+    def calls(self):
+        return self.a.hns("calls")["total"]
+
+    def fault(self, step, **fields):
+        fields = {"function": "*", "first": step} | fields
+        self.a.hns("fault", *(f"{key}={value}" for key, value in fields.items()))
+
+    def begin_and_hold(self, step, **fields):
+        """Until the call `step` from now on is under way."""
+        before = self.calls()
+        self.fault(step, **{"delay_ms": HELD} | fields)
+        self.begin()
+        self.wait_for_call(before + step)
+        if self.begin == self.a.spawn and self.cluster.differences(self.a):
+            command.expect(not self.ready(), f"ready at call {step}, before the routes are there")
+
+    def wait_for_call(self, number):
+        def there():
+            command.expect(self.a.running(), f"flanneld.exe ended: {self.a.last_words()}")
+            return self.calls() >= number
+
+        command.wait_until(there, lambda: f"{number} calls are not made: {self.calls()}, {self.a.last_words()}", timeout=40)
+
+    # ---- Judging
+
+    def ready(self):
+        return self.a.health("/readyz")[0] == 200
+
+    def expect_well(self, what):
+        """All is as wanted, another's is as it was, and /readyz says so; the process that began is the one that runs."""
+        process = self.a.process
+        self.cluster.settle(what, with_traffic=False)
+        command.wait_until(self.ready, lambda: f"{what}: not ready: {self.a.health('/readyz')}; {self.a.last_words()}", timeout=30)
+        command.expect(process.poll() is None, f"{what}: flanneld.exe ended: {self.a.last_words()}")
+        command.expect_equal(self.foreign_now(), self.foreign, f"{what}: what is another's")
+        ours = [each["name"] for each in self.a.hns("dump")["networks"] if each["name"] != FOREIGN["name"]]
+        command.expect_equal(ours, [windows.NETWORK], f"{what}: networks")
+        command.expect_equal(len(self.a.policies("HostRoute")), 1, f"{what}: HostRoute policies")
+        command.expect_equal(len(self.a.policies("RemoteSubnetRoute")), len(self.a.table()), f"{what}: routes, each once")
+        command.expect_equal(self.a.hns("handles")["misuses"], 0, f"{what}: handles that were used wrongly")
+
+
+# ---- What happens at a call
+
+
+def fails(code, count):
+    def case(scene, step):
+        before = scene.calls()
+        scene.fault(step, count=count, code=code)
+        scene.begin()
+        scene.wait_for_call(before + step)
+
+    return f"fails, {count} in a row: {code}", case
+
+
+def fails_always(scene, step):
+    """Until somebody mends it."""
+    before = scene.calls()
+    scene.fault(step, count="always", code=RPC_CALL_FAILED)
+    scene.begin()
+    scene.wait_for_call(before + step + 2)
+    scene.a.hns("clear-faults")
+
+
+def killed(scene, step):
+    scene.begin_and_hold(step, code=RPC_CALL_FAILED)
+    scene.a.down(signal.SIGKILL)
+    scene.a.spawn()
+
+
+def reboot(scene, step):
+    scene.begin_and_hold(step, code=RPC_CALL_FAILED)
+    scene.a.down(signal.SIGKILL)
+    scene.a.hns("reboot")
+    scene.return_pod()
+    scene.a.spawn()
+
+
+def restarts(networks):
+    def case(scene, step):
+        scene.begin_and_hold(step, delay_ms=1000)
+        scene.a.hns("restart", f"networks={networks}", "endpoints_kept=true")
+
+    return f"HNS restarts, networks {networks}", case
+
+
+def stops(scene, step):
+    scene.begin_and_hold(step, delay_ms=1000)
+    scene.a.hns("stop")
+    before = scene.calls()
+    scene.wait_for_call(before + 3)
+    command.expect(not scene.ready(), "ready while HNS is stopped")
+    scene.a.hns("start", "endpoints_kept=true")
+
+
+KINDS = [fails(UNSPECIFIED, 1), ("killed", killed), restarts("kept"), fails(ELEMENT_NOT_FOUND, 2), ("reboot", reboot),
+         restarts("persistent-kept"), ("fails until mended", fails_always), ("HNS stops for a while", stops)]
+SCENES = [Scene.on_empty_hns, Scene.on_its_network, Scene.beside_a_new_peer]
+
+
+def test_at_every_call(cluster):
+    """At each call of a start and of a peer's coming two things go wrong, others at the next call."""
+    scene = Scene(cluster)
+    done = 0
+    for prepare in SCENES:
+        place = prepare.__name__.replace("_", " ")
+        prepare(scene)
+        before = scene.calls()
+        scene.begin()
+        scene.expect_well(f"{place}, nothing goes wrong")
+        steps = scene.calls() - before
+        for step in range(1, steps + 1):
+            for name, case in (KINDS[step % len(KINDS)], KINDS[(step + 5) % len(KINDS)]):
+                prepare(scene)
+                case(scene, step)
+                scene.expect_well(f"{place}, call {step} of {steps}: {name}")
+                scene.a.hns("clear-faults")
+                done += 1
+    cluster.say(f"{done} cases")
