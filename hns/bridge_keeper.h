@@ -40,8 +40,8 @@ struct BridgeOutcome {
 class BridgeKeeper {
  public:
   // `api` outlives it. Its end changes nothing in HNS.
-  BridgeKeeper(Api& api, BridgeWish wish, std::shared_ptr<Journal> journal = NoJournal())
-      : api_(api), journal_(std::move(journal)), wish_(std::move(wish)) {}
+  BridgeKeeper(Api& api, BridgeWish wish, std::shared_ptr<Journal> journal = nullptr)
+      : api_(api), journal_(OrNone(std::move(journal))), wish_(std::move(wish)) {}
 
   void SetWish(const BridgeWish& wish);
   void OnServiceGone() { Recheck(); }

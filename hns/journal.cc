@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/journal.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace weft::hns {
@@ -26,6 +28,8 @@ std::string ShapeOf(const Network& network) {
   return shape;
 }
 
-std::shared_ptr<Journal> NoJournal() { return std::make_shared<Forgetful>(); }
+std::shared_ptr<Journal> OrNone(std::shared_ptr<Journal> journal) {
+  return journal ? std::move(journal) : std::make_shared<Forgetful>();
+}
 
 }  // namespace weft::hns

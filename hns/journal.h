@@ -48,7 +48,7 @@ class Journal {
   virtual std::vector<JournalEntry> Entries(Kind kind) = 0;
 };
 
-// Keeps nothing.
-std::shared_ptr<Journal> NoJournal();
+// `journal`, or one that keeps nothing.
+std::shared_ptr<Journal> OrNone(std::shared_ptr<Journal> journal);
 
 }  // namespace weft::hns

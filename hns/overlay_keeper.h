@@ -60,7 +60,7 @@ inline constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
 // thrown away at any moment and made anew: all it needs to know it reads from HNS.
 class OverlayKeeper {
  public:
-  OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal = NoJournal());
+  OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal = nullptr);
 
   void SetWish(const OverlayWish& wish);
   // Networks under other names that an earlier process of ours made (former_network.h). Those of

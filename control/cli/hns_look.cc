@@ -12,35 +12,20 @@
 #include "CLI/Validators.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/cli/hns_option.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
-#include "control/emulator/open_hns.h"
-#include "control/host/host.h"
 #include "control/lease/quoted.h"
 #include "hns/client.h"
-#include "hns/open_api.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::cli {
 namespace {
 
-constexpr std::string_view kEmulator = "emulator:";
-
 struct Options {
   std::string hns, name, output = "table";
   bool no_headers = false;
 };
-
-absl::StatusOr<std::shared_ptr<hns::Api>> Open(const Options& options) {
-  if (!options.hns.empty()) {
-    const absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
-    if (!host.ok()) return host.status();
-    return emulator::OpenHns(options.hns.substr(kEmulator.size()), **host);
-  }
-  absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
-  if (!api.ok()) return api.status();
-  return std::shared_ptr<hns::Api>(*std::move(api));
-}
 
 std::string Text(const std::optional<IpAddress>& address) {
   return address ? address->ToString() : "";
@@ -61,7 +46,7 @@ std::vector<hns::RemoteSubnetRoute> RoutesOf(const hns::Network& network) {
 }
 
 ExitCode List(const Options& options, Io& io) {
-  const auto api = Open(options);
+  const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, "hns list", api.status());
   hns::Client client(**api);
   const auto networks = client.Networks();
@@ -81,7 +66,7 @@ ExitCode List(const Options& options, Io& io) {
 }
 
 ExitCode Show(const Options& options, Io& io) {
-  const auto api = Open(options);
+  const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, "hns show", api.status());
   const auto networks = hns::Client(**api).Networks(options.name);
   if (!networks.ok()) return Fail(io, "hns show", networks.status());
@@ -113,21 +98,11 @@ ExitCode Show(const Options& options, Io& io) {
   return ExitCode::kOk;
 }
 
-void AddHnsOption(CLI::App& parser, Options& options) {
-  parser.add_option("--hns", options.hns, "Look at an emulator in place of this machine's own HNS")
-      ->type_name("emulator:PATH")
-      ->check([](const std::string& text) {
-        return text.starts_with(kEmulator) && text.size() > kEmulator.size()
-                   ? ""
-                   : text + " is not understood; write emulator:PATH";
-      });
-}
-
 }  // namespace
 
 Action AddHnsList(CLI::App& parser) {
   auto options = std::make_shared<Options>();
-  AddHnsOption(parser, *options);
+  AddHnsOption(parser, options->hns);
   parser.add_flag("--no-headers", options->no_headers, "Leave out the line with column names");
   parser.footer(
       "Exit code: 0 told, 2 HNS does not answer.\n\n"
@@ -141,7 +116,7 @@ Action AddHnsShow(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_option("NETWORK", options->name, "The network's name, as \"hns list\" shows it")
       ->required();
-  AddHnsOption(parser, *options);
+  AddHnsOption(parser, options->hns);
   parser
       .add_option("-o,--output", options->output,
                   "Form of the output; json is the document that would make such a network")

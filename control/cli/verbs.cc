@@ -8,7 +8,8 @@ constexpr Verb kVerbs[] = {
     {"status", "What flanneld does and whether it is well, on one screen", AddStatus},
     {"leases", "Every node's lease, and whether it can be used", AddLeases},
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
-    {"hns", "Windows' Host Network Service: stand in for it", AddHns},
+    {"hns", "Windows' Host Network Service: look at it, stand in for it", AddHns},
+    {"reset", "Delete what flanneld made in HNS, and nothing else", AddReset},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
 };

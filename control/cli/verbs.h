@@ -16,6 +16,7 @@ Action AddHnsControl(CLI::App& parser);
 Action AddHnsList(CLI::App& parser);
 Action AddHnsShow(CLI::App& parser);
 Action AddHnsEmulate(CLI::App& parser);
+Action AddReset(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
 

@@ -42,11 +42,14 @@ bool Bridge::Holds(const State& state) {
 }
 
 Bridge::Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::BridgeWish& wish,
-               std::function<void()> on_change)
+               std::function<void()> on_change, std::shared_ptr<hns::Journal> journal)
     : host_(host),
+      journal_(std::move(journal)),
       wish_(wish),
       thread_(std::move(api),
-              [this](hns::Api& each) { return std::make_unique<hns::BridgeKeeper>(each, wish_); },
+              [this](hns::Api& each) {
+                return std::make_unique<hns::BridgeKeeper>(each, wish_, journal_);
+              },
               std::move(on_change), {}) {}
 
 void Bridge::SetWish(const hns::BridgeWish& wish) {

@@ -23,8 +23,9 @@ namespace weft::daemon {
 class Bridge {
  public:
   // `host` outlives it. `on_change`: there is something for Changed; on the HNS thread.
+  // `journal`: of what is made; null: nobody's.
   Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::BridgeWish& wish,
-         std::function<void()> on_change);
+         std::function<void()> on_change, std::shared_ptr<hns::Journal> journal = nullptr);
 
   void SetWish(const hns::BridgeWish& wish);
   const hns::BridgeWish& wish() const { return wish_; }
@@ -47,6 +48,7 @@ class Bridge {
   std::string ForwardingOn(const IpAddress& address, const std::vector<host::Adapter>& adapters);
 
   host::Host& host_;
+  const std::shared_ptr<hns::Journal> journal_;
   hns::BridgeWish wish_;
   // As of the last Forward: beside which endpoint, and why it is not on.
   std::optional<hns::Guid> forwarded_;

@@ -17,7 +17,9 @@ std::string KindName(hns::Kind kind) {
 
 }  // namespace
 
-HnsLedger::HnsLedger(std::string state_dir) : folder_(std::move(state_dir)), ledger_(folder_) {}
+HnsLedger::HnsLedger(std::string state_dir) : folder_(std::move(state_dir)), ledger_(folder_) {
+  IsOpen();
+}
 
 // Tried again at each use until it is.
 bool HnsLedger::IsOpen() {

@@ -15,7 +15,7 @@
 namespace weft::daemon {
 
 // Any thread, one at a time: a keeper's that was left behind may come back beside its successor.
-// Holds the folder's lock from its first use on.
+// Holds the folder's lock from its beginning on, or as soon as it is to be had.
 class HnsLedger final : public hns::Journal {
  public:
   explicit HnsLedger(std::string state_dir);

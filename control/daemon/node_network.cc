@@ -146,7 +146,7 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
 void NodeNetwork::PutBridge(const std::optional<hns::BridgeWish>& wish) {
   if (!wish) return bridge_.reset();
   if (bridge_) return bridge_->SetWish(*wish);
-  bridge_ = std::make_unique<Bridge>(*host_, hns_.api, *wish, hns_.on_change);
+  bridge_ = std::make_unique<Bridge>(*host_, hns_.api, *wish, hns_.on_change, hns_.ledger);
   LogInfo(absl::StrCat("pods are reached through the HNS network ", wish->name));
 }
 

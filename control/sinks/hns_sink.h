@@ -24,10 +24,10 @@ using HnsState = KeeperState<hns::OverlayOutcome>;
 class HnsSink final : public lease::Sink {
  public:
   // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
-  // waits for it. `journal`: of what is made.
+  // waits for it. `journal`: of what is made; null: nobody's.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
           std::function<void()> on_change, RoundThread::Limits limits = {},
-          std::shared_ptr<hns::Journal> journal = hns::NoJournal());
+          std::shared_ptr<hns::Journal> journal = nullptr);
 
   void SetWish(const hns::OverlayWish& wish);
   const hns::OverlayWish& wish() const { return wish_; }

@@ -19,7 +19,10 @@ using ::testing::IsEmpty;
 
 class HnsLedgerTest : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    Restart();
+  }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   // As flannelctl reads it.
   std::vector<LedgerEntry> Entries() const {
@@ -42,7 +45,7 @@ class HnsLedgerTest : public ::testing::Test {
                                     "Overlay 10.244.1.0/24 VSID 4096"};
   const hns::Guid id_ = *hns::Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   const hns::Guid other_ = *hns::Guid::Parse("9dd95ece-4b11-4da4-8cd1-59970718a804");
-  std::unique_ptr<HnsLedger> ledger_ = std::make_unique<HnsLedger>(folder_);
+  std::unique_ptr<HnsLedger> ledger_;
 };
 
 TEST_F(HnsLedgerTest, EnteredBeforeItIsMadeAndWithItsIdAfterwards) {
@@ -126,14 +129,17 @@ TEST_F(HnsLedgerTest, ASecondDaemonOnTheFolderIsTold) {
 }
 
 TEST_F(HnsLedgerTest, AFolderThatCannotBeMadeIsTold) {
+  ledger_.reset();
+  std::filesystem::remove_all(folder_);
   std::ofstream(folder_) << "a file";
+  Restart();
   ledger_->BeforeCreate(network_);
   EXPECT_THAT(ledger_->trouble(), HasSubstr("--state-dir"));
 }
 
 TEST_F(HnsLedgerTest, ABrokenLedgerIsToldAndANewOneBegun) {
-  std::filesystem::create_directories(folder_);
   std::ofstream(folder_ + "/ledger.json") << "garbage";
+  Restart();
   ledger_->Stands(network_, id_);
   EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json.broken"));
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl reset
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
+#include "control/admin/admin_client.h"
+#include "control/admin/endpoint.h"
+#include "control/cli/hns_option.h"
+#include "control/cli/undo.h"
+#include "control/cli/verbs.h"
+#include "control/process_lock.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr char kVerb[] = "reset";
+
+struct Options {
+  UndoOptions undo;
+  std::string hns, admin, state_dir = "/var/lib/weft";
+};
+
+absl::Status DaemonRuns(const std::string& how) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "flanneld runs (", how,
+      ") and would make everything anew: stop it first (its service, pod or process), then run "
+      "this again"));
+}
+
+// Of this ledger by its lock; one that has made nothing yet by its answer.
+absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& lock) {
+  if (absl::IsFailedPrecondition(lock)) return DaemonRuns(std::string(lock.message()));
+  if (!lock.ok()) return lock;
+  if (options.admin == "none") return absl::OkStatus();
+  const std::string endpoint =
+      options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
+  const auto status = admin::AdminClient(endpoint).ReadStatus();
+  if (status.ok() && (status->hns || status->dataplane == "hns"))
+    return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint));
+  const bool silent = status.ok() || absl::IsUnavailable(status.status());
+  return silent ? absl::OkStatus() : status.status();
+}
+
+ExitCode Run(const Options& options, Io& io) {
+  const std::filesystem::path folder(
+      std::u8string(options.state_dir.begin(), options.state_dir.end()));
+  std::error_code error;
+  const bool there = std::filesystem::is_directory(folder, error);
+  std::optional<control::ProcessLock> lock;
+  if (there) {
+    auto taken = control::ProcessLock::TryTake(control::LedgerLockPath(options.state_dir));
+    if (taken.ok()) lock.emplace(*std::move(taken));
+    if (const absl::Status status = RefuseWhileADaemonRuns(options, taken.status()); !status.ok())
+      return Fail(io, kVerb, status);
+  } else if (const absl::Status status = RefuseWhileADaemonRuns(options, absl::OkStatus());
+             !status.ok()) {
+    return Fail(io, kVerb, status);
+  }
+  control::Ledger ledger(options.state_dir);
+  if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
+  if (ledger.entries().empty()) {
+    io.out << "nothing to do: the ledger " << ledger.path() << " lists nothing that weft made\n";
+    return ExitCode::kOk;
+  }
+  const auto api = OpenHns(options.hns);
+  if (!api.ok()) return Fail(io, kVerb, api.status());
+  hns::Client client(**api);
+  if (const auto version = client.ReadVersion(); !version.ok())
+    return Fail(io, kVerb, version.status());
+  const Undone undone = Undo(client, ledger, options.undo);
+  for (const std::string& line : undone.lines) io.out << line << "\n";
+  for (const std::string& failure : undone.failed)
+    io.err << "flannelctl reset: " << failure << "\n";
+  if (undone.failed.empty()) return ExitCode::kOk;
+  io.err << "flannelctl reset: these still stand and stay in the ledger; run it again\n";
+  return ExitCode::kFinding;
+}
+
+}  // namespace
+
+Action AddReset(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_flag("--dry-run", options->undo.dry_run,
+                  "Say what would be deleted, and delete nothing");
+  parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
+                  "Leave the base network, which keeps HNS's switch, so that the node is not cut "
+                  "off for seconds");
+  parser
+      .add_option("--state-dir", options->state_dir,
+                  "The folder that flanneld was given with --state-dir")
+      ->type_name("PATH")
+      ->capture_default_str();
+  AddHnsOption(parser, options->hns);
+  parser
+      .add_option("--admin", options->admin,
+                  "Where a flanneld that still runs would answer, if not at this node's own "
+                  "endpoint; none: do not ask")
+      ->type_name("PATH");
+  parser.footer(
+      "Deleted is what flanneld's ledger says it made in HNS, with what lives in it;\n"
+      "what was there before is left. subnet.env and the Node's annotations stay.\n\n"
+      "Exit code: 0 done, or nothing to do, 1 something still stands, 2 not begun:\n"
+      "flanneld runs, HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl reset --dry-run\n"
+      "  flannelctl reset --keep-vswitch\n"
+      "  flannelctl reset --hns=emulator:hns.json --state-dir=state");
+  return [options](Io& io) { return Run(*options, io); };
+}
+
+}  // namespace weft::cli

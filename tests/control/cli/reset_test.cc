@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl reset, on an emulator whose world is a file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "control/ledger.h"
+#include "control/process_lock.h"
+#include "hns/base_network.h"
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "hns/emulator/world_file.h"
+#include "hns/journal.h"
+#include "hns/overlay_plan.h"
+#include "tests/control/cli/call.h"
+
+namespace weft::cli {
+namespace {
+
+using control::LedgerEntry;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ResetTest : public ::testing::Test {
+ protected:
+  // A node: HNS with flannel.4096, External and another's network, and the ledger of a flanneld.
+  struct World {
+    explicit World(const std::string& path) : file(path) { EXPECT_TRUE(hns.KeepIn(&file).ok()); }
+    hns::emulator::SystemClock clock;
+    hns::emulator::SimpleHost host;
+    hns::emulator::WorldFile file;
+    hns::emulator::Emulator hns{clock, host};
+    hns::Client client{hns};
+  };
+
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  hns::OverlayWish Wish(const std::string& name, const std::string& subnet) const {
+    return {name,
+            *IpPrefix::Parse(subnet),
+            *hns::IsolationId::Of(4096),
+            4789,
+            "Ethernet",
+            *IpAddress::Parse("192.168.1.10"),
+            false};
+  }
+  // The id of a network as somebody made it.
+  std::string Make(const hns::Network& network) {
+    World world(folder_ + "/hns.json");
+    auto made = world.client.Create(network);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made->Read()->id.ToString();
+  }
+  std::vector<std::string> Networks() {
+    World world(folder_ + "/hns.json");
+    std::vector<std::string> names;
+    const auto networks = world.client.Networks();
+    EXPECT_TRUE(networks.ok()) << networks.status();
+    if (!networks.ok()) return names;
+    for (const hns::Network& network : *networks) names.push_back(network.name);
+    return names;
+  }
+  void Enter(const LedgerEntry& entry) const {
+    control::Ledger ledger(folder_);
+    ASSERT_TRUE(ledger.Load().ok());
+    ASSERT_TRUE(ledger.Put(entry).ok());
+  }
+  std::vector<LedgerEntry> Entries() const {
+    control::Ledger ledger(folder_);
+    EXPECT_TRUE(ledger.Load().ok());
+    return ledger.entries();
+  }
+  Outcome Reset(std::vector<std::string> words = {}) const {
+    words.insert(words.begin(), {"reset", "--hns=emulator:" + folder_ + "/hns.json",
+                                 "--state-dir=" + folder_, "--admin=none"});
+    return Call(words);
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/reset-" +
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const hns::Network ours_ = hns::OverlayNetwork(Wish("flannel.4096", "10.244.1.0/24"));
+  const hns::Network other_ = hns::OverlayNetwork(Wish("nat", "10.9.1.0/24"));
+};
+
+TEST_F(ResetTest, WithoutALedgerThereIsNothingToDo) {
+  Make(ours_);
+  const Outcome outcome = Reset();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("nothing to do: the ledger"));
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+}
+
+TEST_F(ResetTest, OursGoAndNothingElseTwiceInARow) {
+  Make(other_);
+  const std::string id = Make(ours_);
+  Enter({"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)});
+
+  const Outcome dry = Reset({"--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_EQ(dry.out, "would delete network flannel.4096 (" + id + ")\n");
+  EXPECT_EQ(Networks().size(), 2u);
+  EXPECT_EQ(Entries().size(), 1u);
+
+  const Outcome first = Reset();
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out, "deleted network flannel.4096 (" + id + ")\n");
+  EXPECT_THAT(Networks(), ElementsAre("nat"));
+  EXPECT_THAT(Entries(), IsEmpty());
+
+  EXPECT_EQ(Reset().code, 0);
+  EXPECT_THAT(Reset().out, HasSubstr("nothing to do"));
+}
+
+TEST_F(ResetTest, WhatWasAdoptedIsLeft) {
+  Enter({"hns-network", "flannel.4096", Make(ours_), true, hns::ShapeOf(ours_)});
+  const Outcome outcome = Reset();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "left network flannel.4096: it was there before weft\n");
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+}
+
+TEST_F(ResetTest, OfAnotherIdItIsAnothers) {
+  Make(ours_);
+  Enter({"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804", false, ""});
+  EXPECT_EQ(Reset().out, "network flannel.4096 is gone already\n");
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+  EXPECT_THAT(Entries(), IsEmpty());
+}
+
+TEST_F(ResetTest, WithoutAnIdItIsFoundByNameAndLooks) {
+  Make(ours_);
+  Enter({"hns-network", "flannel.4096", "", false, "Overlay 10.244.9.0/24 VSID 4096"});
+  EXPECT_EQ(Reset().out, "network flannel.4096 is gone already\n");
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+  Enter({"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)});
+  EXPECT_THAT(Reset().out, HasSubstr("deleted network flannel.4096"));
+  EXPECT_THAT(Networks(), IsEmpty());
+}
+
+TEST_F(ResetTest, TheBaseNetworkGoesLastOrNot) {
+  const hns::Network base = hns::BaseNetwork(Wish("flannel.4096", "10.244.1.0/24"));
+  Enter({"hns-network", "External", Make(base), false, hns::ShapeOf(base)});
+  Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
+  EXPECT_THAT(Reset({"--keep-vswitch"}).out,
+              AllOf(::testing::StartsWith("deleted network flannel.4096"),
+                    HasSubstr("left network External: it keeps the vSwitch\n")));
+  EXPECT_THAT(Networks(), ElementsAre("External"));
+  EXPECT_THAT(Reset().out, HasSubstr("deleted network External"));
+  EXPECT_THAT(Networks(), IsEmpty());
+}
+
+TEST_F(ResetTest, EndpointsGoBeforeTheirNetworkAndPodsWithIt) {
+  const std::string id = Make(ours_);
+  {
+    World world(folder_ + "/hns.json");
+    for (const char* name : {"ours", "pod"}) {
+      hns::Endpoint endpoint;
+      endpoint.name = name;
+      endpoint.network = *hns::Guid::Parse(id);
+      endpoint.ip_configurations = {
+          {*IpAddress::Parse(name[0] == 'o' ? "10.244.1.2" : "10.244.1.7"), 24}};
+      const auto made = world.client.CreateEndpoint(endpoint);
+      ASSERT_TRUE(made.ok()) << made.status();
+      if (name[0] == 'o') Enter({"hns-endpoint", "ours", made->id.ToString(), false, "10.244.1.2"});
+    }
+  }
+  Enter({"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)});
+  const Outcome outcome = Reset();
+  EXPECT_THAT(outcome.out, AllOf(::testing::StartsWith("deleted endpoint ours ("),
+                                 HasSubstr("), and with it 1 endpoint in it\n")));
+  EXPECT_THAT(Networks(), IsEmpty());
+}
+
+TEST_F(ResetTest, WhileAFlanneldRunsItIsRefused) {
+  Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
+  const auto lock = control::ProcessLock::TryTake(control::LedgerLockPath(folder_));
+  ASSERT_TRUE(lock.ok());
+  const Outcome outcome = Reset();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("flanneld runs"), HasSubstr("stop it first")));
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+}
+
+TEST_F(ResetTest, ALedgerThatCannotBeReadIsRefused) {
+  std::ofstream(folder_ + "/ledger.json") << "garbage";
+  const Outcome outcome = Reset();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("ledger.json.broken"));
+}
+
+}  // namespace
+}  // namespace weft::cli
