@@ -41,7 +41,8 @@
 //   source              |        | {description, inSync, trouble?}
 //     trouble           | string | a sentence, while it lasts
 //   troubles[]          |        | {subject, trouble?, times}: what was wrong and fails no check
-//     subject           | string | "net-conf", "public-ip", "hns", "ledger"
+//     subject           | string | "net-conf", "public-ip", "hns", "ledger",
+//                                   "static-routes", "left-routes", "firewall"
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count}

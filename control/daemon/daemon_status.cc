@@ -79,6 +79,9 @@ admin::Status Daemon::ReadStatus() {
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
   Append("hns", network_.hns_trouble(), status.troubles);
   Append("ledger", network_.ledger_trouble(), status.troubles);
+  Append("static-routes", network_.upkeep().route_trouble(), status.troubles);
+  Append("left-routes", network_.upkeep().left_routes(), status.troubles);
+  Append("firewall", network_.upkeep().firewall_trouble(), status.troubles);
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusals_told > 0) {
       status.troubles.push_back(

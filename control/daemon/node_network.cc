@@ -43,6 +43,7 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
       reconciler_(reconciler),
       on_broken_(std::move(on_broken)),
       hns_(std::move(hns)),
+      upkeep_(*host_, conf),
       subnet_file_(options.subnet_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
@@ -77,6 +78,7 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
   }
   own_trouble_.Set("");
   public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
+  if (hns_decides()) upkeep_.Look(*host, *choice);
   const absl::StatusOr<Setup> setup = MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_));
   const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
   if (status.ok()) FollowUnderlay(*host);
@@ -136,6 +138,7 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
     hns_sink_.reset();
   }
   if (!wish) return;
+  if (hns_decides()) upkeep_.AllowTunnel(wish->port);
   if (hns_sink_) return hns_sink_->SetWish(*wish);
   hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change,
                                                  control::RoundThread::Limits(), hns_.ledger);

@@ -19,6 +19,7 @@
 #include "control/admin/schema.h"
 #include "control/daemon/bridge.h"
 #include "control/daemon/hns_ledger.h"
+#include "control/daemon/host_upkeep.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/options.h"
 #include "control/daemon/setup.h"
@@ -92,6 +93,8 @@ class NodeNetwork {
   const Trouble& hns_trouble() const { return hns_trouble_; }
   // What is made cannot be entered. Fails no check.
   const Trouble& ledger_trouble() const { return ledger_trouble_; }
+  // Of the host around HNS; they fail no check.
+  const HostUpkeep& upkeep() const { return upkeep_; }
   // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
                     std::vector<admin::Check>& checks) const;
@@ -135,6 +138,7 @@ class NodeNetwork {
   std::vector<HostRoutes> host_routes_;
   std::unique_ptr<control::HnsSink> hns_sink_;
   std::unique_ptr<Bridge> bridge_;
+  HostUpkeep upkeep_;
   std::vector<host::AssignedAddress> underlay_addresses_;  // as the sinks last saw them
   SubnetFile subnet_file_;
   bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild

@@ -175,6 +175,48 @@ TEST_F(DaemonWindowsNodeTest, AnotherVniIsAnotherNetworkAndTheFirstOneGoes) {
   EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
 }
 
+TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchSwallowedIsBack) {
+  host::Route route;
+  route.destination = *IpPrefix::Parse("10.8.0.0/16");
+  route.gateway = Address("192.168.1.254");
+  route.adapter_index = node_->world.host().state().adapters.at(0).adapter.index;
+  ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] {
+    const auto way = node_->world.host().RouteTo(Address("10.8.1.1"));
+    return way.ok() && way->destination == route.destination &&
+           way->adapter_index != route.adapter_index;
+  }));
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(daemon_->ReadStatus().troubles, IsEmpty());
+}
+
+TEST_F(DaemonWindowsNodeTest, TheFirewallLetsTheTunnelIn) {
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const auto rules = node_->world.host().state().firewall;
+  ASSERT_EQ(rules.size(), 1u);
+  EXPECT_EQ(rules[0].name, "OverlayTraffic4789UDP");
+  EXPECT_EQ(rules[0].udp_port, 4789);
+}
+
+TEST_F(DaemonWindowsNodeTest, RoutesThatUpstreamsHostGwLeftAreToldAndStay) {
+  host::Route route;
+  route.destination = *IpPrefix::Parse("10.244.9.0/24");
+  route.gateway = Address("192.168.1.9");
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  route.adapter_index = node_->world.host().RouteTo(Address("192.168.1.9"))->adapter_index;
+  ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
+  ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().troubles.empty(); }));
+  const admin::TroubleStatus trouble = daemon_->ReadStatus().troubles.front();
+  EXPECT_EQ(trouble.subject, "left-routes");
+  EXPECT_THAT(trouble.trouble,
+              HasSubstr("10.244.9.0/24 via 192.168.1.9; upstream's flanneld leaves"));
+  EXPECT_TRUE(node_->world.host().RouteTo(Address("10.244.9.1")).ok()) << "it is not ours";
+  EXPECT_TRUE(daemon_->ReadStatus().ready);
+}
+
 TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartCutsTheNodeOff) {
   RebootWithBaseNetwork(true);
   EXPECT_TRUE(node_->world.host().Reachable());

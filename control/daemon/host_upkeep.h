@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Windows host needs beside its networks in HNS: static routes that a vSwitch swallowed, the
+// firewall's rule for the tunnel, word of routes that an earlier flanneld left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "control/daemon/interface_choice.h"
+#include "control/daemon/setup.h"
+#include "control/daemon/trouble.h"
+#include "control/host/carried_routes.h"
+#include "control/host/host.h"
+#include "control/net_conf.h"
+
+namespace weft::daemon {
+
+// Control thread. Nothing that fails here fails a check.
+class HostUpkeep {
+ public:
+  // Both outlive it.
+  HostUpkeep(host::Host& host, const control::NetConf& conf) : host_(host), conf_(conf) {}
+
+  // At each look at the host, before HNS is asked for anything.
+  void Look(const HostFacts& facts, const InterfaceChoice& underlay);
+  // Once for each port of an overlay network.
+  void AllowTunnel(std::uint16_t port);
+
+  // A static route that the vSwitch swallowed cannot be put back.
+  const Trouble& route_trouble() const { return route_trouble_; }
+  const Trouble& firewall_trouble() const { return firewall_trouble_; }
+  const Trouble& left_routes() const { return left_routes_; }
+
+ private:
+  void CarryRoutes(const HostFacts& facts, const host::Adapter& adapter);
+
+  host::Host& host_;
+  const control::NetConf& conf_;
+  host::CarriedRoutes carried_;
+  std::optional<std::uint16_t> allowed_;
+  Trouble route_trouble_, firewall_trouble_, left_routes_;
+};
+
+}  // namespace weft::daemon

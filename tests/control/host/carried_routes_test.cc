@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Static routes over the making and the end of a vSwitch.
+#include "control/host/carried_routes.h"
+
+#include <algorithm>
+
+#include "control/host/emulator.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::weft::testing::Address;
+using ::weft::testing::Mac;
+using ::weft::testing::Prefix;
+
+class CarriedRoutesTest : public ::testing::Test {
+ protected:
+  CarriedRoutesTest() {
+    AddNic("Ethernet", "00:15:5d:00:00:0a", "192.168.1.10");
+    Put("10.8.0.0/16", "192.168.1.254");
+    Put("169.254.169.254/32", "");
+  }
+  void AddNic(const char* name, const char* mac, const char* address) {
+    Adapter nic;
+    nic.name = name;
+    nic.mtu = 1500;
+    nic.up = true;
+    nic.mac = Mac(mac);
+    nic.addresses = {{Address(address), 24}};
+    host_.AddAdapter(nic);
+  }
+  void Put(const char* destination, std::string_view gateway) {
+    Route route;
+    route.destination = Prefix(destination);
+    if (!gateway.empty()) route.gateway = Address(gateway);
+    route.adapter_index = Named("Ethernet").index;
+    route.metric = 7;
+    ASSERT_TRUE(host_.PutRoutes({route})[0].ok());
+  }
+  Adapter Named(std::string_view name) {
+    for (const EmulatedAdapter& each : host_.state().adapters) {
+      if (each.adapter.name == name) return each.adapter;
+    }
+    ADD_FAILURE() << "no adapter " << name;
+    return {};
+  }
+  std::vector<Route> On(std::string_view name) {
+    return *host_.Routes(IpFamily::kV4, Named(name).index);
+  }
+  std::vector<CarriedRoutes::PutBack> Look(std::string_view name) {
+    return carried_.Follow(host_, Named(name), On(name));
+  }
+  void Bind() { host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {}); }
+
+  EmulatedHost host_;
+  CarriedRoutes carried_;
+};
+
+TEST_F(CarriedRoutesTest, WhatTheSwitchSwallowedIsPutBackOnItsAdapter) {
+  EXPECT_THAT(Look("Ethernet"), IsEmpty());
+  std::vector<Route> before = On("Ethernet");
+  Bind();
+  EXPECT_THAT(On("vEthernet (Ethernet)"), IsEmpty());
+  const auto results = Look("vEthernet (Ethernet)");
+  ASSERT_THAT(results, SizeIs(2));
+  for (const auto& [route, status] : results) EXPECT_TRUE(status.ok()) << status;
+  for (Route& route : before) route.adapter_index = Named("vEthernet (Ethernet)").index;
+  EXPECT_EQ(On("vEthernet (Ethernet)"), before) << "their metric with them";
+  EXPECT_THAT(Look("vEthernet (Ethernet)"), IsEmpty()) << "once";
+}
+
+TEST_F(CarriedRoutesTest, TheWayBackTooAndTwiceInARow) {
+  Look("Ethernet");
+  for (int round = 0; round < 2; ++round) {
+    Bind();
+    EXPECT_THAT(Look("vEthernet (Ethernet)"), SizeIs(2));
+    host_.UnbindSwitch("Ethernet", {}, {});
+    EXPECT_THAT(Look("Ethernet"), SizeIs(2));
+    EXPECT_THAT(On("Ethernet"), SizeIs(2));
+  }
+}
+
+TEST_F(CarriedRoutesTest, WhatIsThereAlreadyOrWasRemovedBeforeStaysAsItIs) {
+  Look("Ethernet");
+  host_.RemoveRoutes({On("Ethernet")[1]});
+  Look("Ethernet");
+  Bind();
+  Route kept;  // by Windows itself
+  kept.destination = Prefix("10.8.0.0/16");
+  kept.gateway = Address("192.168.1.254");
+  kept.adapter_index = Named("vEthernet (Ethernet)").index;
+  host_.PutRoutes({kept});
+  EXPECT_THAT(Look("vEthernet (Ethernet)"), IsEmpty());
+  EXPECT_THAT(On("vEthernet (Ethernet)"), SizeIs(1));
+}
+
+TEST_F(CarriedRoutesTest, OneThatIsRefusedIsToldAndPutOnceItCanBe) {
+  Look("Ethernet");
+  Bind();
+  host_.SetAddresses("vEthernet (Ethernet)", {{Address("172.16.0.10"), 24}});
+  auto results = Look("vEthernet (Ethernet)");
+  ASSERT_THAT(results, SizeIs(2));
+  EXPECT_FALSE(results[0].status.ok());
+  EXPECT_TRUE(results[1].status.ok());
+  EXPECT_THAT(Look("vEthernet (Ethernet)"), SizeIs(1));
+  host_.SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
+  results = Look("vEthernet (Ethernet)");
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_TRUE(results[0].status.ok()) << results[0].status;
+}
+
+TEST_F(CarriedRoutesTest, AnotherNicIsAnotherLink) {
+  AddNic("Storage", "00:15:5d:00:00:0b", "192.168.1.11");
+  Look("Ethernet");
+  EXPECT_THAT(Look("Storage"), IsEmpty());
+  EXPECT_THAT(On("Storage"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::host
