@@ -55,6 +55,7 @@ Bridge::Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::Bridg
 void Bridge::SetWish(const hns::BridgeWish& wish) {
   if (wish == wish_) return;
   wish_ = wish;
+  forwarded_.reset();
   thread_.Tell([wish](hns::BridgeKeeper& keeper) { keeper.SetWish(wish); });
 }
 
@@ -87,12 +88,14 @@ std::string Bridge::ForwardingOn(const IpAddress& address,
 
 void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
   const State state = thread_.State();
-  forwarded_ = state.outcome.endpoint_id;
+  forwarded_.reset();
   forwarding_.clear();
   if (Holds(state)) {
-    // The management IP is the node's address, unless HNS chose another adapter.
+    forwarded_ = state.outcome.endpoint_id;
     std::set<IpAddress> addresses = {wish_.node_address, wish_.endpoint_address()};
-    if (state.outcome.management_ip) addresses.insert(*state.outcome.management_ip);
+    // Another one where HNS chose another adapter; or the node's former address.
+    const auto& management_ip = state.outcome.management_ip;
+    if (management_ip && OwnerOf(*management_ip, adapters)) addresses.insert(*management_ip);
     for (const IpAddress& address : addresses) {
       std::string failure = ForwardingOn(address, adapters);
       if (forwarding_.empty()) forwarding_ = std::move(failure);
