@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct Endpoint {
   std::vector<Policy> policies;
   std::uint32_t flags = 0;
   bool is_remote() const { return (flags & kRemoteEndpoint) != 0; }
+  // Of the policies: the node where it lives.
+  std::optional<IpAddress> provider_address() const;
 };
 
 // The document that HcnCreateEndpoint takes: byte for byte hcsshim v0.14.1's for the same values.

@@ -49,6 +49,8 @@ inline constexpr std::string_view kVxlanPort = "VxlanPort";
 Policy NetAdapterNamePolicy(std::string_view adapter);
 Policy HostRoutePolicy();
 Policy VxlanPortPolicy(std::uint16_t port);
+// Of an endpoint: the node where it lives.
+Policy ProviderAddressPolicy(const IpAddress& address);
 // Spelled as upstream v0.28.9 spells it: MAC in lower case with colons.
 Policy RemoteSubnetRoutePolicy(const RemoteSubnetRoute& route);
 // What `policy`, a RemoteSubnetRoute, says; either spelling of the MAC. Empty: it is none, or says

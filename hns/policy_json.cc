@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "hns/document_json.h"
+#include "hns/endpoint.h"
 #include "hns/network.h"
 
 namespace weft::hns {
@@ -31,6 +32,15 @@ std::vector<std::string> TextsOf(const std::vector<Policy>& policies, std::strin
   return texts;
 }
 
+std::optional<IpAddress> ProviderAddressOf(const std::vector<Policy>& policies) {
+  const auto texts = TextsOf(policies, policy_type::kProviderAddress, "ProviderAddress");
+  for (const std::string& text : texts) {
+    const auto address = IpAddress::Parse(text);
+    if (address && !address->IsUnspecified()) return address;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Policy NetAdapterNamePolicy(std::string_view adapter) {
@@ -41,6 +51,10 @@ Policy HostRoutePolicy() { return PolicyOf(policy_type::kHostRoute, Json::object
 
 Policy VxlanPortPolicy(std::uint16_t port) {
   return PolicyOf(policy_type::kVxlanPort, {{"Port", port}});
+}
+
+Policy ProviderAddressPolicy(const IpAddress& address) {
+  return PolicyOf(policy_type::kProviderAddress, {{"ProviderAddress", address.ToString()}});
 }
 
 // Text, not a Json: made for each of thousands of peers.
@@ -73,14 +87,9 @@ bool Network::Has(std::string_view policy_type) const {
   });
 }
 
-std::optional<IpAddress> Network::provider_address() const {
-  for (const std::string& text :
-       TextsOf(policies, policy_type::kProviderAddress, "ProviderAddress")) {
-    const auto address = IpAddress::Parse(text);
-    if (address && !address->IsUnspecified()) return address;
-  }
-  return std::nullopt;
-}
+std::optional<IpAddress> Network::provider_address() const { return ProviderAddressOf(policies); }
+
+std::optional<IpAddress> Endpoint::provider_address() const { return ProviderAddressOf(policies); }
 
 std::optional<MacAddress> Network::dr_mac() const {
   const auto texts = TextsOf(policies, policy_type::kDrMacAddress, "Address");

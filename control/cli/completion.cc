@@ -23,20 +23,21 @@ std::string VerbNames() {
 }
 
 // "--output -o --watch -w", without positional arguments; a verb's own verbs with theirs.
+void AppendOptionNames(const CLI::App& parser, std::vector<std::string>& names) {
+  for (const CLI::Option* option : parser.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  for (const CLI::App* sub : parser.get_subcommands({})) {
+    names.push_back(sub->get_name());
+    AppendOptionNames(*sub, names);
+  }
+}
+
 std::string OptionNames(const Verb& verb) {
   const PreparedVerb prepared = Prepare(verb);
   std::vector<std::string> names;
-  const auto append = [&names](const CLI::App& parser) {
-    for (const CLI::Option* option : parser.get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-      for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-    }
-  };
-  append(*prepared.parser);
-  for (const CLI::App* sub : std::as_const(*prepared.parser).get_subcommands({})) {
-    names.push_back(sub->get_name());
-    append(*sub);
-  }
+  AppendOptionNames(*prepared.parser, names);
   return absl::StrJoin(names, " ");
 }
 

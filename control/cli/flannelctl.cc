@@ -53,8 +53,9 @@ ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
   try {
     prepared.parser->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    const std::vector<CLI::App*> asked = prepared.parser->get_subcommands();
-    io.out << HelpText(asked.empty() ? *prepared.parser : *asked.front());
+    const CLI::App* asked = prepared.parser.get();
+    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+    io.out << HelpText(*asked);
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
     io.err << "flannelctl " << verb.name << ": " << error.what() << "; see \"flannelctl help "

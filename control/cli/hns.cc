@@ -15,31 +15,36 @@ namespace {
 constexpr Verb kVerbs[] = {
     {"list", "The networks that HNS has", AddHnsList},
     {"show", "A network of HNS, and where its routes lead", AddHnsShow},
+    {"endpoint", "Endpoints of HNS's networks: add, list, delete", AddHnsEndpoint},
     {"emulate", "Be an HNS for other programs, for development and tests", AddHnsEmulate},
     {"control", "Give an HNS emulator a command: fail, restart, show its world", AddHnsControl},
 };
 
 }  // namespace
 
-Action AddHns(CLI::App& parser) {
+Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs) {
   auto actions = std::make_shared<std::vector<std::pair<CLI::App*, Action>>>();
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : verbs) {
     CLI::App* const sub = parser.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->set_help_flag("-h,--help", "Print this text");
     actions->emplace_back(sub, verb.add(*sub));
   }
   parser.require_subcommand(1);
-  parser.footer(
-      "Examples:\n"
-      "  flannelctl hns emulate --help\n"
-      "  flannelctl hns emulate --listen tcp:127.0.0.1:4096\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 dump");
   return [actions](Io& io) {
     for (const auto& [sub, action] : *actions) {
       if (sub->parsed()) return action(io);
     }
     return ExitCode::kUnusable;  // the parser wanted one
   };
+}
+
+Action AddHns(CLI::App& parser) {
+  parser.footer(
+      "Examples:\n"
+      "  flannelctl hns emulate --help\n"
+      "  flannelctl hns emulate --listen tcp:127.0.0.1:4096\n"
+      "  flannelctl hns control tcp:127.0.0.1:4096 dump");
+  return AddVerbs(parser, kVerbs);
 }
 
 }  // namespace weft::cli

@@ -12,11 +12,14 @@ Action AddLeases(CLI::App& parser);
 Action AddStatus(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
+// A verb of verbs.
+Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs);
 Action AddHnsControl(CLI::App& parser);
 Action AddHnsList(CLI::App& parser);
 Action AddHnsShow(CLI::App& parser);
 Action AddHnsEmulate(CLI::App& parser);
 Action AddReset(CLI::App& parser);
+Action AddHnsEndpoint(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
 

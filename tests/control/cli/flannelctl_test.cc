@@ -200,6 +200,8 @@ TEST(ManualTest, NamesNoFlagThatIsNotThere) {
   for (const Verb& verb : Verbs()) helps += Call({"help", std::string(verb.name)}).out;
   for (const char* verb : {"list", "show", "emulate", "control"})
     helps += Call({"hns", verb, "--help"}).out;
+  for (const char* verb : {"add", "list", "delete"})
+    helps += Call({"hns", "endpoint", verb, "--help"}).out;
   const std::regex flag(R"(--[a-z][a-z-]*)");
   for (std::sregex_iterator it(manual.begin(), manual.end(), flag); it != std::sregex_iterator();
        ++it) {

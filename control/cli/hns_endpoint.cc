@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl hns endpoint add, list, delete
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "CLI/Validators.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/cli/hns_option.h"
+#include "control/cli/text_table.h"
+#include "control/cli/verbs.h"
+#include "control/lease/quoted.h"
+#include "hns/client.h"
+#include "hns/overlay_endpoint.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  std::string hns, network, output = "table";
+  bool no_headers = false;
+  // add
+  std::string name, ip, mac, provider_address;
+  bool remote = false;
+  // delete
+  std::string which;
+  bool force = false;
+};
+
+ExitCode Found(Io& io, std::string_view verb, std::string_view finding) {
+  io.err << "flannelctl " << verb << ": " << finding << "\n";
+  return ExitCode::kFinding;
+}
+
+// HNS answered and refused, or did not answer.
+ExitCode Refused(Io& io, std::string_view verb, const absl::Status& status) {
+  const ExitCode code = Fail(io, verb, status);
+  return absl::IsUnavailable(status) || absl::IsPermissionDenied(status) ? code
+                                                                         : ExitCode::kFinding;
+}
+
+std::string NoNetwork(const std::string& name) {
+  return absl::StrCat("HNS has no network ", lease::Quoted(name),
+                      "; \"flannelctl hns list\" names those it has");
+}
+
+nlohmann::ordered_json Document(const hns::Endpoint& endpoint) {
+  return nlohmann::ordered_json::parse(hns::EndpointJson(endpoint));
+}
+
+std::string AddressesOf(const hns::Endpoint& endpoint) {
+  return absl::StrJoin(
+      endpoint.ip_configurations, ",",
+      [](std::string* out, const hns::IpConfiguration& ip) { out->append(ip.address.ToString()); });
+}
+
+ExitCode List(const Options& options, Io& io) {
+  constexpr char kVerb[] = "hns endpoint list";
+  const auto api = OpenHns(options.hns);
+  if (!api.ok()) return Fail(io, kVerb, api.status());
+  hns::Client client(**api);
+  const auto networks = client.Networks(options.network);
+  if (!networks.ok()) return Fail(io, kVerb, networks.status());
+  if (!options.network.empty() && networks->empty())
+    return Found(io, kVerb, NoNetwork(options.network));
+  std::map<hns::Guid, std::string> names;
+  for (const hns::Network& network : *networks) names[network.id] = network.name;
+  const auto endpoints =
+      client.Endpoints(options.network.empty() ? hns::Guid() : networks->front().id);
+  if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
+  if (options.output == "json") {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const hns::Endpoint& endpoint : *endpoints) list.push_back(Document(endpoint));
+    io.out << list.dump(2) << "\n";
+    return ExitCode::kOk;
+  }
+  TextTable table(
+      {"ENDPOINT", "NETWORK", "ADDRESS", "MAC", "KIND", "PROVIDER-ADDRESS", "NAMESPACE", "ID"});
+  for (const hns::Endpoint& endpoint : *endpoints) {
+    const auto provider = endpoint.provider_address();
+    const hns::Guid& space = endpoint.compartment_namespace;
+    table.Add({endpoint.name, names[endpoint.network], AddressesOf(endpoint), endpoint.mac,
+               endpoint.is_remote() ? "remote" : "local", provider ? provider->ToString() : "",
+               space.is_zero() ? "" : space.ToString(), endpoint.id.ToString()});
+  }
+  io.out << table.TakeText(!options.no_headers);
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<hns::OverlayEndpointWish> WishOf(const Options& options) {
+  const auto wrong = [](std::string_view flag, const std::string& text, std::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " ", lease::Quoted(text), " is no ", what));
+  };
+  hns::OverlayEndpointWish wish;
+  wish.name = options.name;
+  wish.remote = options.remote;
+  const auto ip = IpAddress::Parse(options.ip);
+  if (!ip) return wrong("--ip", options.ip, "address");
+  wish.address = *ip;
+  if (!options.mac.empty()) {
+    wish.mac = MacAddress::Parse(options.mac);
+    if (!wish.mac || wish.mac->IsGroup() || wish.mac->IsZero())
+      return wrong("--mac", options.mac, "MAC address of one endpoint");
+  }
+  if (!options.provider_address.empty()) {
+    wish.provider_address = IpAddress::Parse(options.provider_address);
+    if (!wish.provider_address || !wish.provider_address->is_v4())
+      return wrong("--provider-address", options.provider_address, "IPv4 address");
+  }
+  return wish;
+}
+
+ExitCode Add(const Options& options, Io& io) {
+  constexpr char kVerb[] = "hns endpoint add";
+  const auto wish = WishOf(options);
+  if (!wish.ok()) return Fail(io, kVerb, wish.status());
+  const auto api = OpenHns(options.hns);
+  if (!api.ok()) return Fail(io, kVerb, api.status());
+  hns::Client client(**api);
+  const auto networks = client.Networks(options.network);
+  if (!networks.ok()) return Fail(io, kVerb, networks.status());
+  if (networks->empty()) return Found(io, kVerb, NoNetwork(options.network));
+  const auto endpoint = hns::OverlayEndpoint(networks->front(), *wish);
+  if (!endpoint.ok()) return Refused(io, kVerb, endpoint.status());
+  const auto made = client.CreateEndpoint(*endpoint);
+  if (!made.ok()) return Refused(io, kVerb, made.status());
+  if (options.output == "json") {
+    io.out << Document(*made).dump(2) << "\n";
+  } else {
+    io.out << made->id.ToString() << "\n";
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode Delete(const Options& options, Io& io) {
+  constexpr char kVerb[] = "hns endpoint delete";
+  const auto api = OpenHns(options.hns);
+  if (!api.ok()) return Fail(io, kVerb, api.status());
+  hns::Client client(**api);
+  const auto endpoints = client.Endpoints();
+  if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
+  const auto id = hns::Guid::Parse(options.which);
+  std::vector<hns::Endpoint> found;
+  for (const hns::Endpoint& endpoint : *endpoints) {
+    if (id ? endpoint.id == *id : endpoint.name == options.which) found.push_back(endpoint);
+  }
+  if (found.empty()) {
+    return Found(io, kVerb,
+                 absl::StrCat("HNS has no endpoint ", lease::Quoted(options.which),
+                              "; \"flannelctl hns endpoint list\" names those it has"));
+  }
+  if (found.size() > 1) {
+    return Found(io, kVerb,
+                 absl::StrCat(found.size(), " endpoints are called ", lease::Quoted(options.which),
+                              "; give an id of \"flannelctl hns endpoint list\""));
+  }
+  const std::string what = absl::StrCat("the endpoint ", lease::Quoted(options.which));
+  const std::string why = hns::WhyKept(found.front());
+  if (!why.empty() && !options.force) {
+    return Found(io, kVerb, absl::StrCat(what, " ", why, "; --force deletes it all the same"));
+  }
+  const absl::Status status = client.DeleteEndpoint(found.front().id, found.front().name);
+  if (!status.ok()) return Refused(io, kVerb, status);
+  if (!why.empty()) io.err << what << ", deleted by --force, " << why << "\n";
+  return ExitCode::kOk;
+}
+
+Action AddList(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("--network", options->network, "Only those of this network")->type_name("NAME");
+  parser
+      .add_option("-o,--output", options->output,
+                  "Form of the output; json is the documents that would make such endpoints")
+      ->type_name("FORM")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"table", "json"}));
+  parser.add_flag("--no-headers", options->no_headers, "Leave out the line with column names");
+  AddHnsOption(parser, options->hns);
+  parser.footer(
+      "Exit code: 0 told, 1 there is no such network, 2 HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl hns endpoint list --network flannel.4096\n"
+      "  flannelctl hns endpoint list -o json --hns=emulator:hns.json");
+  return [options](Io& io) { return List(*options, io); };
+}
+
+Action AddAdd(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  options->output = "id";
+  parser.add_option("--network", options->network, "The overlay network")
+      ->type_name("NAME")
+      ->required();
+  parser.add_option("--ip", options->ip, "Its address")->type_name("IP")->required();
+  parser
+      .add_option("--mac", options->mac,
+                  "Its MAC address; else made of the address, as CNI plugins and kube-proxy do")
+      ->type_name("MAC");
+  CLI::Option* const remote =
+      parser.add_flag("--remote", options->remote, "It stands for a pod of another node");
+  parser
+      .add_option("--provider-address", options->provider_address,
+                  "With --remote: that node's address; else as the network's routes say")
+      ->type_name("IP")
+      ->needs(remote);
+  parser
+      .add_option(
+          "--name", options->name,
+          "Its name; else \"weft-IP\". One that begins otherwise is deleted by --force only")
+      ->type_name("NAME");
+  parser.add_option("-o,--output", options->output, "Form of the output; id is its id in HNS")
+      ->type_name("FORM")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"id", "json"}));
+  AddHnsOption(parser, options->hns);
+  parser.footer(
+      "It is attached to no container. Exit code: 0 made, 1 refused, 2 HNS does not\n"
+      "answer, or wrong usage.\n\n"
+      "Examples:\n"
+      "  flannelctl hns endpoint add --network flannel.4096 --ip 10.244.3.77\n"
+      "  flannelctl hns endpoint add --network flannel.4096 --ip 10.244.1.5 --remote");
+  return [options](Io& io) { return Add(*options, io); };
+}
+
+Action AddDelete(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("ENDPOINT", options->which, "Its id, or its name where only one has it")
+      ->required();
+  parser.add_flag("--force", options->force,
+                  "Also one that is not weft's, or that a container uses; which is told");
+  AddHnsOption(parser, options->hns);
+  parser.footer(
+      "Weft's are those whose names begin with \"weft-\". Exit code: 0 deleted, 1 not\n"
+      "there or refused, 2 HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl hns endpoint delete weft-10.244.1.5\n"
+      "  flannelctl hns endpoint delete --force 55fedb88-4b11-4da4-8cd1-59970718a804");
+  return [options](Io& io) { return Delete(*options, io); };
+}
+
+constexpr Verb kVerbs[] = {
+    {"add", "Make an endpoint on an overlay network", AddAdd},
+    {"list", "The endpoints that HNS has", AddList},
+    {"delete", "Delete an endpoint", AddDelete},
+};
+
+}  // namespace
+
+Action AddHnsEndpoint(CLI::App& parser) {
+  parser.footer(
+      "Examples:\n"
+      "  flannelctl hns endpoint list\n"
+      "  flannelctl hns endpoint add --help");
+  return AddVerbs(parser, kVerbs);
+}
+
+}  // namespace weft::cli

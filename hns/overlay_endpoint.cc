@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/overlay_endpoint.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace weft::hns {
+namespace {
+
+// Spelled as win-overlay (0E-2A) and kube-proxy (02-11) spell theirs.
+std::string MacOf(const OverlayEndpointWish& wish) {
+  if (wish.mac) return wish.mac->ToString();
+  const std::uint32_t v4 = wish.address.v4();
+  return absl::StrFormat("%s-%02x-%02x-%02x-%02x", wish.remote ? "02-11" : "0E-2A", v4 >> 24,
+                         v4 >> 16 & 0xff, v4 >> 8 & 0xff, v4 & 0xff);
+}
+
+// Longest prefix; empty: no route leads there.
+std::optional<IpAddress> ProviderBehind(const Network& network, const IpAddress& address) {
+  std::optional<RemoteSubnetRoute> best;
+  for (const Policy& policy : network.policies) {
+    const auto route = ReadRemoteSubnetRoute(policy);
+    if (!route || !route->destination.Contains(address)) continue;
+    if (!best || route->destination.length() > best->destination.length()) best = route;
+  }
+  return best ? std::optional(best->provider_address) : std::nullopt;
+}
+
+std::string SubnetsOf(const Network& network) {
+  return absl::StrJoin(network.subnets, ", ", [](std::string* out, const Subnet& subnet) {
+    out->append(subnet.prefix.ToString());
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointWish& wish) {
+  const std::string ip = wish.address.ToString();
+  if (!network.IsOfType("Overlay")) {
+    return absl::FailedPreconditionError(absl::StrCat("the network ", network.name, " is of type ",
+                                                      network.type,
+                                                      ", not an overlay; "
+                                                      "\"flannelctl hns list\" names those"));
+  }
+  if (!wish.address.is_v4()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ip, " is of IPv6, and HNS's overlay networks carry IPv4 only"));
+  }
+  const auto subnet =
+      std::find_if(network.subnets.begin(), network.subnets.end(),
+                   [&](const Subnet& each) { return each.prefix.Contains(wish.address); });
+  const bool here = subnet != network.subnets.end();
+  if (here == wish.remote) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        ip, here ? " is of " : " is not of ", network.name, "'s own subnet ", SubnetsOf(network),
+        here ? ": no pod of another node has it; leave out --remote"
+             : "; for a pod of another node say --remote"));
+  }
+  const std::optional<IpAddress> provider = !wish.remote ? network.provider_address()
+                                            : wish.provider_address
+                                                ? wish.provider_address
+                                                : ProviderBehind(network, wish.address);
+  if (!provider) {
+    return absl::FailedPreconditionError(
+        wish.remote ? absl::StrCat("no route of ", network.name, " leads to ", ip,
+                                   "; say where it is with --provider-address")
+                    : absl::StrCat("HNS has not given ", network.name,
+                                   " its management IP yet; try again in a minute"));
+  }
+  Endpoint endpoint;
+  endpoint.name = wish.name.empty() ? absl::StrCat(kOwnEndpoint, ip) : wish.name;
+  endpoint.network = network.id;
+  endpoint.policies = {ProviderAddressPolicy(*provider)};
+  endpoint.ip_configurations = {{wish.address, 0}};
+  endpoint.mac = MacOf(wish);
+  if (wish.remote) {
+    endpoint.flags = kRemoteEndpoint;
+  } else {
+    endpoint.routes = subnet->routes;
+  }
+  return endpoint;
+}
+
+std::string WhyKept(const Endpoint& endpoint) {
+  if (!endpoint.compartment_namespace.is_zero()) {
+    return absl::StrCat("is in use by a container, in the namespace ",
+                        endpoint.compartment_namespace.ToString());
+  }
+  if (!absl::StartsWith(endpoint.name, kOwnEndpoint)) {
+    return absl::StrCat("is not weft's, whose names begin with \"", kOwnEndpoint,
+                        "\": a CNI plugin or kube-proxy may need it");
+  }
+  return {};
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl hns endpoint, on an emulator behind a socket: flannel.4096 on 10.244.9.0/24, behind
+// 192.168.1.10, with a route to 10.244.1.0/24.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/remote/remote_server.h"
+#include "hns/emulator/simple_host.h"
+#include "hns/overlay_plan.h"
+#include "tests/control/admin/golden.h"
+#include "tests/control/cli/call.h"
+
+namespace weft::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class HnsEndpointTest : public ::testing::Test {
+ protected:
+  HnsEndpointTest() {
+    const hns::OverlayWish wish{"flannel.4096",
+                                *IpPrefix::Parse("10.244.9.0/24"),
+                                *hns::IsolationId::Of(4096),
+                                4789,
+                                "Ethernet",
+                                *IpAddress::Parse("192.168.1.10"),
+                                false};
+    const hns::RemoteSubnetRoute route{*IpPrefix::Parse("10.244.1.0/24"), wish.isolation_id,
+                                       *IpAddress::Parse("172.16.0.11"),
+                                       *MacAddress::Parse("ee:37:da:54:ca:7d")};
+    auto network = hns::Client(hns_).Create(hns::OverlayNetwork(wish));
+    EXPECT_TRUE(network.ok() && network->Add({hns::RemoteSubnetRoutePolicy(route)}).ok());
+  }
+  // As a container runtime and a CNI plugin do.
+  void PutIntoNamespace(const std::string& endpoint) {
+    const hns::Reply space =
+        hns_.Create(hns::Kind::kNamespace, hns::Handle::kNone, hns::Guid(),
+                    R"({"Type":"Guest","SchemaVersion":{"Major":2,"Minor":0}})");
+    const hns::Reply put =
+        hns_.Modify(hns::Kind::kNamespace, space.handle,
+                    R"({"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":")" +
+                        endpoint + R"("}})");
+    ASSERT_TRUE(put.ok()) << put.error_record;
+  }
+  Outcome Endpoint(std::vector<std::string> words) {
+    words.insert(words.begin(), {"hns", "endpoint"});
+    words.push_back("--hns=emulator:" + server_->address());
+    return Call(words);
+  }
+  Outcome Add(const std::string& ip, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"add", "--network", "flannel.4096", "--ip", ip});
+    return Endpoint(more);
+  }
+  std::string List() { return Endpoint({"list", "--no-headers"}).out; }
+
+  hns::emulator::SystemClock clock_;
+  hns::emulator::SimpleHost host_;
+  hns::emulator::Emulator hns_{clock_, host_};
+  const std::unique_ptr<hns::emulator::RemoteServer> server_ =
+      hns::emulator::RemoteServer::Start("tcp:127.0.0.1:0", hns_, nullptr).value();
+};
+
+TEST_F(HnsEndpointTest, AddedOnesAreListed) {
+  const Outcome local = Add("10.244.9.7");
+  ASSERT_EQ(local.code, 0) << local.err;
+  ASSERT_EQ(Add("10.244.1.5", {"--remote"}).code, 0);
+  ASSERT_EQ(Add("192.0.2.5", {"--remote", "--provider-address", "172.16.0.12", "--mac",
+                              "02:11:00:00:00:01", "--name", "lb"})
+                .code,
+            0);
+  EXPECT_THAT(List(), HasSubstr(local.out.substr(0, 36))) << "its id was told";
+  EXPECT_TRUE(MatchesGolden(Endpoint({"list"}).out, "hns/endpoints.txt"));
+  EXPECT_TRUE(MatchesGolden(Endpoint({"list", "-o", "json"}).out, "hns/endpoints.json"));
+  EXPECT_EQ(Endpoint({"list", "--network", "flannel.4096"}).out, Endpoint({"list"}).out);
+  const Outcome nowhere = Endpoint({"list", "--network", "cbr0"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("HNS has no network \"cbr0\""));
+}
+
+TEST_F(HnsEndpointTest, TheNewOneAsADocument) {
+  const Outcome outcome = Add("10.244.1.5", {"--remote", "-o", "json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("\"Name\": \"weft-10.244.1.5\""), HasSubstr("\"Flags\": 1"),
+                    HasSubstr("\"ProviderAddress\": \"172.16.0.11\"")));
+}
+
+TEST_F(HnsEndpointTest, WhatHnsOrTheNetworkRefusesIsAFinding) {
+  EXPECT_EQ(Add("10.244.9.7").code, 0);
+  const Outcome twice = Add("10.244.9.7", {"--name", "weft-again"});
+  EXPECT_EQ(twice.code, 1);
+  EXPECT_THAT(twice.err,
+              AllOf(HasSubstr("create the endpoint weft-again"), HasSubstr("0x80071392")));
+  const Outcome elsewhere = Add("10.244.1.5");
+  EXPECT_EQ(elsewhere.code, 1);
+  EXPECT_THAT(elsewhere.err, HasSubstr("say --remote"));
+}
+
+TEST_F(HnsEndpointTest, WrongWordsAreRefusedBeforeHnsIsAsked) {
+  const struct {
+    std::vector<std::string> words;
+    const char* says;
+  } rows[] = {
+      {{"--ip", "here"}, "--ip \"here\" is no address"},
+      {{"--ip", "10.244.9.7", "--mac", "ff:ff:ff:ff:ff:ff"}, "is no MAC address of one endpoint"},
+      {{"--ip", "10.244.1.5", "--remote", "--provider-address", "::1"}, "is no IPv4 address"},
+      {{"--ip", "10.244.1.5", "--provider-address", "172.16.0.1"}, "requires --remote"},
+      {{}, "--ip"},
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> words{"add", "--network", "flannel.4096"};
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    const Outcome outcome = Endpoint(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(row.says));
+  }
+  EXPECT_EQ(List(), "");
+}
+
+TEST_F(HnsEndpointTest, OursAreDeletedByNameOrId) {
+  const std::string id = Add("10.244.9.7").out.substr(0, 36);
+  ASSERT_EQ(Add("10.244.9.8").code, 0);
+  const Outcome by_name = Endpoint({"delete", "weft-10.244.9.8"});
+  EXPECT_EQ(by_name.code, 0) << by_name.err;
+  EXPECT_THAT(by_name.out + by_name.err, IsEmpty());
+  EXPECT_EQ(Endpoint({"delete", id}).code, 0);
+  EXPECT_EQ(List(), "");
+  const Outcome again = Endpoint({"delete", id});
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.err, HasSubstr("HNS has no endpoint"));
+}
+
+TEST_F(HnsEndpointTest, OthersAndThoseInUseGoByForceOnlyAndAreTold) {
+  ASSERT_EQ(Add("10.244.9.7", {"--name", "c1_flannel.4096"}).code, 0);
+  const std::string pod = Add("10.244.9.8").out.substr(0, 36);
+  PutIntoNamespace(pod);
+  const struct {
+    const char *which, *says;
+  } rows[] = {{"c1_flannel.4096", "is not weft's"}, {"weft-10.244.9.8", "in use by a container"}};
+  for (const auto& row : rows) {
+    const Outcome refused = Endpoint({"delete", row.which});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(row.says), HasSubstr("--force")));
+    const Outcome forced = Endpoint({"delete", "--force", row.which});
+    EXPECT_EQ(forced.code, 0);
+    EXPECT_THAT(forced.err, AllOf(HasSubstr("deleted by --force"), HasSubstr(row.says)));
+  }
+  EXPECT_EQ(List(), "");
+}
+
+TEST_F(HnsEndpointTest, ANameThatSeveralHaveIsNotGuessed) {
+  for (const char* ip : {"10.244.9.7", "10.244.9.8"})
+    ASSERT_EQ(Add(ip, {"--name", "weft-x"}).code, 0);
+  const Outcome outcome = Endpoint({"delete", "--force", "weft-x"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("2 endpoints are called \"weft-x\"; give an id"));
+}
+
+}  // namespace
+}  // namespace weft::cli
