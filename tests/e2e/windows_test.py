@@ -65,9 +65,11 @@ def test_weft_vxlan(cluster):
 
 
 def test_weft_host(cluster):
-    """On the emulated machine: the first network moves the node's address, and a reboot is survived."""
+    """On the emulated machine: the first network moves the node's address, a static route follows it, the firewall lets the tunnel in; a reboot is
+    survived."""
     a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
     a.emulated_host = True
+    a.hns("put-route", "destination=10.8.0.0/16", f"gateway={b.address}", "adapter=eth0")
     b.spawn()
     a.spawn()
     a.wait_ready()
@@ -76,6 +78,12 @@ def test_weft_host(cluster):
     adapters = {each["name"]: each for each in a.hns("host")["adapters"]}
     command.expect_equal(adapters["vEthernet (eth0)"]["addresses"], [f"{a.address}/24"], "the addresses of the switch's adapter")
     command.expect_equal(adapters["eth0"]["addresses"], [], "the addresses of the NIC")
+
+    def route():
+        return [each["adapter"] for each in a.hns("host")["routes"] if each["destination"] == "10.8.0.0/16"] == [adapters["vEthernet (eth0)"]["index"]]
+
+    command.wait_until(route, lambda: f"no static route on the switch's adapter: {a.hns('host')['routes']}", timeout=10)
+    command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic4789UDP", "udpPort": 4789}], "the firewall's rules")
     a.hns("reboot")
     cluster.settle("the machine has rebooted", with_traffic=False)
 
