@@ -188,14 +188,20 @@ def start_kube_proxy(cluster, a, network=windows.NETWORK):
 def test_kube_proxy(cluster):
     """It finds flanneld.exe's network and routes: a service's pod on the Linux node is a remote endpoint behind that node."""
     a, b = node(cluster)
+    ours = a.endpoint("add", f"--network={windows.NETWORK}", "--ip=10.244.2.6", "--remote").strip()
     make_service(cluster, "web", "10.96.0.50", b="10.244.2.5")
+    make_service(cluster, "known", "10.96.0.51", b="10.244.2.6")
     try:
         start_kube_proxy(cluster, a)
         command.expect_equal(behind(a, "10.96.0.50"), {"10.244.2.5": (True, b.address)}, "the service's endpoints")
         addresses = [each["addresses"][0]["ip"] for each in a.hns("dump")["endpoints"]]
         command.expect("10.244.1.200" in addresses, "no endpoint for the source VIP")
+        command.expect_equal(behind(a, "10.96.0.51"), {"10.244.2.6": (True, b.address)}, "a service's endpoints that flannelctl made")
+        command.expect_equal([each["id"] for each in a.hns("dump")["endpoints"] if each["addresses"][0]["ip"] == "10.244.2.6"], [ours],
+                             "kube-proxy.exe takes the endpoint that stands")
     finally:
-        forget_service(cluster, "web")
+        for name in ("web", "known"):
+            forget_service(cluster, name)
 
 
 def test_weft_node(cluster):

@@ -76,6 +76,10 @@ class Node(member.Member):
         """An answer of the emulator's."""
         return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", EMULATOR, *words))
 
+    def endpoint(self, *words):
+        """What `flannelctl hns endpoint` says."""
+        return self.host.run(topology.find_program("flannelctl"), "hns", "endpoint", *words, f"--hns=emulator:{EMULATOR}")
+
     def network(self, name=NETWORK):
         return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)
 
