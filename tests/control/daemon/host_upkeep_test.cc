@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Windows host gets beside HNS, where it goes well and where it does not.
+#include "control/daemon/host_upkeep.h"
+
+#include "control/host/emulator.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host_view.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::weft::testing::Address;
+using ::weft::testing::Mac;
+using ::weft::testing::Prefix;
+
+// Whose firewall answers with `verdict`.
+class Firewall final : public weft::testing::HostView {
+ public:
+  Firewall(host::Host& host, absl::Status verdict) : HostView(host), verdict_(std::move(verdict)) {}
+  absl::Status AllowUdpIn(const std::string&, std::uint16_t) override {
+    ++asked;
+    return verdict_;
+  }
+  int asked = 0;
+
+ private:
+  const absl::Status verdict_;
+};
+
+class HostUpkeepTest : public ::testing::Test {
+ protected:
+  HostUpkeepTest() {
+    conf_.network = Prefix("10.244.0.0/16");
+    host::Adapter nic;
+    nic.name = "Ethernet";
+    nic.up = true;
+    nic.mac = Mac("00:15:5d:00:00:0a");
+    nic.addresses = {{Address("192.168.1.10"), 24}};
+    underlay_.index = host_.AddAdapter(nic);
+  }
+  void Put(const char* destination, const char* gateway) {
+    host::Route route;
+    route.destination = Prefix(destination);
+    route.gateway = Address(gateway);
+    route.adapter_index = underlay_.index;
+    ASSERT_TRUE(host_.PutRoutes({route})[0].ok());
+  }
+  void Look() {
+    const auto facts = ReadHostFacts(host_);
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    upkeep_.Look(*facts, underlay_);
+  }
+
+  host::EmulatedHost host_;
+  control::NetConf conf_;
+  InterfaceChoice underlay_;
+  HostUpkeep upkeep_{host_, conf_};
+};
+
+TEST_F(HostUpkeepTest, ARuleForEachPortOfTheTunnel) {
+  upkeep_.AllowTunnel(4789);
+  upkeep_.AllowTunnel(4789);
+  upkeep_.AllowTunnel(8472);
+  EXPECT_THAT(host_.state().firewall,
+              ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789},
+                          host::FirewallRule{"OverlayTraffic8472UDP", 8472}));
+  EXPECT_EQ(upkeep_.firewall_trouble().text(), "");
+}
+
+TEST_F(HostUpkeepTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot) {
+  Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
+  HostUpkeep upkeep(refusing, conf_);
+  upkeep.AllowTunnel(4789);
+  upkeep.AllowTunnel(4789);
+  EXPECT_EQ(refusing.asked, 1);
+  EXPECT_EQ(upkeep.firewall_trouble().text(),
+            "the firewall's rule OverlayTraffic4789UDP cannot be made: access is denied; if peers "
+            "do not reach this node, allow UDP to port 4789 yourself");
+  Firewall elsewhere(host_, absl::UnimplementedError("rules have no names here"));
+  HostUpkeep quiet(elsewhere, conf_);
+  quiet.AllowTunnel(4789);
+  EXPECT_EQ(quiet.firewall_trouble().text(), "");
+}
+
+TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
+  Put("10.8.0.0/16", "192.168.1.254");
+  Put("10.244.2.0/24", "192.168.1.2");  // a sink's: it puts its own
+  Put("0.0.0.0/0", "192.168.1.1");      // moves with the address
+  Look();
+  host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {});
+  host_.SetAddresses("vEthernet (Ethernet)", {{Address("172.16.0.10"), 24}});
+  underlay_.index += 1;
+  Look();
+  EXPECT_THAT(upkeep_.route_trouble().text(),
+              HasSubstr("the static route 10.8.0.0/16 via 192.168.1.254 was lost when the node's "
+                        "address moved to vEthernet (Ethernet) and cannot be put back: "));
+  host_.SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
+  Look();
+  EXPECT_EQ(upkeep_.route_trouble().text(), "");
+  const auto routes = host_.Routes(IpFamily::kV4, underlay_.index);
+  ASSERT_EQ(routes->size(), 2u);
+  EXPECT_EQ(routes->at(0).destination.length(), 0);
+  EXPECT_EQ(routes->at(1).destination, Prefix("10.8.0.0/16"));
+}
+
+TEST_F(HostUpkeepTest, RoutesIntoThePodNetworkAreToldBesideAnOverlayOnly) {
+  Put("10.244.9.0/24", "192.168.1.9");
+  conf_.type = control::BackendType::kHostGw;
+  Look();
+  EXPECT_EQ(upkeep_.left_routes().text(), "") << "the routes' sink judges them";
+  conf_.type = control::BackendType::kVxlan;
+  Look();
+  EXPECT_THAT(upkeep_.left_routes().text(), HasSubstr("10.244.9.0/24 via 192.168.1.9"));
+  host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));
+  Look();
+  EXPECT_EQ(upkeep_.left_routes().text(), "");
+}
+
+}  // namespace
+}  // namespace weft::daemon
