@@ -8,7 +8,8 @@
 
 namespace weft::hns {
 
-absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& former) {
+absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& former,
+                                        std::span<const JournalEntry> made) {
   const absl::StatusOr<std::vector<Network>> networks = client.Networks(former.name);
   if (!networks.ok()) return networks.status();
   FormerLook look;
@@ -19,6 +20,13 @@ absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& for
   if (!endpoints.ok()) return endpoints.status();
   for (const Endpoint& endpoint : *endpoints) {
     if (endpoint.is_remote()) continue;
+    const auto own = std::find_if(made.begin(), made.end(), [&](const JournalEntry& entry) {
+      return entry.made && entry.id == endpoint.id;
+    });
+    if (own != made.end()) {
+      look.own.push_back(*own);
+      continue;
+    }
     look.inhabitants.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
   }
   return look;

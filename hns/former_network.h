@@ -6,11 +6,13 @@
 // one too (kube-proxy's source VIP).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "hns/client.h"
+#include "hns/journal.h"
 
 namespace weft::hns {
 
@@ -23,10 +25,12 @@ struct FormerNetwork {
 struct FormerLook {
   bool there = false;                    // under that id and that name
   std::vector<std::string> inhabitants;  // its local endpoints, by name
+  std::vector<JournalEntry> own;         // ... but for those of `made`, which go along
 };
 
-// Makes no modifying call.
-absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& former);
+// Makes no modifying call. `made`: endpoints, as the journal has them (the bridge's .2).
+absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& former,
+                                        std::span<const JournalEntry> made = {});
 
 // Why it is left, and what a person does next.
 std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants);

@@ -28,10 +28,22 @@ void OverlayKeeper::TurnFormer(const std::string& name) {
   former_looked_ = false;
 }
 
+absl::Status OverlayKeeper::Delete(const FormerNetwork& former, const FormerLook& look) {
+  if (!look.there) return absl::OkStatus();
+  for (const JournalEntry& own : look.own) {
+    if (absl::Status status = client_.DeleteEndpoint(*own.id, own.name); !status.ok())
+      return status;
+    journal_->Gone(Kind::kEndpoint, own.name);
+  }
+  return client_.DeleteNetwork(former.id, former.name);
+}
+
 // Empty: what could go is gone. A refusal is a note, tried again after the next Recheck.
 OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
   former_looked_ = true;
   former_notes_.clear();
+  std::vector<JournalEntry> endpoints;
+  if (!former_.empty()) endpoints = journal_->Entries(Kind::kEndpoint);
   for (std::size_t i = former_.size(); i-- > 0;) {
     const FormerNetwork former = former_[i];
     const auto gone = [&] { former_.erase(former_.begin() + static_cast<std::ptrdiff_t>(i)); };
@@ -39,13 +51,12 @@ OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
       gone();
       continue;
     }
-    const absl::StatusOr<FormerLook> look = LookAtFormer(client_, former);
+    const absl::StatusOr<FormerLook> look = LookAtFormer(client_, former, endpoints);
     if (look.ok() && !look->inhabitants.empty()) {
       former_notes_.push_back(LeftText(former, look->inhabitants));
       continue;
     }
-    const absl::Status status =
-        look.ok() && look->there ? client_.DeleteNetwork(former.id, former.name) : look.status();
+    const absl::Status status = look.ok() ? Delete(former, *look) : look.status();
     if (status.ok()) {
       journal_->Gone(Kind::kNetwork, former.name);
       gone();

@@ -221,6 +221,27 @@ TEST_F(DaemonWindowsNodeTest, RoutesThatUpstreamsHostGwLeftAreToldAndStay) {
   EXPECT_TRUE(daemon_->ReadStatus().ready);
 }
 
+// Our own endpoint on the bridge is nobody's pod.
+TEST_F(DaemonWindowsNodeTest, FromHostGwToVxlanTheBridgeGoes) {
+  const control::NetConf vxlan = config_.conf;
+  constexpr char kHostGw[] =
+      R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","Name":"cbr0"}})";
+  config_.conf = control::ParseNetConf(kHostGw, "net-conf.json").value();
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([this] {
+    const auto endpoints = hns::Client(node_->world.hns()).Endpoints();
+    return endpoints.ok() && endpoints->size() == 1;
+  }));
+  daemon_.reset();
+  config_.conf = vxlan;
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([this] {
+    const auto networks = hns::Client(node_->world.hns()).Networks();
+    return networks.ok() && networks->size() == 1 && networks->front().name == "flannel.4096";
+  }));
+  EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
+}
+
 TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartCutsTheNodeOff) {
   RebootWithBaseNetwork(true);
   EXPECT_TRUE(node_->world.host().Reachable());
