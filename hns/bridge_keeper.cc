@@ -48,7 +48,7 @@ BridgeOutcome BridgeKeeper::Round(TimePoint now) {
 
 BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
   if (!looked_) {
-    if (auto wait = Look()) return *wait;
+    if (auto wait = FindNetwork()) return *wait;
   }
   if (auto wait = AwaitManagementIp(now)) return *wait;
   if (auto wait = PutEndpoint()) return *wait;
@@ -58,7 +58,13 @@ BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
           std::nullopt};
 }
 
-BridgeKeeper::MaybeWait BridgeKeeper::Look() {
+absl::StatusOr<Drift> BridgeKeeper::Look() {
+  const absl::StatusOr<BridgePlan> plan = LookAtBridge(api_, wish_);
+  if (!plan.ok()) return plan.status();
+  return DriftOf(*plan, wish_);
+}
+
+BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork() {
   const absl::StatusOr<BridgePlan> looked = LookAtBridge(api_, wish_);
   if (!looked.ok()) return Failed(BridgeState::kHns, looked.status());
   const BridgePlan& plan = *looked;

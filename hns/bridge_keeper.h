@@ -14,6 +14,7 @@
 #include "hns/api.h"
 #include "hns/bridge.h"
 #include "hns/journal.h"
+#include "hns/overlay_look.h"
 #include "hns/retry_delay.h"
 
 namespace weft::hns {
@@ -47,6 +48,8 @@ class BridgeKeeper {
   void OnServiceGone() { Recheck(); }
   // Everything is looked at by the next Round.
   void Recheck() { looked_ = false; }
+  // What HNS lacks now. Makes no modifying call.
+  absl::StatusOr<Drift> Look();
   BridgeOutcome Round(TimePoint now);
 
  private:
@@ -59,7 +62,7 @@ class BridgeKeeper {
   using MaybeWait = std::optional<Wait>;
 
   Wait Work(TimePoint now);
-  MaybeWait Look();
+  MaybeWait FindNetwork();
   MaybeWait PutNetwork(const BridgePlan& plan);
   MaybeWait AwaitManagementIp(TimePoint now);
   MaybeWait PutEndpoint();

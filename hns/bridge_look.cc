@@ -62,6 +62,31 @@ std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& 
   return calls;
 }
 
+Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish) {
+  Drift drift;
+  if (plan.network == BridgeAction::kRefuse) {
+    drift.refused = plan.reason;
+    return drift;
+  }
+  drift.calls = PlannedCalls(plan, wish);
+  const auto differs = [&](std::string text) { drift.differences.push_back(std::move(text)); };
+  const bool adopted = plan.network == BridgeAction::kAdopt;
+  if (!adopted) {
+    differs(plan.network == BridgeAction::kCreate
+                ? absl::StrCat("the network ", wish.name, " is missing")
+                : plan.reason);
+  }
+  const std::string endpoint = absl::StrCat("the endpoint ", wish.endpoint_name());
+  if (!plan.existing_endpoint) {
+    differs(endpoint + " is missing");
+  } else if (!adopted || plan.endpoint != BridgeAction::kAdopt) {
+    differs(endpoint + " is another one than wanted");
+  } else if (!plan.existing_endpoint->attached) {
+    differs(endpoint + " is not attached to the host");
+  }
+  return drift;
+}
+
 std::string PlanText(const BridgePlan& plan, const BridgeWish& wish) {
   if (plan.network == BridgeAction::kRefuse)
     return absl::StrCat("nothing may be done: ", plan.reason, "\n");

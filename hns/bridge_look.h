@@ -20,6 +20,7 @@ absl::StatusOr<BridgePlan> LookAtBridge(Api& api, const BridgeWish& wish);
 // made shows no id of it.
 std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish);
 std::string PlanText(const BridgePlan& plan, const BridgeWish& wish);
+Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish);
 
 // HNSCall; its output. `what` as for StatusOf().
 absl::StatusOr<std::string> CallHns(Api& api, std::string_view what, const std::string& method,

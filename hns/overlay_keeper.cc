@@ -69,6 +69,12 @@ void OverlayKeeper::ForgetNetwork() {
   planned_ = false;
 }
 
+absl::StatusOr<Drift> OverlayKeeper::Look() {
+  const absl::StatusOr<OverlayLook> look = LookAtOverlay(client_, wish_, wanted_, may_remove_);
+  if (!look.ok()) return look.status();
+  return DriftOf(*look, wish_);
+}
+
 OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   const Wait wait = Work(now);
   if (!wait.failure) {

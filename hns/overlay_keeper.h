@@ -17,6 +17,7 @@
 #include "hns/client.h"
 #include "hns/former_network.h"
 #include "hns/journal.h"
+#include "hns/overlay_look.h"
 #include "hns/overlay_plan.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
@@ -76,6 +77,8 @@ class OverlayKeeper {
   // Something may have changed: everything is looked at by the next Round.
   void Recheck();
 
+  // What HNS lacks now. Makes no modifying call.
+  absl::StatusOr<Drift> Look();
   // Does what can be done now, in a bounded number of calls.
   OverlayOutcome Round(TimePoint now);
 

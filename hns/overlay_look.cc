@@ -37,7 +37,7 @@ void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::si
 }  // namespace
 
 absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
-                                          const RemoteSubnetRoutes& wanted) {
+                                          const RemoteSubnetRoutes& wanted, bool may_remove) {
   OverlayLook look;
   const auto version = client.ReadVersion();
   if (!version.ok()) return version.status();
@@ -56,7 +56,8 @@ absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wis
   const std::vector<Policy> none;
   const bool makes = Makes(look.network);
   look.host_route_missing = makes || !existing->Has(policy_type::kHostRoute);
-  look.routes = PlanRoutes(wanted, makes ? none : existing->policies, wish.isolation_id, true);
+  look.routes =
+      PlanRoutes(wanted, makes ? none : existing->policies, wish.isolation_id, may_remove);
   return look;
 }
 
@@ -84,6 +85,32 @@ std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish
   for (std::size_t from = 0; from < changes.size(); from += kRouteBatch)
     AddBatch(changes, from, std::min(from + kRouteBatch, changes.size()), wish.name, calls);
   return calls;
+}
+
+Drift DriftOf(const OverlayLook& look, const OverlayWish& wish) {
+  Drift drift;
+  const NetworkPlan& network = look.network;
+  if (network.action == NetworkAction::kRefuse) {
+    drift.refused = network.reason;
+    return drift;
+  }
+  drift.calls = PlannedCalls(look, wish);
+  if (network.base)
+    drift.differences.push_back(absl::StrCat("the network ", network.base->name, " is missing"));
+  if (Makes(network)) {
+    drift.differences.push_back(network.action == NetworkAction::kCreate
+                                    ? absl::StrCat("the network ", wish.name, " is missing")
+                                    : network.reason);
+  } else if (look.host_route_missing) {
+    drift.differences.push_back(absl::StrCat("HostRoute is missing from the network ", wish.name));
+  }
+  for (const RouteChange& change : look.routes.changes) {
+    drift.differences.push_back(absl::StrCat("the route to ", change.destination,
+                                             change.removals.empty() ? " is missing"
+                                             : change.addition       ? " is another one than wanted"
+                                                               : " is no peer's, or doubled"));
+  }
+  return drift;
 }
 
 std::string PlanText(const OverlayLook& look, const OverlayWish& wish) {

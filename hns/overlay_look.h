@@ -21,9 +21,9 @@ struct OverlayLook {
   RoutePlan routes;
 };
 
-// Makes no modifying call. `wanted` are all peers there are.
+// Makes no modifying call. `wanted` and `may_remove` as PlanRoutes has them.
 absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
-                                          const RemoteSubnetRoutes& wanted);
+                                          const RemoteSubnetRoutes& wanted, bool may_remove = true);
 
 // One modifying call that would be made.
 struct PlannedCall {
@@ -32,6 +32,14 @@ struct PlannedCall {
 };
 // In the order in which the keeper would make them. Routes in batches as it makes them.
 std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish);
+
+// What a keeper would do now.
+struct Drift {
+  std::string refused;                   // why nothing may be done; empty: it may
+  std::vector<std::string> differences;  // sentences that name their object
+  std::vector<PlannedCall> calls;
+};
+Drift DriftOf(const OverlayLook& look, const OverlayWish& wish);
 
 // For people: one line for each, or that nothing is to be done, or why nothing may be.
 std::string PlanText(const OverlayLook& look, const OverlayWish& wish);

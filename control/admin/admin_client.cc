@@ -2,6 +2,7 @@
 #include "control/admin/admin_client.h"
 
 #include <array>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -36,8 +37,10 @@ absl::Status Explain(const absl::Status& status, const std::string& endpoint) {
   }
 }
 
-absl::StatusOr<Response> Exchange(LocalConnection& connection, std::string_view target) {
-  if (absl::Status status = connection.Write(WriteRequest(target)); !status.ok()) return status;
+absl::StatusOr<Response> Exchange(LocalConnection& connection, std::string_view target,
+                                  std::string_view method) {
+  if (absl::Status status = connection.Write(WriteRequest(target, method)); !status.ok())
+    return status;
   ResponseReader reader;
   Reading reading = Reading::kMore;
   std::array<char, 16 * 1024> buffer;
@@ -72,12 +75,14 @@ absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoin
 }  // namespace
 
 absl::StatusOr<std::string> AdminClient::Get(std::string_view target,
-                                             std::chrono::milliseconds patience) const {
+                                             std::chrono::milliseconds patience,
+                                             std::string_view method) const {
   const auto connection = ConnectLocal(endpoint_, timeout_ + patience);
   if (!connection.ok()) return Explain(connection.status(), endpoint_);
-  absl::StatusOr<Response> response = Exchange(**connection, target);
+  absl::StatusOr<Response> response = Exchange(**connection, target, method);
   if (!response.ok()) return Explain(response.status(), endpoint_);
   if (response->status == 200) return std::move(response->body);
+  if (response->status == 409) return absl::FailedPreconditionError(Complaint(*response));
   const std::string message = absl::StrCat("flanneld at ", endpoint_, " refuses ", target, ": ",
                                            response->status, ": ", Complaint(*response));
   if (response->status == 404)
@@ -96,6 +101,15 @@ absl::StatusOr<LeaseList> AdminClient::ReadLeases() const {
   const absl::StatusOr<std::string> body = Get(kLeasesPath);
   if (!body.ok()) return body.status();
   return Checked(ParseLeaseList(*body), endpoint_);
+}
+
+absl::StatusOr<Plan> AdminClient::ReadPlan(bool repair) const {
+  const std::string ask = absl::StrCat(std::random_device()(), "-", std::random_device()());
+  const absl::StatusOr<std::string> body =
+      Get(absl::StrCat(repair ? kRepairPath : kPlanPath, "?ask=", ask),
+          std::chrono::seconds(kPlanWait), repair ? "POST" : "GET");
+  if (!body.ok()) return body.status();
+  return Checked(ParsePlan(*body), endpoint_);
 }
 
 absl::StatusOr<LeaseList> AdminClient::ReadLeasesAfter(std::uint64_t after,

@@ -23,11 +23,13 @@ class AdminClient {
 
   // The body of a 200. `target`: percent-encoded path and query; `patience` is added to the
   // timeout.
-  absl::StatusOr<std::string> Get(std::string_view target,
-                                  std::chrono::milliseconds patience = {}) const;
+  absl::StatusOr<std::string> Get(std::string_view target, std::chrono::milliseconds patience = {},
+                                  std::string_view method = "GET") const;
 
   absl::StatusOr<Status> ReadStatus() const;
   absl::StatusOr<LeaseList> ReadLeases() const;
+  // What HNS lacks; `repair`: and has it put right.
+  absl::StatusOr<Plan> ReadPlan(bool repair) const;
   // Waits until the list's generation differs from `after`, at most `wait` (then the list has that
   // generation still).
   absl::StatusOr<LeaseList> ReadLeasesAfter(std::uint64_t after, std::chrono::seconds wait) const;

@@ -49,18 +49,46 @@ Response AnswerLeases(const Request& request, StateProvider& state) {
   return Document(ToJson(state.ReadLeases()));
 }
 
+Response AnswerPlan(const Request& request, StateProvider& state) {
+  const bool repair = request.path == kRepairPath;
+  const auto ask = request.query.find("ask");
+  if (ask == request.query.end() || ask->second.empty())
+    return Error(400, absl::StrCat("a name is missing: ", request.path, "?ask=NAME"));
+  const auto plan = state.AskPlan(ask->second, repair);
+  if (!plan && !request.held) {
+    Response response;
+    response.hold = std::chrono::seconds(kPlanWait);
+    return response;
+  }
+  if (!plan) return Error(503, "HNS has not answered yet; flannelctl status says what it is at");
+  if (plan->ok()) return Document(ToJson(**plan));
+  return Error(absl::IsFailedPrecondition(plan->status()) ? 409 : 503,
+               std::string(plan->status().message()));
+}
+
+Response WrongMethod(std::string_view path, std::string_view allow) {
+  Response response = Error(405, absl::StrCat(path, " takes ", allow));
+  response.allow = allow;
+  return response;
+}
+
 }  // namespace
 
 Handler AdminHandler(StateProvider& state) {
   return [&state](const Request& request) {
+    const bool post = request.method == "POST";
+    if (request.path == kRepairPath)
+      return post ? AnswerPlan(request, state) : WrongMethod(kRepairPath, "POST");
+    if (post) return WrongMethod(request.path, "GET, HEAD");
+    if (request.path == kPlanPath) return AnswerPlan(request, state);
     if (request.path == kLeasesPath) return AnswerLeases(request, state);
     if (request.path == kStatusPath) return Document(ToJson(state.ReadStatus()));
     return Error(404, absl::StrCat("no such document: ", request.path, "; there are ", kLeasesPath,
-                                   " and ", kStatusPath));
+                                   ", ", kStatusPath, ", ", kPlanPath, " and ", kRepairPath));
   };
 }
 
 AdminServer::AdminServer(boost::asio::io_context& io, StateProvider& state, HttpLimits limits)
-    : http_(io, AdminHandler(state), limits) {}
+    : http_(io, AdminHandler(state), (limits.post = true, limits)) {}
 
 }  // namespace weft::admin

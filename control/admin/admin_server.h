@@ -11,8 +11,9 @@
 namespace weft::admin {
 
 // Answers GET /v1/leases, GET /v1/leases?after=GENERATION&wait=SECONDS (on hold until the
-// generation differs from `after` or the wait is over) and GET /v1/status. Errors are
-// {"apiVersion", "kind": "Error", "message"}. `state` outlives the handler.
+// generation differs from `after` or the wait is over), GET /v1/status, GET /v1/plan?ask=NAME and
+// POST /v1/repair?ask=NAME (on hold until HNS has answered). Errors are {"apiVersion", "kind":
+// "Error", "message"}. `state` outlives the handler.
 Handler AdminHandler(StateProvider& state);
 
 // Same thread rules as HttpServer; `state` outlives it.
@@ -23,6 +24,8 @@ class AdminServer {
   absl::Status Listen(const std::string& path) { return http_.ListenLocal(path); }
   // The generation grew: answers those who wait for that.
   void LeasesChanged() { http_.Wake(); }
+  // There is an answer for AskPlan.
+  void Answered() { http_.Wake(); }
   void Close() { http_.Close(); }
 
  private:

@@ -13,6 +13,10 @@ std::string_view DefaultEndpoint();
 // Routes.
 inline constexpr std::string_view kLeasesPath = "/v1/leases";  // ?after=GENERATION&wait=SECONDS
 inline constexpr std::string_view kStatusPath = "/v1/status";
+// Both with ?ask=NAME, a name that no other question has.
+inline constexpr std::string_view kPlanPath = "/v1/plan";
+inline constexpr std::string_view kRepairPath = "/v1/repair";  // POST
+inline constexpr int kPlanWait = 30;                           // seconds, for HNS to answer
 // The longest `wait` that is honoured, in seconds; longer ones are cut to it.
 inline constexpr int kLongestWait = 60;
 

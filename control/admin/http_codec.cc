@@ -51,8 +51,8 @@ bool ReadQuery(std::string_view text, Request& request) {
 
 struct RequestReader::Parser : http::request_parser<http::empty_body> {};
 
-RequestReader::RequestReader(std::size_t header_octets)
-    : parser_(std::make_unique<Parser>()), limit_(header_octets) {
+RequestReader::RequestReader(std::size_t header_octets, bool post)
+    : parser_(std::make_unique<Parser>()), limit_(header_octets), post_(post) {
   // Beast's own limit depends a little on how the octets were cut; ours does not.
   parser_->header_limit(std::numeric_limits<std::uint32_t>::max());
   parser_->body_limit(boost::none);  // a body is refused by Finish, with its own status
@@ -80,7 +80,8 @@ Reading RequestReader::Take(std::string_view octets) {
 Reading RequestReader::Finish() {
   const auto& message = parser_->get();
   request_.method = std::string(message.method_string());
-  if (message.method() != http::verb::get && message.method() != http::verb::head) {
+  if (message.method() != http::verb::get && message.method() != http::verb::head &&
+      !(post_ && message.method() == http::verb::post)) {
     return Refuse(405, "only GET and HEAD are allowed here");
   }
   if (message.version() >= 11 && message.find(http::field::host) == message.end()) {
@@ -138,12 +139,13 @@ std::string WriteResponse(const Response& response, bool head) {
   return absl::StrCat(
       "HTTP/1.1 ", response.status, " ", std::string_view(reason.data(), reason.size()),
       "\r\nContent-Type: ", response.content_type, "\r\nContent-Length: ", response.body.size(),
-      response.status == 405 ? "\r\nAllow: GET, HEAD" : "", "\r\nConnection: close\r\n\r\n",
-      head ? std::string_view() : std::string_view(response.body));
+      response.status == 405 ? absl::StrCat("\r\nAllow: ", response.allow) : "",
+      "\r\nConnection: close\r\n\r\n", head ? std::string_view() : std::string_view(response.body));
 }
 
-std::string WriteRequest(std::string_view target) {
-  return absl::StrCat("GET ", target, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+std::string WriteRequest(std::string_view target, std::string_view method) {
+  return absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n",
+                      method == "POST" ? "Content-Length: 0\r\n" : "", "\r\n");
 }
 
 std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space) {

@@ -19,12 +19,13 @@ enum class Reading { kMore, kDone, kRefused };
 // Reads one request's line and fields. Once kDone or kRefused was returned, nothing more is taken.
 class RequestReader {
  public:
-  explicit RequestReader(std::size_t header_octets);  // limit on line and fields together
+  // Limit on line and fields together; whether POST is taken.
+  explicit RequestReader(std::size_t header_octets, bool post = false);
   ~RequestReader();
 
   Reading Take(std::string_view octets);
   const Request& request() const { return request_; }  // after kDone
-  // After kRefused: 400, 405 (neither GET nor HEAD), 413 (it has a body), 431 (too long) or 505,
+  // After kRefused: 400, 405 (another method), 413 (it has a body), 431 (too long) or 505,
   // with a sentence.
   const Response& refusal() const { return refusal_; }
 
@@ -35,6 +36,7 @@ class RequestReader {
 
   std::unique_ptr<Parser> parser_;
   std::size_t limit_;
+  bool post_;
   std::size_t taken_ = 0;  // octets that the parser is done with
   std::string pending_;    // octets that it will want again
   Request request_;
@@ -60,7 +62,7 @@ class ResponseReader {
 // Says "Connection: close". `head` leaves the body out and keeps its length.
 std::string WriteResponse(const Response& response, bool head);
 // `target`: percent-encoded path and query.
-std::string WriteRequest(std::string_view target);
+std::string WriteRequest(std::string_view target, std::string_view method = "GET");
 // Of a path or a query's name or value; nothing when an escape is broken or is a NUL.
 std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space);
 

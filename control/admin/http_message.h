@@ -11,7 +11,7 @@
 namespace weft::admin {
 
 struct Request {
-  std::string method;  // "GET" or "HEAD": the server answers others with 405 itself
+  std::string method;  // "GET", "HEAD", with HttpLimits::post "POST"; others are answered with 405
   std::string path;    // percent-decoded, without the query: "/v1/leases"
   std::map<std::string, std::string, std::less<>>
       query;          // percent-decoded; the last of equal names counts
@@ -21,7 +21,8 @@ struct Request {
 struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body;  // left out on the wire for HEAD, its length kept
+  std::string allow = "GET, HEAD";  // of a 405
+  std::string body;                 // left out on the wire for HEAD, its length kept
   // Above zero: not an answer yet. The handler is called again at every HttpServer::Wake, and with
   // `held` set after this time.
   std::chrono::milliseconds hold{0};

@@ -108,7 +108,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   static awaitable<void> Exchange(Open& open) {
     Impl& self = *open.self;
     Arm(open.deadline, open.stream, self.limits.deadline);
-    RequestReader reader(self.limits.header_octets);
+    RequestReader reader(self.limits.header_octets, self.limits.post);
     Reading reading = Reading::kMore;
     std::array<char, 2048> buffer;
     while (reading == Reading::kMore) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small HTTP/1.1 server for TCP (health checks, metrics) and for a local endpoint (Unix-domain
-// socket, named pipe). One request a connection, no request bodies, GET and HEAD only.
+// socket, named pipe). One request a connection, no request bodies, GET and HEAD, POST if asked
+// for.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,8 @@ struct HttpLimits {
       64;  // at a time, over all listeners; further ones get 503 and are closed
   std::size_t header_octets = 8 * 1024;  // request line and fields; more is 431
   std::chrono::milliseconds deadline{
-      10'000};  // to send the request, and again to take the response
+      10'000};        // to send the request, and again to take the response
+  bool post = false;  // POST, without a body, is the handler's too
 };
 
 // Lives on the thread that runs `io`, which outlives it; every call comes from there. The

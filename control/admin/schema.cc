@@ -170,8 +170,25 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Required("peers", status.peers);
 }
 
+template <class V>
+void Fields(V& visit, Described<V, PlanCall>& call) {
+  visit.Required("what", call.what);
+  visit.Optional("document", call.document);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, Plan>& plan) {
+  visit.Required("network", plan.network);
+  visit.Optional("refused", plan.refused);
+  visit.Required("differences", plan.differences);
+  visit.Required("calls", plan.calls);
+  visit.Required("repaired", plan.repaired);
+  visit.Required("left", plan.left);
+}
+
 namespace {
 
+constexpr std::string_view kPlanKind = "Plan";
 constexpr std::string_view kLeaseListKind = "LeaseList";
 constexpr std::string_view kStatusKind = "Status";
 
@@ -213,6 +230,11 @@ nlohmann::ordered_json ToJson(const LeaseList& list) { return Document(kLeaseLis
 nlohmann::ordered_json ToJson(const LeaseRow& row) { return JsonWriter::Encode(row); }
 nlohmann::ordered_json ToJson(const Status& status) { return Document(kStatusKind, status); }
 
+nlohmann::ordered_json ToJson(const Plan& plan) { return Document(kPlanKind, plan); }
+
+absl::StatusOr<Plan> ParsePlan(std::string_view json) {
+  return ParseDocument<Plan>(kPlanKind, json);
+}
 absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json) {
   return ParseDocument<LeaseList>(kLeaseListKind, json);
 }

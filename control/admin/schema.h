@@ -69,6 +69,16 @@
 //   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
 //                       |        |  receivedOctets, pathMTU?}
 //     pathMTU           | number | outer octets; left out while none below the link's is known
+//
+//   Plan                | type   | meaning
+//   apiVersion, kind    | string | "weft/v1", "Plan"
+//   network             | string | in HNS
+//   refused?            | string | why nothing may be done, and what a person does next
+//   differences[]       | string | what HNS has otherwise, or lacks
+//   calls[]             |        | that flanneld would make, in order: {what, document?}
+//     document          | string | JSON, as HNS is given it; left out for a delete
+//   repaired            | bool   | they were made since
+//   left[]              | string | differences after a repair; empty: it is as it should be
 #pragma once
 
 #include <cstdint>
@@ -238,14 +248,32 @@ struct Status {
   friend bool operator==(const Status&, const Status&) = default;
 };
 
+struct PlanCall {
+  std::string what;
+  std::string document;  // empty: a delete
+  friend bool operator==(const PlanCall&, const PlanCall&) = default;
+};
+
+struct Plan {
+  std::string network;
+  std::string refused;  // empty: not
+  std::vector<std::string> differences;
+  std::vector<PlanCall> calls;
+  bool repaired = false;
+  std::vector<std::string> left;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
 // Fields stand in the order of the tables above.
 nlohmann::ordered_json ToJson(const LeaseList& list);
 nlohmann::ordered_json ToJson(const LeaseRow& row);
 nlohmann::ordered_json ToJson(const Status& status);
+nlohmann::ordered_json ToJson(const Plan& plan);
 
 // Text that is not JSON, another apiVersion or kind, and a missing or wrong field are
 // InvalidArgument naming it.
 absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json);
 absl::StatusOr<Status> ParseStatus(std::string_view json);
+absl::StatusOr<Plan> ParsePlan(std::string_view json);
 
 }  // namespace weft::admin

@@ -16,6 +16,8 @@ constexpr Verb kVerbs[] = {
     {"list", "The networks that HNS has", AddHnsList},
     {"show", "A network of HNS, and where its routes lead", AddHnsShow},
     {"endpoint", "Endpoints of HNS's networks: add, list, delete", AddHnsEndpoint},
+    {"drift", "What HNS has otherwise than flanneld wants it", AddHnsDrift},
+    {"repair", "Have flanneld put that right now", AddHnsRepair},
     {"emulate", "Be an HNS for other programs, for development and tests", AddHnsEmulate},
     {"control", "Give an HNS emulator a command: fail, restart, show its world", AddHnsControl},
 };

@@ -15,6 +15,9 @@ Action AddHns(CLI::App& parser);
 // A verb of verbs.
 Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs);
 Action AddHnsControl(CLI::App& parser);
+Action AddHnsDrift(CLI::App& parser);
+Action AddHnsRepair(CLI::App& parser);
+Action AddPlan(CLI::App& parser);
 Action AddHnsList(CLI::App& parser);
 Action AddHnsShow(CLI::App& parser);
 Action AddHnsEmulate(CLI::App& parser);

@@ -29,6 +29,8 @@ class Bridge {
 
   void SetWish(const hns::BridgeWish& wish);
   const hns::BridgeWish& wish() const { return wish_; }
+  // On the HNS thread, in its next round.
+  void Ask(std::function<void(hns::BridgeKeeper&)> question) { thread_.Ask(std::move(question)); }
   void Changed();
   // Switches forwarding on where it is off. At each look at the host: adapters that HNS makes anew
   // have forgotten it.

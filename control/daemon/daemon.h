@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,7 @@ class Daemon final : public admin::StateProvider {
   std::vector<admin::Check> Checks() const { return Checks(reconciler_.report()); }
   admin::Status ReadStatus() override;
   admin::LeaseList ReadLeases() override;
+  std::optional<absl::StatusOr<admin::Plan>> AskPlan(const std::string& ask, bool repair) override;
   std::uint64_t generation() const override;
 
  private:
@@ -121,6 +123,8 @@ class Daemon final : public admin::StateProvider {
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
   std::uint64_t told_generation_ = 0;
+  // Questions of the admin endpoint by name; empty: HNS has not answered. The latest few.
+  std::map<std::string, std::optional<absl::StatusOr<admin::Plan>>> plans_;
   std::chrono::steady_clock::time_point last_round_{};  // of Schedule
   int rounds_ = 0;                                      // of housekeeping
   absl::Status fatal_;

@@ -74,6 +74,9 @@ class NodeNetwork {
   void HnsChanged();
   // Watches over calls into HNS; about every second.
   void LookAtHns();
+  // What HNS lacks, told on the HNS thread; `repair`: after it was put right. False: there is
+  // nothing in HNS to be asked for.
+  bool AskHns(bool repair, std::function<void(absl::StatusOr<admin::Plan>)> told);
   // Takes the devices away; subnet.env, host routes and what HNS holds stay. Idempotent.
   void Close();
 

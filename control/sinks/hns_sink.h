@@ -32,6 +32,8 @@ class HnsSink final : public lease::Sink {
   void SetWish(const hns::OverlayWish& wish);
   const hns::OverlayWish& wish() const { return wish_; }
   HnsState State() const { return thread_.State(); }
+  // On the HNS thread, in its next round.
+  void Ask(std::function<void(hns::OverlayKeeper&)> question) { thread_.Ask(std::move(question)); }
   lease::SinkReport Report() const;
   // By the owner about every second; see RoundThread.
   std::string Look(RoundThread::Clock::time_point now) { return thread_.Look(now); }

@@ -70,6 +70,14 @@ class KeeperThread {
     }
     thread_.Wake();
   }
+  // As Tell, for what changes no wish: who waits until all that was told is done waits not for it.
+  void Ask(Wish question) {
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->questions.push_back(std::move(question));
+    }
+    thread_.Wake();
+  }
   void Wake() { thread_.Wake(); }
   KeeperState<Outcome> State() const {
     const std::lock_guard lock(shared_->mutex);
@@ -87,7 +95,8 @@ class KeeperThread {
   struct Shared {
     std::mutex mutex;
     const Session* current = nullptr;
-    std::vector<Wish> wishes;  // for its next round
+    std::vector<Wish> wishes;     // for its next round
+    std::vector<Wish> questions;  // too; whoever answers
     bool waiting = true;
     KeeperState<Outcome> state;
     std::uint64_t calls_before = 0, modifying_before = 0;  // of sessions that are over
@@ -133,13 +142,15 @@ class KeeperThread<Keeper, Outcome>::Session {
       keeper_->OnServiceGone();
       dead_ = true;
     }
-    std::vector<Wish> wishes;
+    std::vector<Wish> wishes, questions;
     {
       const std::lock_guard lock(shared_->mutex);
       if (shared_->current != this) return std::nullopt;
       wishes.swap(shared_->wishes);
+      questions.swap(shared_->questions);
     }
     for (const Wish& wish : wishes) wish(*keeper_);
+    for (const Wish& question : questions) question(*keeper_);
     if (TakeNews()) {
       told_ = true;
       look_at_ = std::min(look_at_, looked_at_ + limits_.news_pause);

@@ -17,5 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto back = weft::admin::ParseStatus(weft::admin::ToJson(*status).dump());
     if (!back.ok() || *back != *status) std::abort();
   }
+  if (const auto plan = weft::admin::ParsePlan(text); plan.ok()) {
+    const auto back = weft::admin::ParsePlan(weft::admin::ToJson(*plan).dump());
+    if (!back.ok() || *back != *plan) std::abort();
+  }
   return 0;
 }

@@ -31,8 +31,8 @@ Reading TakeIn(Reader& reader, std::string_view text, std::size_t piece) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  RequestReader whole(kLimit);
-  RequestReader single(kLimit);
+  RequestReader whole(kLimit, /*post=*/true);
+  RequestReader single(kLimit, /*post=*/true);
   const Reading reading = TakeIn(whole, text, text.size());
   const Reading in_pieces = TakeIn(single, text, 1);
   if (reading == Reading::kDone) {

@@ -35,6 +35,29 @@ TEST_F(AdminHandlerTest, Status) {
   EXPECT_EQ(ParseStatus(response.body).value(), state_.status);
 }
 
+TEST_F(AdminHandlerTest, APlanIsWaitedFor) {
+  const Request get = Get("/v1/plan", {{"ask", "1"}});
+  EXPECT_EQ(ParsePlan(handler_(get).body).value(), SamplePlan());
+  state_.plan.reset();
+  EXPECT_EQ(handler_(get).hold, 30s);
+  Request late = get;
+  late.held = true;
+  EXPECT_EQ(handler_(late).status, 503);
+  state_.plan = absl::FailedPreconditionError("no HNS");
+  EXPECT_EQ(handler_(get).status, 409);
+  EXPECT_EQ(handler_(Get("/v1/plan")).status, 400);
+}
+
+TEST_F(AdminHandlerTest, OnlyAPostRepairs) {
+  Request request = Get("/v1/repair", {{"ask", "1"}});
+  EXPECT_EQ(handler_(request).status, 405);
+  EXPECT_EQ(handler_(request).allow, "POST");
+  request.method = "POST";
+  EXPECT_TRUE(ParsePlan(handler_(request).body).value().repaired);
+  request.path = "/v1/status";
+  EXPECT_EQ(handler_(request).status, 405);
+}
+
 TEST_F(AdminHandlerTest, ElsewhereIsAnErrorDocument) {
   for (const char* path : {"/", "/v1", "/v1/leases/", "/v2/leases", "/v1/../v1/leases"}) {
     const Response response = handler_(Get(path));
@@ -83,9 +106,9 @@ TEST_F(AdminHandlerTest, WhatIsNoNumberIsRefused) {
 }
 
 TEST_F(AdminHandlerTest, RefusalsSayWhatThereIs) {
-  EXPECT_THAT(
-      handler_(Get("/nothing")).body,
-      testing::HasSubstr("no such document: /nothing; there are /v1/leases and /v1/status"));
+  EXPECT_THAT(handler_(Get("/nothing")).body,
+              testing::HasSubstr("no such document: /nothing; there are /v1/leases, /v1/status, "
+                                 "/v1/plan and /v1/repair"));
   EXPECT_THAT(handler_(Get("/v1/leases", {{"wait", "x"}})).body,
               testing::HasSubstr("/v1/leases?after=GENERATION&wait=SECONDS"));
 }

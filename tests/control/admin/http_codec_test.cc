@@ -80,6 +80,17 @@ struct Refusal {
   int status;
 };
 
+TEST(RequestReaderTest, APostIsTakenWhereItIsWanted) {
+  RequestReader reader(kLimit, /*post=*/true);
+  EXPECT_EQ(reader.Take(WriteRequest("/v1/repair?ask=1", "POST")), Reading::kDone);
+  EXPECT_EQ(reader.request().method, "POST");
+  EXPECT_EQ(reader.request().path, "/v1/repair");
+  RequestReader with_body(kLimit, /*post=*/true);
+  EXPECT_EQ(with_body.Take("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n"),
+            Reading::kRefused);
+  EXPECT_EQ(with_body.refusal().status, 413);
+}
+
 TEST(RequestReaderTest, Refuses) {
   const Refusal rows[] = {
       {"garbage", "\x16\x03\x01\x02\x00\x01\r\n\r\n", 400},

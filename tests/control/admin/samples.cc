@@ -129,6 +129,17 @@ Status SampleStatus() {
   return status;
 }
 
+Plan SamplePlan() {
+  return {.network = "flannel.4096",
+          .refused = "",
+          .differences = {"the route to 10.244.1.0/24 is missing"},
+          .calls = {{"delete the network flannel.4096", ""},
+                    {"add 1 remote subnet to the network flannel.4096",
+                     R"({"ResourceType":"Policy","RequestType":"Add"})"}},
+          .repaired = false,
+          .left = {}};
+}
+
 Status DegradedStatus() {
   Status status = SampleStatus();
   status.ready = false;

@@ -16,6 +16,9 @@ Status SampleStatus();
 // One that is not ready: a failing check, trouble with the source, pending items.
 Status DegradedStatus();
 
+// One of each: a create and a delete.
+Plan SamplePlan();
+
 // What a test sets. Touched on the server's thread only once a server uses it.
 struct FakeState : StateProvider {
   Status status = SampleStatus();
@@ -23,6 +26,11 @@ struct FakeState : StateProvider {
   Status ReadStatus() override { return status; }
   LeaseList ReadLeases() override { return leases; }
   std::uint64_t generation() const override { return leases.generation; }
+  std::optional<absl::StatusOr<Plan>> AskPlan(const std::string&, bool repair) override {
+    if (plan && plan->ok()) (*plan)->repaired = repair;
+    return plan;
+  }
+  std::optional<absl::StatusOr<Plan>> plan = SamplePlan();  // empty: HNS has not answered
 };
 
 }  // namespace weft::admin

@@ -68,6 +68,16 @@ TEST(SchemaTest, StatusComesBackEqual) {
   }
 }
 
+TEST(SchemaTest, PlanComesBackEqual) {
+  const absl::StatusOr<Plan> back = ParsePlan(ToJson(SamplePlan()).dump());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, SamplePlan());
+  EXPECT_EQ(ParsePlan(R"({"apiVersion":"weft/v1","kind":"Plan","network":"a","differences":[]})")
+                .status()
+                .message(),
+            "calls is missing");
+}
+
 TEST(SchemaTest, EmptyDocumentsComeBackEqual) {
   const absl::StatusOr<LeaseList> list = ParseLeaseList(ToJson(LeaseList()).dump());
   ASSERT_TRUE(list.ok()) << list.status();
@@ -91,6 +101,7 @@ TEST(SchemaTest, ExtremesComeBackEqual) {
 TEST(SchemaTest, DocumentsAreAsPromised) {
   EXPECT_TRUE(MatchesGolden(ToJson(SampleLeases()).dump(2) + "\n", "admin/lease_list.json"));
   EXPECT_TRUE(MatchesGolden(ToJson(SampleStatus()).dump(2) + "\n", "admin/status.json"));
+  EXPECT_TRUE(MatchesGolden(ToJson(SamplePlan()).dump(2) + "\n", "admin/plan.json"));
 }
 
 TEST(SchemaTest, EachMissingFieldIsNamedUnlessOptional) {

@@ -49,6 +49,15 @@ class DaemonHnsTest : public DaemonFixture {
     return routes;
   }
 
+  // As `flannelctl plan` and `hns repair` ask.
+  absl::StatusOr<admin::Plan> Ask(const std::string& name, bool repair) {
+    std::optional<absl::StatusOr<admin::Plan>> plan;
+    EXPECT_TRUE(RunUntil([&] {
+      if (!plan) plan = daemon_->AskPlan(name, repair);
+      return plan.has_value();
+    }));
+    return plan ? *plan : absl::StatusOr<admin::Plan>(absl::UnknownError("no answer"));
+  }
   // As `flannelctl reset` reads it.
   std::vector<control::LedgerEntry> Entries() {
     control::Ledger ledger(config_.options.state_dir);
@@ -167,6 +176,38 @@ TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
   ASSERT_EQ(Entries().size(), 1u);
   EXPECT_FALSE(Entries()[0].adopted);
   EXPECT_EQ(Entries()[0].id, Network().id.ToString());
+}
+
+TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(Ask("1", false).value().differences, ::testing::IsEmpty());
+
+  hns::Client client(world_->hns);
+  hns::Policy route;
+  for (const hns::Policy& policy : Network().policies)
+    if (policy.type == hns::policy_type::kRemoteSubnetRoute) route = policy;
+  {
+    auto network = client.Open(Network());
+    ASSERT_TRUE(network.ok() && network->Remove({route}).ok());
+  }
+  const admin::Plan plan = Ask("2", false).value();
+  EXPECT_THAT(plan.differences, ElementsAre("the route to 10.244.2.0/24 is missing"));
+  ASSERT_EQ(plan.calls.size(), 1u);
+  EXPECT_THAT(plan.calls[0].document, HasSubstr("10.244.2.0/24"));
+  EXPECT_FALSE(plan.repaired);
+  EXPECT_THAT(Routes(), ::testing::IsEmpty()) << "looking changes nothing";
+  EXPECT_TRUE(Ready()) << "and holds nothing up";
+
+  const admin::Plan repaired = Ask("3", true).value();
+  EXPECT_TRUE(repaired.repaired);
+  EXPECT_EQ(repaired.calls, plan.calls);
+  EXPECT_THAT(repaired.left, ::testing::IsEmpty());
+  EXPECT_EQ(Routes().size(), 1u);
+
+  world_->hns.StopService();
+  EXPECT_TRUE(absl::IsUnavailable(Ask("4", false).status()));
 }
 
 TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking) {

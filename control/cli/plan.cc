@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl plan, flannelctl hns drift, flannelctl hns repair: what a running flanneld would
+// change in HNS.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "CLI/Validators.hpp"
+#include "control/admin/admin_client.h"
+#include "control/admin/endpoint.h"
+#include "control/cli/verbs.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kShown = 50;  // lines of a long list
+
+struct Options {
+  std::string admin, output = "text";
+};
+
+absl::StatusOr<admin::Plan> Read(const Options& options, bool repair) {
+  const std::string endpoint =
+      options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
+  return admin::AdminClient(endpoint).ReadPlan(repair);
+}
+
+void Print(const std::vector<std::string>& lines, Io& io) {
+  const std::size_t shown = std::min(lines.size(), kShown);
+  for (std::size_t i = 0; i < shown; ++i) io.out << lines[i] << "\n";
+  if (shown < lines.size())
+    io.out << "and " << lines.size() - shown << " more; -o json has them all\n";
+}
+
+// What is the same for all three.
+bool Printed(const admin::Plan& plan, const Options& options, Io& io) {
+  if (options.output == "json") {
+    io.out << admin::ToJson(plan).dump(2) << "\n";
+    return true;
+  }
+  if (!plan.refused.empty()) {
+    io.out << "nothing may be done: " << plan.refused << "\n";
+    return true;
+  }
+  if (plan.calls.empty() && plan.differences.empty()) {
+    io.out << "nothing to do: the network " << plan.network << " is as it should be\n";
+    return true;
+  }
+  return false;
+}
+
+ExitCode CodeOf(const admin::Plan& plan) {
+  const bool well = plan.refused.empty() && (plan.repaired ? plan.left : plan.differences).empty();
+  return well ? ExitCode::kOk : ExitCode::kFinding;
+}
+
+ExitCode RunPlan(const Options& options, Io& io) {
+  const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/false);
+  if (!plan.ok()) return Fail(io, "plan", plan.status());
+  if (!Printed(*plan, options, io)) {
+    for (const admin::PlanCall& call : plan->calls) {
+      io.out << call.what << "\n";
+      const auto json =
+          nlohmann::ordered_json::parse(call.document, nullptr, /*allow_exceptions=*/false);
+      if (!call.document.empty())
+        io.out << (json.is_discarded() ? call.document : json.dump(2)) << "\n";
+    }
+  }
+  return CodeOf(*plan);
+}
+
+ExitCode RunDrift(const Options& options, Io& io) {
+  const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/false);
+  if (!plan.ok()) return Fail(io, "hns drift", plan.status());
+  if (!Printed(*plan, options, io)) Print(plan->differences, io);
+  return CodeOf(*plan);
+}
+
+ExitCode RunRepair(const Options& options, Io& io) {
+  const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/true);
+  if (!plan.ok()) return Fail(io, "hns repair", plan.status());
+  if (!Printed(*plan, options, io)) {
+    std::vector<std::string> done;
+    for (const admin::PlanCall& call : plan->calls) done.push_back(call.what);
+    io.out << "done:\n";
+    Print(done, io);
+    if (!plan->left.empty()) io.out << "still to be done, and tried again by flanneld:\n";
+    Print(plan->left, io);
+  }
+  return CodeOf(*plan);
+}
+
+std::shared_ptr<Options> AddOptions(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("-o,--output", options->output, "Form of the output")
+      ->type_name("FORM")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json"}));
+  parser
+      .add_option("--admin", options->admin,
+                  "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
+                  "Windows a pipe's name")
+      ->type_name("PATH");
+  return options;
+}
+
+}  // namespace
+
+Action AddPlan(CLI::App& parser) {
+  const auto options = AddOptions(parser);
+  parser.footer(
+      "Exit code: 0 nothing to do, 1 something, or nothing may be done, 2 flanneld\n"
+      "or HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl plan\n"
+      "  flannelctl plan -o json | jq -r '.calls[].document'");
+  return [options](Io& io) { return RunPlan(*options, io); };
+}
+
+Action AddHnsDrift(CLI::App& parser) {
+  const auto options = AddOptions(parser);
+  parser.footer(
+      "Exit code: 0 nothing differs, 1 something does, 2 flanneld or HNS does not\n"
+      "answer.\n\n"
+      "Examples:\n"
+      "  flannelctl hns drift");
+  return [options](Io& io) { return RunDrift(*options, io); };
+}
+
+Action AddHnsRepair(CLI::App& parser) {
+  const auto options = AddOptions(parser);
+  parser.footer(
+      "flanneld does so by itself every minute; start it where it does not run.\n\n"
+      "Exit code: 0 all is as it should be, 1 something is left, or nothing may be done,\n"
+      "2 flanneld or HNS does not answer.\n\n"
+      "Examples:\n"
+      "  flannelctl hns repair");
+  return [options](Io& io) { return RunRepair(*options, io); };
+}
+
+}  // namespace weft::cli
