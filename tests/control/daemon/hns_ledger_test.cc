@@ -23,7 +23,10 @@ class HnsLedgerTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
     Restart();
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    ledger_.reset();  // Windows removes no file that somebody has open
+    std::filesystem::remove_all(folder_);
+  }
   // As flannelctl reads it.
   std::vector<LedgerEntry> Entries() const {
     control::Ledger ledger(folder_);
