@@ -149,7 +149,11 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     std::vector<Step> calls;
     stage.api.calls = 0;
     stage.api.before = [&](const Step& step) -> std::optional<Hresult> {
-      calls.push_back(step);
+      // While it waits it asks the same again and again: three times stand for all.
+      const auto same = [&](const Step& earlier) { return earlier.function == step.function; };
+      const bool waits = calls.size() >= 3 && std::all_of(calls.end() - 3, calls.end(), same) &&
+                         step.function.starts_with("HcnQuery");
+      if (!waits) calls.push_back(step);
       return std::nullopt;
     };
     stage.StartKeeper();

@@ -52,8 +52,10 @@ struct KindOfHns {
 };
 inline const KindOfHns kHns[] = {
     {"the usual HNS", {}},
-    {"a slow one",
-     {.management_ip = std::chrono::seconds(3),
+    {"a slow one, whose first network cuts the node off for 45 s",
+     {.management_ip = std::chrono::seconds(45),
+      .new_interface = std::chrono::seconds(45),
+      .gap = std::chrono::seconds(45),
       .settle = std::chrono::seconds(6),
       .name_release = std::chrono::seconds(2)}},
     {"batches of one, applied in part",
