@@ -104,6 +104,33 @@ def test_weft_takes_over(cluster):
         command.expect_equal(shape(a.network()), shape(before["networks"][0]), f"the network after {flavour}")
 
 
+def test_weft_reset(cluster):
+    """What ours made goes, and what upstream made stays; a second run does no harm, and a fresh start makes all of it again."""
+    a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
+    b.spawn()
+    for _ in range(2):
+        a.spawn()
+        a.wait_ready()
+        cluster.settle("flanneld.exe of ours starts on an empty HNS", with_traffic=False)
+        made = shape(a.network())
+        a.reset(check=False)
+        command.expect_equal(shape(a.network()), made, "the network after a reset while flanneld.exe runs")
+        a.down()
+        a.reset("--dry-run")
+        command.expect_equal(shape(a.network()), made, "the network after a dry run")
+        for _ in range(2):
+            a.reset()
+            command.expect_equal(a.hns("dump")["networks"], [], "networks after a reset")
+    for flavour in (windows.Upstream.flavour, windows.Weft.flavour):
+        a.flavour = flavour
+        a.spawn()
+        a.wait_ready()
+        cluster.settle(f"{flavour} starts", with_traffic=False)
+        a.down()
+    a.reset()
+    command.expect_equal(shape(a.network()), made, "upstream's network after a reset of ours")
+
+
 POD_NAMESPACE = "11112222-3333-4444-5555-666677778888"
 
 

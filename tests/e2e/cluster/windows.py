@@ -80,6 +80,11 @@ class Node(member.Member):
         """What `flannelctl hns endpoint` says."""
         return self.host.run(topology.find_program("flannelctl"), "hns", "endpoint", *words, f"--hns=emulator:{EMULATOR}")
 
+    def reset(self, *flags, check=True):
+        """What `flannelctl.exe reset` says, or why it refuses."""
+        program = os.path.join(topology.ROOT, "build", "windows", "bin", "flannelctl.exe")
+        return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *flags, check=check)
+
     def network(self, name=NETWORK):
         return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)
 
