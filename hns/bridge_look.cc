@@ -87,15 +87,4 @@ Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish) {
   return drift;
 }
 
-std::string PlanText(const BridgePlan& plan, const BridgeWish& wish) {
-  if (plan.network == BridgeAction::kRefuse)
-    return absl::StrCat("nothing may be done: ", plan.reason, "\n");
-  const std::vector<PlannedCall> calls = PlannedCalls(plan, wish);
-  if (calls.empty())
-    return absl::StrCat("nothing to do: the network ", wish.name, " is as it should be\n");
-  std::string text;
-  for (const PlannedCall& call : calls) absl::StrAppend(&text, call.what, "\n");
-  return text;
-}
-
 }  // namespace weft::hns

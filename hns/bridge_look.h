@@ -19,7 +19,6 @@ absl::StatusOr<BridgePlan> LookAtBridge(Api& api, const BridgeWish& wish);
 // In the order in which the keeper would make them. The endpoint of a network that is yet to be
 // made shows no id of it.
 std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish);
-std::string PlanText(const BridgePlan& plan, const BridgeWish& wish);
 Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish);
 
 // HNSCall; its output. `what` as for StatusOf().

@@ -72,7 +72,10 @@ void OverlayKeeper::ForgetNetwork() {
 absl::StatusOr<Drift> OverlayKeeper::Look() {
   const absl::StatusOr<OverlayLook> look = LookAtOverlay(client_, wish_, wanted_, may_remove_);
   if (!look.ok()) return look.status();
-  return DriftOf(*look, wish_);
+  Drift drift = DriftOf(*look, wish_);
+  if (!drift.refused.empty()) return drift;
+  if (absl::Status status = LookAtFormers(drift); !status.ok()) return status;
+  return drift;
 }
 
 OverlayOutcome OverlayKeeper::Round(TimePoint now) {

@@ -109,6 +109,7 @@ class OverlayKeeper {
   void RoutesChanged();
   Wait Failed(OverlayState state, const absl::Status& status, std::string_view hint = "");
   void TurnFormer(const std::string& name);
+  absl::Status LookAtFormers(Drift& drift);
   absl::Status Delete(const FormerNetwork& former, const FormerLook& look);
   MaybeWait RemoveFormer();
   MaybeWait MakeRoom(const absl::Status& refusal);

@@ -28,6 +28,25 @@ void OverlayKeeper::TurnFormer(const std::string& name) {
   former_looked_ = false;
 }
 
+// What RemoveFormer would do, last of all.
+absl::Status OverlayKeeper::LookAtFormers(Drift& drift) {
+  std::vector<JournalEntry> endpoints;
+  if (!former_.empty()) endpoints = journal_->Entries(Kind::kEndpoint);
+  for (const FormerNetwork& former : former_) {
+    const absl::StatusOr<FormerLook> look = LookAtFormer(client_, former, endpoints);
+    if (!look.ok()) return look.status();
+    if (!look->there || !look->inhabitants.empty()) continue;
+    drift.differences.push_back(
+        absl::StrCat("the network ", former.name, ", made for an earlier net-conf, still stands"));
+    for (const JournalEntry& own : look->own)
+      drift.calls.push_back({absl::StrCat("delete the endpoint ", own.name), ""});
+    drift.calls.push_back({absl::StrCat("delete the network ", former.name, " (",
+                                        former.id.ToString(), "), made for an earlier net-conf"),
+                           ""});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status OverlayKeeper::Delete(const FormerNetwork& former, const FormerLook& look) {
   if (!look.there) return absl::OkStatus();
   for (const JournalEntry& own : look.own) {

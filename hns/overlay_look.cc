@@ -113,15 +113,4 @@ Drift DriftOf(const OverlayLook& look, const OverlayWish& wish) {
   return drift;
 }
 
-std::string PlanText(const OverlayLook& look, const OverlayWish& wish) {
-  if (look.network.action == NetworkAction::kRefuse)
-    return absl::StrCat("nothing may be done: ", look.network.reason, "\n");
-  const std::vector<PlannedCall> calls = PlannedCalls(look, wish);
-  if (calls.empty())
-    return absl::StrCat("nothing to do: the network ", wish.name, " is as it should be\n");
-  std::string text;
-  for (const PlannedCall& call : calls) absl::StrAppend(&text, call.what, "\n");
-  return text;
-}
-
 }  // namespace weft::hns

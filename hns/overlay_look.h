@@ -41,7 +41,4 @@ struct Drift {
 };
 Drift DriftOf(const OverlayLook& look, const OverlayWish& wish);
 
-// For people: one line for each, or that nothing is to be done, or why nothing may be.
-std::string PlanText(const OverlayLook& look, const OverlayWish& wish);
-
 }  // namespace weft::hns

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/hns/drift_text.h"
 #include "tests/hns/overlay_stage.h"
 
 namespace weft::hns {
@@ -11,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
@@ -57,6 +59,19 @@ TEST(FormerNetworkTest, GoesOnceTheWantedOneHolds) {
     EXPECT_THAT(stage.api.changes.back(), HasSubstr(stage.former.id.ToString()))
         << "last of all, so that the switch lives on";
   }
+}
+
+TEST(FormerNetworkTest, ItsEndIsPlanned) {
+  ChangeOfVni stage;
+  stage.Change();
+  stage.StartKeeper();
+  stage.keeper->SetFormer({stage.former});
+  stage.api.changes.clear();
+  const Drift drift = stage.keeper->Look().value();
+  EXPECT_THAT(stage.api.changes, IsEmpty());
+  EXPECT_THAT(CallsText(drift),
+              EndsWith("delete the network flannel.4096 (" + stage.former.id.ToString() +
+                       "), made for an earlier net-conf\n"));
 }
 
 TEST(FormerNetworkTest, StaysUnderRunningPods) {
