@@ -32,9 +32,10 @@ void ReleaseSwitch(Core& core, const std::string& adapter) {
 Reply ModifyDns(NetworkObject& network, Change change, const Json& settings) {
   if (change == Change::kRemove) {
     network.dns = Json::object();
-  } else {
-    network.dns = WithoutZeroes(settings);
+    return {};
   }
+  if (!settings.is_object()) return Refuse(hresult::kInvalidArgument);
+  network.dns = WithoutZeroes(settings);
   return {};
 }
 

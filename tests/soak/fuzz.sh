@@ -34,6 +34,8 @@ reap() {  # waits for the oldest
   else
     failed=$((failed + 1))
     echo "not ok $name: $(grep -m1 -E 'ERROR|SUMMARY|ALARM' "build/fuzz/found/$name.log"), log build/fuzz/found/$name.log"
+    # Of a machine that is gone afterwards, this is all that is left.
+    for input in build/fuzz/found/"$name"-*; do echo "$input, in base64: $(base64 -w0 "$input")"; done
   fi
 }
 trap 'for each in "${running[@]}"; do kill "${each%% *}" 2>/dev/null; done' EXIT
