@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/daemon/hns_status.h"
+#include "control/daemon/interface_choice.h"
 #include "control/daemon/log.h"
 
 namespace weft::daemon {
@@ -25,14 +26,6 @@ std::string_view StateName(hns::BridgeState state) {
       return "holds";
   }
   return "hns";
-}
-
-const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters) {
-  for (const host::Adapter& adapter : adapters) {
-    for (const host::AssignedAddress& assigned : adapter.addresses)
-      if (assigned.address == address) return &adapter;
-  }
-  return nullptr;
 }
 
 }  // namespace

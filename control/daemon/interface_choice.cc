@@ -20,15 +20,6 @@ struct Candidate {
   std::optional<IpAddress> matched;
 };
 
-const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
-  for (const Adapter& adapter : adapters) {
-    for (const AssignedAddress& assigned : adapter.addresses) {
-      if (assigned.address == address) return &adapter;
-    }
-  }
-  return nullptr;
-}
-
 const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters) {
   const auto found = std::find_if(adapters.begin(), adapters.end(),
                                   [&](const Adapter& a) { return a.index == index; });
@@ -248,6 +239,15 @@ class Chooser {
 };
 
 }  // namespace
+
+const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
+  for (const Adapter& adapter : adapters) {
+    for (const AssignedAddress& assigned : adapter.addresses) {
+      if (assigned.address == address) return &adapter;
+    }
+  }
+  return nullptr;
+}
 
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
                                                 const HostFacts& facts) {

@@ -38,7 +38,7 @@ struct InterfaceRequest {
 // What the choice looks at.
 struct HostFacts {
   std::vector<host::Adapter> adapters;
-  std::vector<host::Route> routes_v4, routes_v6;  // default routes among them are all that counts
+  std::vector<host::Route> routes_v4, routes_v6;  // the choice looks at default ones only
   std::function<absl::StatusOr<host::Route>(const IpAddress&)> route_to;
 };
 
@@ -65,6 +65,9 @@ struct InterfaceChoice {
 // are. A malformed flag is InvalidArgument, nothing found is NotFound.
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
                                                 const HostFacts& facts);
+
+// The adapter that has `address`, or null.
+const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);
 
 // Asks `host` for what ChooseInterface looks at. `host` outlives the result.
 absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host);

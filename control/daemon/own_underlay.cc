@@ -9,16 +9,6 @@
 namespace weft::daemon {
 namespace {
 
-// The index of the adapter that has `address`; empty: none.
-std::optional<std::uint32_t> OwnerOf(const HostFacts& facts, const IpAddress& address) {
-  for (const host::Adapter& adapter : facts.adapters) {
-    if (std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
-                    [&](const host::AssignedAddress& each) { return each.address == address; }))
-      return adapter.index;
-  }
-  return std::nullopt;
-}
-
 // The annotation wins over the flag. Nobody publishes for a file: what it says of us is where peers
 // send to.
 std::string PublicIp(const Options& options, const std::string& flag,
@@ -26,7 +16,8 @@ std::string PublicIp(const Options& options, const std::string& flag,
   if (!own.node_public_ip.empty()) return own.node_public_ip;
   if (options.kube_subnet_mgr) return flag;
   const std::optional<IpAddress>& published = own.published_public_ip;
-  return flag.empty() && published && OwnerOf(host, *published) ? published->ToString() : flag;
+  return flag.empty() && published && OwnerOf(*published, host.adapters) ? published->ToString()
+                                                                         : flag;
 }
 
 // The Node's owner can mend it while we wait, unlike a flag.
@@ -45,7 +36,9 @@ absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lea
                           const HostFacts& host) {
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<ChosenFamily>& chosen = choice.of(family);
-    if (!chosen || OwnerOf(host, chosen->public_ip) == choice.index) continue;
+    if (!chosen) continue;
+    const host::Adapter* const owner = OwnerOf(chosen->public_ip, host.adapters);
+    if (owner && owner->index == choice.index) continue;
     const bool v4 = family == IpFamily::kV4;
     const bool by_node = node && !(v4 ? node->v4 : node->v6).node_public_ip.empty();
     const std::string message =
