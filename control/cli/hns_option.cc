@@ -9,19 +9,12 @@
 #include "hns/open_api.h"
 
 namespace weft::cli {
-namespace {
-
-constexpr std::string_view kEmulator = "emulator:";
-
-}  // namespace
 
 void AddHnsOption(CLI::App& parser, std::string& hns) {
   parser.add_option("--hns", hns, "An emulator in place of this machine's own HNS")
       ->type_name("emulator:PATH")
       ->check([](const std::string& text) {
-        return text.starts_with(kEmulator) && text.size() > kEmulator.size()
-                   ? ""
-                   : text + " is not understood; write emulator:PATH";
+        return emulator::IsEmulator(text) ? "" : text + " is not understood; write emulator:PATH";
       });
 }
 
@@ -29,7 +22,7 @@ absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns) {
   if (!hns.empty()) {
     const absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
     if (!host.ok()) return host.status();
-    return emulator::OpenHns(hns.substr(kEmulator.size()), **host);
+    return emulator::OpenHns(hns.substr(emulator::kEmulatorPrefix.size()), **host);
   }
   absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
   if (!api.ok()) return api.status();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/open_hns.h"
 
-#include <string_view>
 #include <utility>
 
 #include "control/emulator/open_hns.h"
@@ -10,8 +9,8 @@
 namespace weft::daemon {
 
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const Options& options, host::Host& host) {
-  constexpr std::size_t kPrefix = std::string_view("emulator:").size();
-  if (!options.hns.empty()) return emulator::OpenHns(options.hns.substr(kPrefix), host);
+  if (!options.hns.empty())
+    return emulator::OpenHns(options.hns.substr(emulator::kEmulatorPrefix.size()), host);
   if (options.dataplane != "hns") return std::shared_ptr<hns::Api>();
   absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
   if (!api.ok()) return api.status();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/daemon/pod_device.h"
 #include "control/daemon/service.h"
+#include "control/emulator/open_hns.h"
 #include "control/lease/quoted.h"
 
 namespace weft::daemon {
@@ -75,9 +76,7 @@ absl::Status FindNode(Options& options, const Environment& environment) {
 }
 
 absl::Status CheckEmulator(std::string_view flag, const std::string& value) {
-  constexpr std::string_view kEmulator = "emulator:";
-  if (value.empty() || (value.starts_with(kEmulator) && value.size() > kEmulator.size()))
-    return absl::OkStatus();
+  if (value.empty() || emulator::IsEmulator(value)) return absl::OkStatus();
   return Wrong(absl::StrCat(flag, "=", value, " is not understood; write ", flag,
                             "=emulator:PATH, or leave it out for this machine's own"));
 }

@@ -7,19 +7,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "control/host/values_json.h"
 
 namespace weft::emulator {
 namespace {
 
 std::optional<host::AssignedAddress> ParseAddress(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  const auto address = IpAddress::Parse(text.substr(0, slash));
+  if (text.find('/') != std::string_view::npos) return host::ParseAssigned(text);
+  const auto address = IpAddress::Parse(text);
   if (!address) return std::nullopt;
-  if (slash == std::string_view::npos)
-    return host::AssignedAddress{*address, address->family() == IpFamily::kV4 ? 24 : 64};
-  const auto prefix = IpPrefix::Parse(text);
-  if (!prefix) return std::nullopt;
-  return host::AssignedAddress{*address, prefix->length()};
+  return host::AssignedAddress{*address, address->is_v4() ? 24 : 64};
 }
 
 }  // namespace
