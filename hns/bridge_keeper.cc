@@ -176,11 +176,8 @@ JournalObject BridgeKeeper::EndpointObject() const {
 absl::StatusOr<std::string> BridgeKeeper::Make(std::string_view what, const JournalObject& object,
                                                const std::string& path,
                                                const std::string& document) {
-  journal_->BeforeCreate(object);
-  absl::StatusOr<std::string> output = CallHns(api_, what, "POST", path, document);
-  const auto code = HresultOf(output.status());
-  if (code && !IsServiceGone(*code)) journal_->NotCreated(object);
-  return output;
+  return CreateEntered(*journal_, object,
+                       [&] { return CallHns(api_, what, "POST", path, document); });
 }
 
 absl::Status BridgeKeeper::Delete(std::string_view what, const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "hns/api.h"
 #include "hns/guid.h"
+#include "hns/hresult.h"
 #include "hns/network.h"
 
 namespace weft::hns {
@@ -47,6 +48,17 @@ class Journal {
   // Of this kind, whatever was told and is not gone; also by earlier processes.
   virtual std::vector<JournalEntry> Entries(Kind kind) = 0;
 };
+
+// Makes `object` by `make`, which returns a StatusOr. After an answer that may be no answer (the
+// service is gone) it stays entered: perhaps it was made.
+template <typename Make>
+auto CreateEntered(Journal& journal, const JournalObject& object, const Make& make) {
+  journal.BeforeCreate(object);
+  auto made = make();
+  const auto code = HresultOf(made.status());
+  if (code && !IsServiceGone(*code)) journal.NotCreated(object);
+  return made;
+}
 
 // `journal`, or one that keeps nothing.
 std::shared_ptr<Journal> OrNone(std::shared_ptr<Journal> journal);

@@ -109,11 +109,7 @@ void OverlayKeeper::LookAtOthers(std::span<const Network> networks) {
 
 absl::StatusOr<OpenedNetwork> OverlayKeeper::MakeNetwork(const Network& document) {
   const JournalObject object{Kind::kNetwork, document.name, ShapeOf(document)};
-  journal_->BeforeCreate(object);
-  absl::StatusOr<OpenedNetwork> opened = client_.Create(document);
-  const auto code = HresultOf(opened.status());
-  if (code && !IsServiceGone(*code)) journal_->NotCreated(object);
-  return opened;
+  return CreateEntered(*journal_, object, [&] { return client_.Create(document); });
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoint now) {
