@@ -66,6 +66,11 @@ Response AnswerPlan(const Request& request, StateProvider& state) {
                std::string(plan->status().message()));
 }
 
+HttpLimits WithPost(HttpLimits limits) {
+  limits.post = true;
+  return limits;
+}
+
 Response WrongMethod(std::string_view path, std::string_view allow) {
   Response response = Error(405, absl::StrCat(path, " takes ", allow));
   response.allow = allow;
@@ -89,6 +94,6 @@ Handler AdminHandler(StateProvider& state) {
 }
 
 AdminServer::AdminServer(boost::asio::io_context& io, StateProvider& state, HttpLimits limits)
-    : http_(io, AdminHandler(state), (limits.post = true, limits)) {}
+    : http_(io, AdminHandler(state), WithPost(limits)) {}
 
 }  // namespace weft::admin

@@ -52,17 +52,15 @@ ExitCode Run(const Options& options, Io& io) {
   const std::filesystem::path folder(
       std::u8string(options.state_dir.begin(), options.state_dir.end()));
   std::error_code error;
-  const bool there = std::filesystem::is_directory(folder, error);
+  absl::Status locked;  // where there is no folder, nobody has it
   std::optional<control::ProcessLock> lock;
-  if (there) {
+  if (std::filesystem::is_directory(folder, error)) {
     auto taken = control::ProcessLock::TryTake(control::LedgerLockPath(options.state_dir));
+    locked = taken.status();
     if (taken.ok()) lock.emplace(*std::move(taken));
-    if (const absl::Status status = RefuseWhileADaemonRuns(options, taken.status()); !status.ok())
-      return Fail(io, kVerb, status);
-  } else if (const absl::Status status = RefuseWhileADaemonRuns(options, absl::OkStatus());
-             !status.ok()) {
-    return Fail(io, kVerb, status);
   }
+  if (const absl::Status status = RefuseWhileADaemonRuns(options, locked); !status.ok())
+    return Fail(io, kVerb, status);
   control::Ledger ledger(options.state_dir);
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
   if (ledger.entries().empty()) {
