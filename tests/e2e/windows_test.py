@@ -7,9 +7,9 @@ from lab import command, peers
 from cluster import windows
 
 
-def node(cluster):
-    """Upstream's flanneld.exe on a, ready, beside upstream's Linux flanneld on b."""
-    a, b = cluster.add("a", kind=windows.Upstream), cluster.add("b")
+def node(cluster, kind=windows.Upstream):
+    """Upstream's flanneld.exe on a, or ours, ready, beside upstream's Linux flanneld on b."""
+    a, b = cluster.add("a", kind=kind), cluster.add("b")
     b.spawn()
     a.spawn()
     a.wait_ready()
@@ -233,12 +233,7 @@ def test_kube_proxy(cluster):
 
 def test_weft_node(cluster):
     """A whole node, each program a process of its own on one HNS: our flanneld.exe, win-overlay.exe, kube-proxy.exe."""
-    a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
-    b.spawn()
-    a.spawn()
-    a.wait_ready()
-    b.wait_ready()
-    cluster.settle("flanneld.exe joins", with_traffic=False)
+    a, b = node(cluster, windows.Weft)
     make_namespace(a)
     answer = a.plugin("win-overlay.exe", "ADD", overlay_config(a), "c1", POD_NAMESPACE)
     pod = answer["ips"][0]["address"].split("/")[0]
