@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -32,32 +33,40 @@ IpAddress LoadAddress(IpFamily family, const char* at) {
   return IpAddress::FromOctets(family, octets.data());
 }
 
-constexpr std::array<std::int8_t, 256> kHexValues = [] {
-  std::array<std::int8_t, 256> values{};
-  for (std::int8_t& value : values) value = -1;
-  for (int i = 0; i < 10; ++i)
-    values[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
-  for (int i = 0; i < 6; ++i)
-    values[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
-  return values;
-}();
+// Eight digits 0-9 and a-f as four octets, all at once. False: another character is among them.
+bool ParseEightDigits(const char* digits, char* octets) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  std::uint64_t text;
+  std::memcpy(&text, digits, sizeof text);
+  const std::uint64_t letters = text >> 6 & kOnes;
+  const std::uint64_t values = (text & kOnes * 0x0f) + letters * 9;
+  const std::uint64_t wrong_column = (text ^ (kOnes + letters) * 0x30) & kOnes * 0xf0;
+  // A letter's value is 10 to 15, a digit's less.
+  const std::uint64_t wrong_value = (((values + kOnes * 6) ^ letters << 4) | values) & kOnes * 0x10;
+  std::uint64_t packed = (values << 4 | values >> 8) & 0x00ff00ff00ff00ffU;
+  packed = (packed | packed >> 8) & 0x0000ffff0000ffffU;
+  packed |= packed >> 16;
+  std::memcpy(octets, &packed, 4);
+  return (wrong_column | wrong_value) == 0;
+}
 
-// Where the 16 octets' digits stand in "01234567-89ab-cdef-0123-456789abcdef".
-constexpr std::array<std::uint8_t, 16> kUuidDigits = {0,  2,  4,  6,  9,  11, 14, 16,
-                                                      19, 21, 24, 26, 28, 30, 32, 34};
-
+// "01234567-89ab-cdef-0123-456789abcdef"
 bool ParseUuid(std::string_view text, char* octets) {
   if (text.size() != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-')
     return false;
-  int wrong = 0;
-  for (std::size_t i = 0; i < kUuidDigits.size(); ++i) {
-    const int high = kHexValues[static_cast<unsigned char>(text[kUuidDigits[i]])];
-    const int low = kHexValues[static_cast<unsigned char>(text[kUuidDigits[i] + 1u])];
-    wrong |= high | low;
-    octets[i] = static_cast<char>((high << 4 | low) & 0xff);
-  }
-  return wrong >= 0;
+  char split[16];  // the groups of four
+  std::memcpy(split, &text[9], 4);
+  std::memcpy(split + 4, &text[14], 4);
+  std::memcpy(split + 8, &text[19], 4);
+  std::memcpy(split + 12, &text[24], 4);
+  return ParseEightDigits(text.data(), octets) && ParseEightDigits(split, octets + 4) &&
+         ParseEightDigits(split + 8, octets + 8) && ParseEightDigits(&text[28], octets + 12);
 }
+
+// Where the 16 octets' digits stand in it.
+constexpr std::array<std::uint8_t, 16> kUuidDigits = {0,  2,  4,  6,  9,  11, 14, 16,
+                                                      19, 21, 24, 26, 28, 30, 32, 34};
 
 std::string UuidText(std::string_view octets) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -155,6 +164,15 @@ IpPrefix PackedLease::subnet(IpFamily family) const {
   const std::string_view octets = subnet_octets(family);
   return *IpPrefix::Of(LoadAddress(family, octets.data()),
                        static_cast<unsigned char>(octets.back()));
+}
+
+bool PackedLease::OverlapsSubnet(const IpPrefix& other) const {
+  const IpFamily family = other.family();
+  if (family == IpFamily::kV6) return subnet(family).Overlaps(other);
+  const std::string_view octets = subnet_octets(family);
+  const std::uint32_t base = LoadBe32(std::as_bytes(std::span(octets)).data());
+  const int length = std::min<int>(static_cast<unsigned char>(octets.back()), other.length());
+  return length == 0 || (base ^ other.base().v4()) >> (32 - length) == 0;
 }
 
 std::optional<IpAddress> PackedLease::public_ip(IpFamily family) const {

@@ -78,6 +78,8 @@ class PackedLease {
   std::string_view subnet_octets(IpFamily family) const {
     return {at_ + OffsetOf(family), AddressSize(family) + 1};
   }
+  // The half of its family is there.
+  bool OverlapsSubnet(const IpPrefix& other) const;
   std::optional<IpAddress> public_ip(IpFamily family) const;
   bool has_public_ip(IpFamily family) const { return Has(family, kPublicIp); }
   bool has_vtep_mac(IpFamily family) const { return Has(family, kMac); }

@@ -152,6 +152,35 @@ TEST(PackedLease, SubnetsAreToldApartByTheirOctets) {
   EXPECT_EQ(PackedLease(b.data()).subnet_octets(IpFamily::kV4).back(), 16);
 }
 
+TEST(PackedUid, IsAUuidWithTheseDigitsOnly) {
+  for (std::size_t at = 0; at < std::string_view(kUuid).size(); ++at) {
+    for (int c = 0; c < 256; ++c) {
+      std::string text = kUuid;
+      text[at] = static_cast<char>(c);
+      const bool hyphen = at == 8 || at == 13 || at == 18 || at == 23;
+      const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+      EXPECT_EQ(PackedUid(text).is_uuid(), hyphen ? c == '-' : digit) << at << " " << c;
+      Lease lease = Plain();
+      lease.node.uid = text;
+      EXPECT_EQ(Unpacked(Packed(lease)).node.uid, text);
+    }
+  }
+}
+
+TEST(PackedLease, OverlapsWhatItsSubnetOverlaps) {
+  const char* const subnets[] = {"0.0.0.0/0",     "10.0.0.0/8",         "10.1.0.0/16",
+                                 "10.1.2.0/24",   "10.1.3.0/24",        "10.1.2.128/25",
+                                 "10.1.2.255/32", "255.255.255.255/32", "128.0.0.0/1"};
+  for (const char* const ours : subnets) {
+    const std::string octets = Packed(MakeLease("a", ours, "192.0.2.1"));
+    for (const char* const other : subnets) {
+      EXPECT_EQ(PackedLease(octets.data()).OverlapsSubnet(*IpPrefix::Parse(other)),
+                IpPrefix::Parse(ours)->Overlaps(*IpPrefix::Parse(other)))
+          << ours << " and " << other;
+    }
+  }
+}
+
 TEST(Precedes, NewerThenNameThenUid) {
   const auto precedes = [](const Lease& a, const Lease& b) {
     const std::string first = Packed(a), second = Packed(b);
