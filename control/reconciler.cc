@@ -155,7 +155,7 @@ struct Reconciler::Impl {
   Random random;
   ReconcilerHooks hooks;
   ReconcilerOptions options;
-  lease::LeaseTable table;
+  lease::LeaseTable table{options.own};
   LeaseLog log{table, hooks.on_notice};
   std::optional<lease::OwnNode> own_node;
   bool own_known = false;

@@ -23,11 +23,13 @@ namespace weft::control {
 enum class Families : std::uint8_t { kV4 = 1, kV6 = 2, kBoth = 3 };
 
 struct ReconcilerOptions {
-  RetryPolicy retry;
+  RetryPolicy retry{};
   // Every sink reads back what is there this often, so that what others broke is mended.
   Duration resync_period = std::chrono::minutes(5);
   // Events are gathered for this long before sinks see them; zero: at once.
   Duration batch_window = Duration::zero();
+  // What is known of us before SetOwn: if that adds but the subnets, leases are judged once.
+  lease::OwnIdentity own;
 };
 
 // All called on the control thread, from within a call of the reconciler. They may read its report;

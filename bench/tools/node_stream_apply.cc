@@ -42,10 +42,9 @@ class Sink final : public lease::Sink {
 class World {
  public:
   explicit World(const ApplyOptions& options)
-      : reconciler_(clock_, Middle, Hooks()),
+      : identity_(KnownAtOnce(options)),
+        reconciler_(clock_, Middle, Hooks(), {.own = identity_}),
         list_watch_(clock_, Middle, {}, options.own, reconciler_) {
-    identity_.node_name = options.own;
-    identity_.v4.network = IpPrefix::Parse(options.network);
     list_watch_.Start();
     list_watch_.OnHead({200, "application/vnd.kubernetes.protobuf;stream=watch", {}});
   }
@@ -61,6 +60,12 @@ class World {
 
  private:
   static double Middle() { return 0.5; }
+  static lease::OwnIdentity KnownAtOnce(const ApplyOptions& options) {
+    lease::OwnIdentity own;
+    own.node_name = options.own;
+    own.v4.network = IpPrefix::Parse(options.network);
+    return own;
+  }
   control::ReconcilerHooks Hooks() {
     control::ReconcilerHooks hooks;
     hooks.on_own_node = [this](const std::optional<lease::OwnNode>& node) {

@@ -46,6 +46,14 @@ Severity SeverityOf(control::NoticeLevel level) {
   return Severity::kError;
 }
 
+control::ReconcilerOptions WithKnown(const DaemonConfig& config) {
+  control::OwnFacts known;
+  known.node.name = config.options.node_name;
+  control::ReconcilerOptions options;
+  options.own = control::IdentityOf(known, config.conf);
+  return options;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Make(EventLoop& loop, DaemonConfig config,
@@ -65,7 +73,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
     : loop_(loop),
       config_(std::move(config)),
       started_(UnixSeconds()),
-      reconciler_(clock_, control::SystemRandom(), Hooks()),
+      reconciler_(clock_, control::SystemRandom(), Hooks(), WithKnown(config_)),
       node_name_(config_.options.node_name),
       source_timer_(loop),
       tick_timer_(loop),

@@ -43,13 +43,25 @@ LeaseTable::LeaseTable(OwnIdentity own)
 
 void LeaseTable::SetOwn(OwnIdentity own) {
   if (own == own_) return;
-  own_ = std::move(own);
+  // Our PodCIDR is known last, and then all else is what it was: only who overlaps it, or did, is
+  // judged anew.
+  OwnIdentity moved = own_;
+  moved.v4.subnet = own.v4.subnet;
+  moved.v6.subnet = own.v6.subnet;
+  const bool only_moved = moved == own;
+  const auto overlaps = [](const PackedLease& lease, const std::optional<IpPrefix>& subnet) {
+    return subnet && lease.OverlapsSubnet(*subnet);
+  };
+  const OwnIdentity was = std::exchange(own_, std::move(own));
   is_vxlan_ = IsVxlan(own_);
   ++generation_;
-  ForEach([this](RecordId record) {
+  ForEach([&](RecordId record) {
     const PackedLease lease = Read(record);
     for (const IpFamily family : kFamilies) {
       if (!lease.has(family)) continue;
+      if (only_moved && !overlaps(lease, was.of(family).subnet) &&
+          !overlaps(lease, own_.of(family).subnet))
+        continue;
       const PeerState before = lease.alone(family);
       const IpPrefix subnet = lease.subnet(family);
       const PeerState after = JudgeAlone(lease, subnet);

@@ -128,6 +128,14 @@ class RandomCluster {
     if (Below(2) == 0) own.v6.network = Prefix("fd00::/48");
     return own;
   }
+  // With other subnets, and else the same.
+  OwnIdentity Moved(OwnIdentity own) {
+    own.v4.subnet.reset();
+    if (Below(4) != 0) own.v4.subnet = Half(true).subnet;
+    own.v6.subnet.reset();
+    if (Below(4) != 0) own.v6.subnet = Half(false).subnet;
+    return own;
+  }
 
  private:
   std::mt19937 random_;
@@ -146,7 +154,7 @@ class Model {
         if (cluster.Below(2) == 0) Refuse(cluster.Refusal());
         return End();
       case 1:
-        own = cluster.Own();
+        own = cluster.Below(2) == 0 ? cluster.Own() : cluster.Moved(own);
         return table.SetOwn(own);
       case 2:
         return Refuse(cluster.Refusal());
