@@ -22,13 +22,23 @@ struct Entry {
   std::string_view key;
   std::string_view value;
 };
-Entry ReadEntry(std::string_view octets) {
+Entry ReadAnyEntry(std::string_view octets) {
   Entry entry;
   ForEachField(octets, [&](const Field& field) {
     if (field.key == Text(1)) entry.key = field.text;
     if (field.key == Text(2)) entry.value = field.text;
   });
   return entry;
+}
+Entry ReadEntry(std::string_view octets) {
+  // As API servers write it, when both are short: the key, the value, nothing else.
+  const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(octets[at]); };
+  if (octets.size() < 4 || octet(0) != Text(1)) return ReadAnyEntry(octets);
+  const std::size_t value = octet(1) + 4U;  // where it begins
+  if (value > octets.size() || value >= 0x84 || octet(value - 2) != Text(2) ||
+      octet(value - 1) != octets.size() - value || octets.size() - value >= 0x80)
+    return ReadAnyEntry(octets);
+  return {octets.substr(2, value - 4), octets.substr(value)};
 }
 
 // meta/v1 Time.

@@ -3,14 +3,14 @@
 
 namespace weft::kube::protobuf {
 
-Other ReadOther(std::uint64_t key, const char* at, const char* end) {
-  if (key >> 3 == 0) throw protozero::invalid_tag_exception{};
+Varint ReadAnyVarint(const char* at, const char* end) {
+  const std::uint64_t number = protozero::decode_varint(&at, end);
+  return {number, at};
+}
+
+const char* SkipOther(std::uint64_t key, const char* at, const char* end) {
   std::ptrdiff_t size = 0;
   switch (static_cast<protozero::pbf_wire_type>(key & 7)) {
-    case protozero::pbf_wire_type::varint: {
-      const std::uint64_t number = ReadVarint(at, end);
-      return {number, at};
-    }
     case protozero::pbf_wire_type::fixed64:
       size = 8;
       break;
@@ -21,7 +21,7 @@ Other ReadOther(std::uint64_t key, const char* at, const char* end) {
       throw protozero::unknown_pbf_wire_type_exception{};
   }
   if (end - at < size) throw protozero::end_of_buffer_exception{};
-  return {0, at + size};
+  return at + size;
 }
 
 }  // namespace weft::kube::protobuf

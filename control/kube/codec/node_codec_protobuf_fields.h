@@ -30,20 +30,30 @@ struct Field {
   std::uint64_t number = 0;  // under Number
 };
 
-inline std::uint64_t ReadVarint(const char*& at, const char* end) {
-  if (at != end && static_cast<signed char>(*at) >= 0) return static_cast<unsigned char>(*at++);
-  const char* rest = at;  // a copy, so that `at` itself has no address
-  const std::uint64_t value = protozero::decode_varint(&rest, end);
-  at = rest;
-  return value;
-}
-
-// A field that is no text: its number, 0 unless it is a varint, and where the next field begins.
-struct Other {
+// A number, and where what follows it begins: both are returned in registers.
+struct Varint {
   std::uint64_t number;
   const char* next;
 };
-Other ReadOther(std::uint64_t key, const char* at, const char* end);
+// Of any length. Throws protozero's exceptions.
+Varint ReadAnyVarint(const char* at, const char* end);
+
+// Nearly all are of one octet or two.
+inline std::uint64_t ReadVarint(const char*& at, const char* end) {
+  if (at != end && static_cast<signed char>(*at) >= 0) return static_cast<unsigned char>(*at++);
+  if (end - at >= 2 && static_cast<signed char>(at[1]) >= 0) {
+    const std::uint64_t number =
+        (static_cast<unsigned char>(at[0]) & 0x7fU) | static_cast<std::uint64_t>(at[1]) << 7;
+    at += 2;
+    return number;
+  }
+  const Varint read = ReadAnyVarint(at, end);
+  at = read.next;
+  return read.number;
+}
+
+// The end of a field that is neither text nor a varint. Throws protozero's exceptions.
+const char* SkipOther(std::uint64_t key, const char* at, const char* end);
 
 // `take` is given each field of a message in its order. Throws protozero's exceptions.
 template <class Take>
@@ -52,15 +62,19 @@ void ForEachField(std::string_view message, Take take) {
   const char* const end = at + message.size();
   while (at != end) {
     const std::uint64_t key = ReadVarint(at, end);
+    if (key >> 3 == 0) throw protozero::invalid_tag_exception{};
     if ((key & 7) != Text(0)) {
-      const Other other = ReadOther(key, at, end);
-      at = other.next;
-      take(Field{key, {}, other.number});
+      std::uint64_t number = 0;
+      if ((key & 7) == Number(0)) {
+        number = ReadVarint(at, end);
+      } else {
+        at = SkipOther(key, at, end);
+      }
+      take(Field{key, {}, number});
       continue;
     }
     const std::uint64_t size = ReadVarint(at, end);
     if (size > static_cast<std::size_t>(end - at)) throw protozero::end_of_buffer_exception{};
-    if (key == Text(0)) throw protozero::invalid_tag_exception{};
     take(Field{key, {at, static_cast<std::size_t>(size)}, 0});
     at += size;
   }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes in protobuf that are written otherwise than API servers write them.
+#include "control/kube/codec/node_codec_protobuf.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft::kube {
+namespace {
+
+using ::testing::HasSubstr;
+
+// `key` or a value of more than 127 octets has a length of two.
+std::string Entry(std::string_view key, std::string_view value) {
+  std::string octets;
+  protozero::pbf_writer writer(octets);
+  writer.add_string(1, key.data(), key.size());
+  writer.add_string(2, value.data(), value.size());
+  return octets;
+}
+
+std::string NodeWith(const std::string& annotation) {
+  std::string meta, node;
+  protozero::pbf_writer(meta).add_message(12, annotation);
+  protozero::pbf_writer(node).add_message(1, meta);
+  return node;
+}
+
+constexpr std::string_view kKey = "flannel.alpha.coreos.com/backend-type";
+
+TEST(NodeProtobuf, AnAnnotationHoweverItsFieldsAreWritten) {
+  const std::string key(kKey), usual = Entry(kKey, "vxlan");
+  const std::string key_alone = usual.substr(0, 2 + kKey.size());
+  const std::string value_alone = usual.substr(2 + kKey.size());
+  const struct {
+    const char* description;
+    std::string entry;
+    std::string_view value;
+  } rows[] = {
+      {"as usual", usual, "vxlan"},
+      {"the value first", value_alone + key_alone, "vxlan"},
+      {"an unknown field behind", usual + "\x18\x07", "vxlan"},
+      {"an unknown field in front", "\x18\x07" + usual, "vxlan"},
+      {"the key twice, the last counts", Entry("other", "vxlan") + key_alone, "vxlan"},
+      {"the value twice, the last counts", Entry(kKey, "alloc") + value_alone, "vxlan"},
+      {"a key without a value", key_alone, ""},
+      {"a value without a key", value_alone, ""},
+      {"an empty value", Entry(kKey, ""), ""},
+      {"nothing", "", ""},
+      {"a longer length than needed", std::string("\x0a\xa5\x00", 3) + key + value_alone, "vxlan"},
+      {"another key of 127 octets", Entry(std::string(127, 'k'), "vxlan"), ""},
+      {"another key of 128 octets", Entry(std::string(128, 'k'), "vxlan"), ""},
+  };
+  const AnnotationKeys keys = *AnnotationKeys::Of("flannel.alpha.coreos.com");
+  for (const auto& [description, entry, value] : rows) {
+    SCOPED_TRACE(description);
+    NodeFields fields;
+    const std::string node = NodeWith(entry);
+    ASSERT_TRUE(DecodeProtobufNode(node, keys, fields).ok());
+    EXPECT_EQ(fields.backend_type, value);
+  }
+}
+
+TEST(NodeProtobuf, ValuesOfEveryLength) {
+  const AnnotationKeys keys = *AnnotationKeys::Of("flannel.alpha.coreos.com");
+  for (std::size_t size = 0; size < 400; ++size) {
+    const std::string value(size, 'v'), node = NodeWith(Entry(kKey, value));
+    NodeFields fields;
+    ASSERT_TRUE(DecodeProtobufNode(node, keys, fields).ok());
+    EXPECT_EQ(fields.backend_type, value) << size;
+  }
+}
+
+TEST(NodeProtobuf, AnAnnotationThatIsBroken) {
+  const std::string usual = Entry(kKey, "vxlan");
+  const AnnotationKeys keys = *AnnotationKeys::Of("flannel.alpha.coreos.com");
+  const std::string broken[] = {
+      usual.substr(0, usual.size() - 1),  // a value cut short
+      usual.substr(0, 10),                // a key cut short
+      usual + "\x12",                     // a key of a field, and no more
+      "\x0a\x7f" + usual,                 // a length beyond the end
+      std::string("\x02\x00", 2),         // field 0
+      "\x0b",                             // a group
+  };
+  for (const std::string& entry : broken) {
+    NodeFields fields;
+    const std::string node = NodeWith(entry);
+    EXPECT_THAT(DecodeProtobufNode(node, keys, fields).message(), HasSubstr("broken protobuf"))
+        << ::testing::PrintToString(entry);
+  }
+}
+
+}  // namespace
+}  // namespace weft::kube
