@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An hour of fuzzing, shared by the targets; a finding fails, and its input is kept
 #   tests/soak/fuzz.sh [--short]        WEFT_FUZZ_TOTAL: seconds for all targets together (3600)
+#                                       WEFT_SEED: a number, or random (random)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -12,6 +13,8 @@ list=build/fuzz/fuzz-targets.txt
 count=$(wc -l <"$list") || exit 1
 [ "$count" -gt 0 ] || { echo "no fuzz targets"; exit 1; }
 workers=$(nproc)
+seed=()
+[ "${WEFT_SEED:-random}" = random ] || seed=(-seed="$WEFT_SEED")
 seconds=$((total * workers / count))
 echo "$count targets, $workers at a time, $seconds s each"
 
@@ -20,7 +23,7 @@ one() {
   local name=$1 corpus=$2 folder=build/fuzz/found
   mkdir -p "$folder/$name"
   # New inputs go to the build folder; the committed corpus is only read.
-  build/fuzz/bin/"$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  build/fuzz/bin/"$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 "${seed[@]}" -print_final_stats=1 \
     -artifact_prefix="$folder/$name-" "$folder/$name" "$corpus" >"$folder/$name.log" 2>&1
 }
 
