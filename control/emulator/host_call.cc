@@ -49,6 +49,12 @@ HostAnswer CarryOut(host::Host& host, const HostCall& call) {
     case HostOperation::kAllowUdpIn:
       answer.status = host.AllowUdpIn(call.rule, call.port);
       break;
+    case HostOperation::kHasFirewallRule:
+      answer.status = Take(host.HasFirewallRule(call.rule), answer.on);
+      break;
+    case HostOperation::kRemoveFirewallRule:
+      answer.status = host.RemoveFirewallRule(call.rule);
+      break;
   }
   return answer;
 }

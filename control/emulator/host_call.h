@@ -25,6 +25,8 @@ enum class HostOperation : std::uint8_t {
   kSetForwarding,
   kForwarding,
   kAllowUdpIn,
+  kHasFirewallRule,
+  kRemoveFirewallRule,
 };
 
 // The arguments of host::Host's functions; those of others are left alone.
@@ -46,7 +48,7 @@ struct HostAnswer {
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes;  // of kRouteTo: the one
   std::vector<absl::Status> results;
-  bool on = false;
+  bool on = false;  // also: there is one
   friend bool operator==(const HostAnswer&, const HostAnswer&) = default;
 };
 

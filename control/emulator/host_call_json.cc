@@ -12,8 +12,9 @@ using host::Json;
 using host::MembersReader;
 
 constexpr std::string_view kOperations[] = {
-    "adapters",   "routes",        "route-to",       "set-link-up", "add-address",
-    "put-routes", "remove-routes", "set-forwarding", "forwarding",  "allow-udp-in"};
+    "adapters",    "routes",       "route-to",          "set-link-up",
+    "add-address", "put-routes",   "remove-routes",     "set-forwarding",
+    "forwarding",  "allow-udp-in", "has-firewall-rule", "remove-firewall-rule"};
 constexpr int kHighestCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
 std::string Text(const Json& json) {

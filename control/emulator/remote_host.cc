@@ -219,6 +219,22 @@ absl::Status RemoteHost::AllowUdpIn(const std::string& rule, std::uint16_t port)
   return Ask(call).status;
 }
 
+absl::StatusOr<bool> RemoteHost::HasFirewallRule(const std::string& rule) {
+  HostCall call;
+  call.operation = HostOperation::kHasFirewallRule;
+  call.rule = rule;
+  const HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return answer.on;
+}
+
+absl::Status RemoteHost::RemoveFirewallRule(const std::string& rule) {
+  HostCall call;
+  call.operation = HostOperation::kRemoveFirewallRule;
+  call.rule = rule;
+  return Ask(call).status;
+}
+
 absl::StatusOr<std::unique_ptr<host::Watch>> RemoteHost::WatchChanges(
     std::function<void()> changed) {
   auto [reply, stream] = RemoteWatch::Connect(*client_);

@@ -31,6 +31,8 @@ class RemoteHost final : public host::Host {
   absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override;
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override;
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override;
+  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override;
+  absl::Status RemoveFirewallRule(const std::string& rule) override;
   // A lost connection is told as a change, and so is the one that comes in its place.
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(std::function<void()> changed) override;
 

@@ -245,6 +245,18 @@ absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t por
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> EmulatedHost::HasFirewallRule(const std::string& rule) {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(state_.firewall.begin(), state_.firewall.end(),
+                     [&](const FirewallRule& each) { return each.name == rule; });
+}
+
+absl::Status EmulatedHost::RemoveFirewallRule(const std::string& rule) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(state_.firewall, [&](const FirewallRule& each) { return each.name == rule; });
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Watch>> EmulatedHost::WatchChanges(std::function<void()> changed) {
   return std::make_unique<Registration>(watchers_, std::move(changed));
 }

@@ -62,6 +62,8 @@ class EmulatedHost final : public Host {
   absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override;
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override;
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override;
+  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override;
+  absl::Status RemoveFirewallRule(const std::string& rule) override;
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override;
 
  private:

@@ -64,9 +64,10 @@ class ComForThisCall {
   HRESULT result_;
 };
 
-absl::Status Refused(const std::string& rule, std::string_view step, HRESULT code) {
+// `what`: "make the firewall rule X".
+absl::Status Refused(std::string_view what, std::string_view step, HRESULT code) {
   return absl::UnavailableError(absl::StrFormat(
-      "cannot make the firewall rule %s: %s: %s (0x%08x)%s", rule, step,
+      "cannot %s: %s: %s (0x%08x)%s", what, step,
       std::system_category().message(static_cast<int>(code)), static_cast<unsigned>(code),
       code == E_ACCESSDENIED ? "; run as administrator" : ""));
 }
@@ -83,32 +84,65 @@ HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
   return code;
 }
 
-}  // namespace
-
-absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
-  const ComForThisCall com;
-  if (!com.ready()) return Refused(rule, "COM", com.result());
+absl::Status OpenRules(std::string_view what, Held<INetFwRules>& rules) {
   Held<INetFwPolicy2> policy;
   HRESULT code = ::CoCreateInstance(__uuidof(NetFwPolicy2), nullptr, CLSCTX_INPROC_SERVER,
                                     __uuidof(INetFwPolicy2), policy.out_void());
-  if (FAILED(code) || !policy.get()) return Refused(rule, "the firewall's policy", code);
-  Held<INetFwRules> rules;
+  if (FAILED(code) || !policy.get()) return Refused(what, "the firewall's policy", code);
   code = policy->get_Rules(rules.out());
-  if (FAILED(code) || !rules.get()) return Refused(rule, "its rules", code);
+  if (FAILED(code) || !rules.get()) return Refused(what, "its rules", code);
+  return absl::OkStatus();
+}
+
+bool IsNotThere(HRESULT code) { return code == HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND); }
+
+}  // namespace
+
+absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
+  const std::string what = absl::StrCat("make the firewall rule ", rule);
+  const ComForThisCall com;
+  if (!com.ready()) return Refused(what, "COM", com.result());
+  Held<INetFwRules> rules;
+  if (absl::Status status = OpenRules(what, rules); !status.ok()) return status;
 
   const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
   Held<INetFwRule> there;
   if (SUCCEEDED(rules->Item(name.get(), there.out())) && there.get()) {
-    code = Fill(*there.get(), name, ports);
-    return SUCCEEDED(code) ? absl::OkStatus() : Refused(rule, "the rule of that name", code);
+    const HRESULT code = Fill(*there.get(), name, ports);
+    return SUCCEEDED(code) ? absl::OkStatus() : Refused(what, "the rule of that name", code);
   }
   Held<INetFwRule> made;
-  code = ::CoCreateInstance(__uuidof(NetFwRule), nullptr, CLSCTX_INPROC_SERVER,
-                            __uuidof(INetFwRule), made.out_void());
-  if (FAILED(code) || !made.get()) return Refused(rule, "a new rule", code);
+  HRESULT code = ::CoCreateInstance(__uuidof(NetFwRule), nullptr, CLSCTX_INPROC_SERVER,
+                                    __uuidof(INetFwRule), made.out_void());
+  if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
   code = Fill(*made.get(), name, ports);
   if (SUCCEEDED(code)) code = rules->Add(made.get());
-  return SUCCEEDED(code) ? absl::OkStatus() : Refused(rule, "adding it", code);
+  return SUCCEEDED(code) ? absl::OkStatus() : Refused(what, "adding it", code);
+}
+
+absl::StatusOr<bool> FirewallHas(const std::string& rule) {
+  const std::string what = absl::StrCat("look for the firewall rule ", rule);
+  const ComForThisCall com;
+  if (!com.ready()) return Refused(what, "COM", com.result());
+  Held<INetFwRules> rules;
+  if (absl::Status status = OpenRules(what, rules); !status.ok()) return status;
+  const Text name{Utf16(rule)};
+  Held<INetFwRule> there;
+  const HRESULT code = rules->Item(name.get(), there.out());
+  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "asking for it", code);
+  return there.get() != nullptr;
+}
+
+absl::Status RemoveFromFirewall(const std::string& rule) {
+  const std::string what = absl::StrCat("remove the firewall rule ", rule);
+  const ComForThisCall com;
+  if (!com.ready()) return Refused(what, "COM", com.result());
+  Held<INetFwRules> rules;
+  if (absl::Status status = OpenRules(what, rules); !status.ok()) return status;
+  const Text name{Utf16(rule)};
+  const HRESULT code = rules->Remove(name.get());
+  return SUCCEEDED(code) || IsNotThere(code) ? absl::OkStatus()
+                                             : Refused(what, "removing it", code);
 }
 
 }  // namespace weft::host

@@ -91,8 +91,11 @@ class Host {
   virtual absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) = 0;
   virtual absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) = 0;
   // Lets UDP to `port` in from everywhere, by a firewall rule of this name; one that is there
-  // already is fine. Unimplemented where rules have no names.
+  // already is set right. Unimplemented, as the next two, where rules have no names.
   virtual absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) = 0;
+  virtual absl::StatusOr<bool> HasFirewallRule(const std::string& rule) = 0;
+  // One that is not there is fine.
+  virtual absl::Status RemoveFirewallRule(const std::string& rule) = 0;
 
   // Calls `changed`, on any thread and perhaps more often than needed, when an adapter, an address
   // or a default route came, went or differs.

@@ -296,11 +296,21 @@ class LinuxHost final : public Host {
                                                  " is made on Linux: let UDP ", port,
                                                  " in by the firewall's own means"));
   }
+  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
+    return NoNamedRules(rule);
+  }
+  absl::Status RemoveFirewallRule(const std::string& rule) override { return NoNamedRules(rule); }
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
     return NetlinkWatch::Open(std::move(changed));
   }
 
  private:
+  static absl::Status NoNamedRules(const std::string& rule) {
+    return absl::UnimplementedError(
+        absl::StrCat("no firewall rule ", rule,
+                     " is looked for on Linux, where rules have no names: use "
+                     "the firewall's own means"));
+  }
   NetlinkAnswer One(NetlinkRequest& request) { return socket_.Change({&request, 1}).front(); }
 
   std::vector<absl::Status> ChangeRoutes(const std::vector<Route>& routes, std::uint16_t type,

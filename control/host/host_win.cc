@@ -102,6 +102,12 @@ class WindowsHost final : public Host {
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
     return AllowUdpInByFirewall(rule, port);
   }
+  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
+    return FirewallHas(rule);
+  }
+  absl::Status RemoveFirewallRule(const std::string& rule) override {
+    return RemoveFromFirewall(rule);
+  }
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
     return MibWatch::Open(helper_, std::move(changed));
   }

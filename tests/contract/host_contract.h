@@ -177,6 +177,27 @@ TEST_P(HostContract, AFirewallRuleIsMadeOrSaidToBeElsewhere) {
   }
 }
 
+TEST_P(HostContract, AFirewallRuleIsFoundByItsNameAndRemoved) {
+  const std::string mine = host::kOverlayFirewallRule, other = "OverlayTraffic8472UDP";
+  if (absl::IsUnimplemented(host().AllowUdpIn(mine, 4789))) {
+    EXPECT_TRUE(absl::IsUnimplemented(host().HasFirewallRule(mine).status()));
+    EXPECT_TRUE(absl::IsUnimplemented(host().RemoveFirewallRule(mine)));
+    return;
+  }
+  const auto has = [&](const std::string& rule) {
+    const auto found = host().HasFirewallRule(rule);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.value_or(false);
+  };
+  EXPECT_FALSE(has(other));
+  ASSERT_TRUE(host().AllowUdpIn(other, 8472).ok());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(host().RemoveFirewallRule(mine).ok()) << "also one that is not there";
+    EXPECT_FALSE(has(mine));
+    EXPECT_TRUE(has(other));
+  }
+}
+
 TEST_P(HostContract, WhatIsNotThereIsNamed) {
   for (const absl::Status& status :
        {host().SetForwarding(kNoAdapter, IpFamily::kV4, true),

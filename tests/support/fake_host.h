@@ -125,6 +125,8 @@ class FakeHost : public host::Host {
     done.push_back("allow " + rule);
     return absl::OkStatus();
   }
+  absl::StatusOr<bool> HasFirewallRule(const std::string&) override { return false; }
+  absl::Status RemoveFirewallRule(const std::string&) override { return absl::OkStatus(); }
 
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(
       std::function<void()> changed) override {

@@ -44,6 +44,12 @@ class HostView : public host::Host {
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
     return host_.AllowUdpIn(rule, port);
   }
+  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
+    return host_.HasFirewallRule(rule);
+  }
+  absl::Status RemoveFirewallRule(const std::string& rule) override {
+    return host_.RemoveFirewallRule(rule);
+  }
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(
       std::function<void()> changed) override {
     return host_.WatchChanges(std::move(changed));

@@ -36,7 +36,9 @@ TEST(HostCall, WhatIsWrittenIsRead) {
   all.on = true;
   all.rule = "OverlayTraffic4789UDP";
   all.port = 4789;
-  for (const HostCall& call : {HostCall(), all}) {
+  HostCall last;
+  last.operation = HostOperation::kRemoveFirewallRule;
+  for (const HostCall& call : {HostCall(), all, last}) {
     const auto read = ParseHostCall(Encode(call));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, call);
