@@ -13,12 +13,16 @@ namespace weft::control {
 
 inline constexpr std::string_view kHnsNetwork = "hns-network";
 inline constexpr std::string_view kHnsEndpoint = "hns-endpoint";
+inline constexpr std::string_view kHostRoute = "host-route";
+inline constexpr std::string_view kFirewallRule = "firewall-rule";
 
 struct LedgerEntry {
-  std::string kind;  // kHnsNetwork, kHnsEndpoint
+  std::string kind;  // one of the above
   std::string name;  // within the kind: "flannel.4096", "10.244.1.0/24"
-  std::string id;    // HNS's id or the route's next hop; empty: about to be made
+  // HNS's id, which is empty while it is about to be made; the route's next hop; the rule's port.
+  std::string id;
   // It was there before us, and was right: used, repaired, never removed by `flannelctl reset`.
+  // Routes and rules that were are not entered at all.
   bool adopted = false;
   // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096".
   std::string shape{};
@@ -44,7 +48,8 @@ class Ledger {
   // In the order in which they were put in.
   const std::vector<LedgerEntry>& entries() const { return entries_; }
   const LedgerEntry* Find(std::string_view kind, std::string_view name) const;
-  // By kind and name. Nothing is written where nothing changes.
+  // By kind and name, by which a thing is one; but a route, which by another next hop is another
+  // (Replace). Nothing is written where nothing changes.
   absl::Status Put(const LedgerEntry& entry);
   absl::Status Remove(std::string_view kind, std::string_view name);
   // All of one kind at once.

@@ -88,9 +88,8 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                     network_.HnsChanged();
                     Schedule();
                   });
-                },
-                config_.hns ? std::make_shared<HnsLedger>(config_.options.state_dir) : nullptr},
-               reconciler_,
+                }},
+               std::make_shared<NodeLedger>(config_.options.state_dir), reconciler_,
                [this, alive = std::weak_ptr(alive_)](const std::string& device,
                                                      const absl::Status& why) {
                  loop_.Post([this, alive, device, why] {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/hns_ledger.h"
 
-#include <filesystem>
-#include <system_error>
-#include <utility>
-
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 
 namespace weft::daemon {
 namespace {
+
+using control::Ledger;
+using control::LedgerEntry;
+using Written = NodeLedger::Written;
 
 std::string KindName(hns::Kind kind) {
   return std::string(kind == hns::Kind::kEndpoint ? control::kHnsEndpoint : control::kHnsNetwork);
@@ -17,92 +16,59 @@ std::string KindName(hns::Kind kind) {
 
 }  // namespace
 
-HnsLedger::HnsLedger(std::string state_dir) : folder_(std::move(state_dir)), ledger_(folder_) {
-  IsOpen();
-}
-
-// Tried again at each use until it is.
-bool HnsLedger::IsOpen() {
-  if (lock_) return true;
-  std::error_code error;
-  std::filesystem::create_directories(std::u8string(folder_.begin(), folder_.end()), error);
-  absl::StatusOr<control::ProcessLock> lock =
-      control::ProcessLock::TryTake(control::LedgerLockPath(folder_));
-  if (!lock.ok()) {
-    trouble_ =
-        absl::StrCat("flannelctl reset will not know what is made now: ", lock.status().message(),
-                     "; give each flanneld a folder of its own that it may write to with "
-                     "--state-dir");
-    return false;
-  }
-  if (const absl::Status status = ledger_.Load(); absl::IsDataLoss(status)) {
-    lost_ = status.message();
-  } else if (!status.ok()) {
-    trouble_ = status.message();
-    return false;
-  }
-  lock_.emplace(*std::move(lock));
-  trouble_.clear();
-  return true;
-}
-
-void HnsLedger::Note(const absl::Status& status) {
-  trouble_ = status.ok() ? "" : std::string(status.message());
+HnsLedger::HnsLedger(std::shared_ptr<NodeLedger> ledger) : ledger_(std::move(ledger)) {
+  ledger_->Open();
 }
 
 void HnsLedger::BeforeCreate(const hns::JournalObject& object) {
-  const std::lock_guard lock(mutex_);
-  if (!IsOpen()) return;
-  const std::string kind = KindName(object.kind);
-  const control::LedgerEntry* const entry = ledger_.Find(kind, object.name);
-  before_[{kind, object.name}] =
-      entry == nullptr ? std::nullopt : std::optional<control::LedgerEntry>(*entry);
-  Note(ledger_.Put({kind, object.name, "", false, object.shape}));
+  ledger_->Use([&](Ledger& ledger) -> Written {
+    const std::string kind = KindName(object.kind);
+    const LedgerEntry* const entry = ledger.Find(kind, object.name);
+    before_[{kind, object.name}] =
+        entry == nullptr ? std::nullopt : std::optional<LedgerEntry>(*entry);
+    return ledger.Put({kind, object.name, "", false, object.shape});
+  });
 }
 
 void HnsLedger::NotCreated(const hns::JournalObject& object) {
-  const std::lock_guard lock(mutex_);
-  if (!IsOpen()) return;
-  const std::string kind = KindName(object.kind);
-  const auto before = before_.find({kind, object.name});
-  if (before == before_.end()) return;
-  Note(before->second ? ledger_.Put(*before->second) : ledger_.Remove(kind, object.name));
-  before_.erase(before);
+  ledger_->Use([&](Ledger& ledger) -> Written {
+    const std::string kind = KindName(object.kind);
+    const auto found = before_.find({kind, object.name});
+    if (found == before_.end()) return std::nullopt;
+    const std::optional<LedgerEntry> before = found->second;
+    before_.erase(found);
+    return before ? ledger.Put(*before) : ledger.Remove(kind, object.name);
+  });
 }
 
 void HnsLedger::Stands(const hns::JournalObject& object, const hns::Guid& id) {
-  const std::lock_guard lock(mutex_);
-  if (!IsOpen()) return;
-  const std::string kind = KindName(object.kind);
-  control::LedgerEntry now{kind, object.name, id.ToString(), true, object.shape};
-  if (const control::LedgerEntry* const entry = ledger_.Find(kind, object.name)) {
-    if (entry->id == now.id) return;
-    // Another id than the one we know: another made it anew.
-    now.adopted =
-        !entry->id.empty() || entry->adopted || !absl::EqualsIgnoreCase(entry->shape, object.shape);
-  }
-  Note(ledger_.Put(now));
+  ledger_->Use([&](Ledger& ledger) -> Written {
+    const std::string kind = KindName(object.kind);
+    LedgerEntry now{kind, object.name, id.ToString(), true, object.shape};
+    if (const LedgerEntry* const entry = ledger.Find(kind, object.name)) {
+      if (entry->id == now.id) return std::nullopt;
+      // Another id than the one we know: another made it anew.
+      now.adopted = !entry->id.empty() || entry->adopted ||
+                    !absl::EqualsIgnoreCase(entry->shape, object.shape);
+    }
+    return ledger.Put(now);
+  });
 }
 
 void HnsLedger::Gone(hns::Kind kind, const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  if (IsOpen()) Note(ledger_.Remove(KindName(kind), name));
+  ledger_->Use([&](Ledger& ledger) { return ledger.Remove(KindName(kind), name); });
 }
 
 std::vector<hns::JournalEntry> HnsLedger::Entries(hns::Kind kind) {
-  const std::lock_guard lock(mutex_);
   std::vector<hns::JournalEntry> found;
-  if (!IsOpen()) return found;
-  for (const control::LedgerEntry& entry : ledger_.entries()) {
-    if (entry.kind == KindName(kind))
-      found.push_back({entry.name, hns::Guid::Parse(entry.id), !entry.adopted});
-  }
+  ledger_->Use([&](Ledger& ledger) -> Written {
+    for (const LedgerEntry& entry : ledger.entries()) {
+      if (entry.kind == KindName(kind))
+        found.push_back({entry.name, hns::Guid::Parse(entry.id), !entry.adopted});
+    }
+    return std::nullopt;
+  });
   return found;
-}
-
-std::string HnsLedger::trouble() const {
-  const std::lock_guard lock(mutex_);
-  return trouble_.empty() ? lost_ : trouble_;
 }
 
 }  // namespace weft::daemon

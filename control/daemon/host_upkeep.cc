@@ -52,12 +52,30 @@ void HostUpkeep::CarryRoutes(const HostFacts& facts, const host::Adapter& adapte
   route_trouble_.Set(refused);
 }
 
+// Entered before it is made; one that was there before, or may have been, is not ours.
+absl::Status HostUpkeep::Allow(const std::string& rule, std::uint16_t port) {
+  const absl::StatusOr<bool> there = host_.HasFirewallRule(rule);
+  const bool enter = ledger_ && there.ok() && !*there;
+  if (enter) {
+    ledger_->Use([&](control::Ledger& ledger) {
+      return ledger.Put(
+          {std::string(control::kFirewallRule), rule, absl::StrCat(port), /*adopted=*/false});
+    });
+  }
+  absl::Status status = host_.AllowUdpIn(rule, port);
+  if (enter && !status.ok()) {
+    ledger_->Use(
+        [&](control::Ledger& ledger) { return ledger.Remove(control::kFirewallRule, rule); });
+  }
+  return status;
+}
+
 void HostUpkeep::AllowTunnel(std::uint16_t port) {
   if (allowed_ == port) return;
   allowed_ = port;
   const std::string rule =
       port == kVxlanPort ? host::kOverlayFirewallRule : absl::StrCat("OverlayTraffic", port, "UDP");
-  const absl::Status status = host_.AllowUdpIn(rule, port);
+  const absl::Status status = Allow(rule, port);
   firewall_trouble_.Set(status.ok() || absl::IsUnimplemented(status)
                             ? ""
                             : absl::StrCat("the firewall's rule ", rule,

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "control/daemon/interface_choice.h"
+#include "control/daemon/node_ledger.h"
 #include "control/daemon/setup.h"
 #include "control/daemon/trouble.h"
 #include "control/host/carried_routes.h"
@@ -18,8 +22,10 @@ namespace weft::daemon {
 // Control thread. Nothing that fails here fails a check.
 class HostUpkeep {
  public:
-  // Both outlive it.
-  HostUpkeep(host::Host& host, const control::NetConf& conf) : host_(host), conf_(conf) {}
+  // Both outlive it. `ledger`: of the rules that are made; null: nobody's.
+  HostUpkeep(host::Host& host, const control::NetConf& conf,
+             std::shared_ptr<NodeLedger> ledger = nullptr)
+      : host_(host), conf_(conf), ledger_(std::move(ledger)) {}
 
   // At each look at the host, before HNS is asked for anything.
   void Look(const HostFacts& facts, const InterfaceChoice& underlay);
@@ -33,9 +39,11 @@ class HostUpkeep {
 
  private:
   void CarryRoutes(const HostFacts& facts, const host::Adapter& adapter);
+  absl::Status Allow(const std::string& rule, std::uint16_t port);
 
   host::Host& host_;
   const control::NetConf& conf_;
+  const std::shared_ptr<NodeLedger> ledger_;
   host::CarriedRoutes carried_;
   std::optional<std::uint16_t> allowed_;
   Trouble route_trouble_, firewall_trouble_, left_routes_;

@@ -35,7 +35,8 @@ SetupOptions SetupOptionsOf(const Options& options) {
 }  // namespace
 
 NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
-                         std::unique_ptr<host::Host> host, Hns hns, control::Reconciler& reconciler,
+                         std::unique_ptr<host::Host> host, Hns hns,
+                         std::shared_ptr<NodeLedger> ledger, control::Reconciler& reconciler,
                          OnBroken on_broken)
     : options_(options),
       conf_(conf),
@@ -43,7 +44,10 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
       reconciler_(reconciler),
       on_broken_(std::move(on_broken)),
       hns_(std::move(hns)),
-      upkeep_(*host_, conf),
+      ledger_(std::move(ledger)),
+      hns_ledger_(ledger_ && hns_.api ? std::make_shared<HnsLedger>(ledger_) : nullptr),
+      route_ledger_(ledger_ ? std::make_unique<RouteLedger>(ledger_) : nullptr),
+      upkeep_(*host_, conf, ledger_),
       subnet_file_(options.subnet_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
@@ -141,7 +145,7 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
   if (hns_decides()) upkeep_.AllowTunnel(wish->port);
   if (hns_sink_) return hns_sink_->SetWish(*wish);
   hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change,
-                                                 control::RoundThread::Limits(), hns_.ledger);
+                                                 control::RoundThread::Limits(), hns_ledger_);
   LogInfo(absl::StrCat("peers are reached by the ", hns_sink_->name(), " on ", wish->adapter));
   reconciler_.AddSink(*hns_sink_, control::Families::kV4);
 }
@@ -149,7 +153,7 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
 void NodeNetwork::PutBridge(const std::optional<hns::BridgeWish>& wish) {
   if (!wish) return bridge_.reset();
   if (bridge_) return bridge_->SetWish(*wish);
-  bridge_ = std::make_unique<Bridge>(*host_, hns_.api, *wish, hns_.on_change, hns_.ledger);
+  bridge_ = std::make_unique<Bridge>(*host_, hns_.api, *wish, hns_.on_change, hns_ledger_);
   LogInfo(absl::StrCat("pods are reached through the HNS network ", wish->name));
 }
 
@@ -162,7 +166,7 @@ void NodeNetwork::LookAtHns() {
   const auto now = std::chrono::steady_clock::now();
   if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(now));
   if (bridge_) hns_trouble_.Set(bridge_->Look(now));
-  if (hns_.ledger) ledger_trouble_.Set(hns_.ledger->trouble());
+  if (ledger_) ledger_trouble_.Set(ledger_->trouble());
 }
 
 void NodeNetwork::FollowUnderlay(const HostFacts& facts) {
@@ -187,7 +191,8 @@ void NodeNetwork::FollowUnderlay(const HostFacts& facts) {
 }
 
 void NodeNetwork::OpenHostRoutes(const control::HostRouteConfig& config) {
-  host_routes_.push_back({config, std::make_unique<control::HostRouteSink>(*host_, config)});
+  host_routes_.push_back(
+      {config, std::make_unique<control::HostRouteSink>(*host_, config, route_ledger_.get())});
   LogInfo(absl::StrCat("peers are reached by ", host_routes_.back().sink->name()));
   reconciler_.AddSink(*host_routes_.back().sink, FamiliesOf(config.family));
 }
@@ -201,10 +206,11 @@ void NodeNetwork::CloseHostRoutesUnless(const std::vector<control::HostRouteConf
 }
 
 absl::Status NodeNetwork::OpenTunnel(const TunnelConfig& config) {
-  absl::StatusOr<std::unique_ptr<Tunnel>> tunnel = Tunnel::Open(
-      config, *host_, [on_broken = on_broken_, device = config.device](const absl::Status& status) {
-        on_broken(device, status);
-      });
+  absl::StatusOr<std::unique_ptr<Tunnel>> tunnel =
+      Tunnel::Open(config, *host_, route_ledger_.get(),
+                   [on_broken = on_broken_, device = config.device](const absl::Status& status) {
+                     on_broken(device, status);
+                   });
   if (!tunnel.ok()) return tunnel.status();
   for (lease::Sink* sink : (*tunnel)->sinks())
     reconciler_.AddSink(*sink, FamiliesOf(config.family));

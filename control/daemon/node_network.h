@@ -21,7 +21,9 @@
 #include "control/daemon/hns_ledger.h"
 #include "control/daemon/host_upkeep.h"
 #include "control/daemon/interface_choice.h"
+#include "control/daemon/node_ledger.h"
 #include "control/daemon/options.h"
+#include "control/daemon/route_ledger.h"
 #include "control/daemon/setup.h"
 #include "control/daemon/subnet_file.h"
 #include "control/daemon/trouble.h"
@@ -46,13 +48,12 @@ class NodeNetwork {
   struct Hns {
     std::shared_ptr<hns::Api> api;  // null: it is not
     std::function<void()> on_change;
-    std::shared_ptr<HnsLedger> ledger{};  // of what is made there; null: nobody's
   };
 
-  // `options`, `conf` and `reconciler` outlive it.
+  // `options`, `conf` and `reconciler` outlive it. `ledger`: of what is made; null: nobody's.
   NodeNetwork(const Options& options, const control::NetConf& conf,
-              std::unique_ptr<host::Host> host, Hns hns, control::Reconciler& reconciler,
-              OnBroken on_broken);
+              std::unique_ptr<host::Host> host, Hns hns, std::shared_ptr<NodeLedger> ledger,
+              control::Reconciler& reconciler, OnBroken on_broken);
   ~NodeNetwork();
   NodeNetwork(const NodeNetwork&) = delete;
   NodeNetwork& operator=(const NodeNetwork&) = delete;
@@ -131,6 +132,9 @@ class NodeNetwork {
   control::Reconciler& reconciler_;
   const OnBroken on_broken_;
   const Hns hns_;
+  const std::shared_ptr<NodeLedger> ledger_;
+  const std::shared_ptr<HnsLedger> hns_ledger_;      // null without HNS or ledger
+  const std::unique_ptr<RouteLedger> route_ledger_;  // null without ledger
 
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;

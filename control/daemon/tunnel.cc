@@ -55,12 +55,12 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
 // The table knows every peer, for one that has another setting may send through the tunnel what we
 // send by a route; the routes lead each peer one way.
 std::unique_ptr<lease::Sink> RouteSinkFor(const TunnelConfig& config, std::uint32_t index,
-                                          host::Host& host) {
+                                          host::Host& host, control::RouteJournal* journal) {
   if (!config.direct)
     return std::make_unique<control::DeviceRouteSink>(host, index, config.device, config.family);
   control::HostRouteConfig routes = *config.direct;
   routes.tunnel = {index, config.device};
-  return std::make_unique<control::HostRouteSink>(host, std::move(routes));
+  return std::make_unique<control::HostRouteSink>(host, std::move(routes), journal);
 }
 
 admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
@@ -103,7 +103,7 @@ Tunnel::Tunnel(const TunnelConfig& config) : config_(config) {}
 Tunnel::~Tunnel() = default;
 
 absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
-    const TunnelConfig& config, host::Host& host,
+    const TunnelConfig& config, host::Host& host, control::RouteJournal* journal,
     std::function<void(const absl::Status&)> on_broken) {
   dataplane::UdpOptions udp;
   udp.family = config.family;
@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
-  parts.route_sink = RouteSinkFor(config, *index, host);
+  parts.route_sink = RouteSinkFor(config, *index, host, journal);
   parts.thread = std::jthread(
       [&worker = parts.worker, on_broken = std::move(on_broken)](std::stop_token stop) {
         const absl::Status status = worker.Run(stop);

@@ -14,6 +14,7 @@
 #include "control/daemon/setup.h"
 #include "control/host/host.h"
 #include "control/lease/sink.h"
+#include "control/sinks/route_journal.h"
 
 namespace weft::daemon {
 
@@ -22,10 +23,10 @@ namespace weft::daemon {
 class Tunnel {
  public:
   // Takes the UDP port before it makes the device, so that a second daemon leaves nothing behind;
-  // then device up, address, thread. `host` outlives the tunnel. `on_broken` is called on the
-  // worker's thread if that ends by itself.
+  // then device up, address, thread. `host` and `journal`, which may be null, outlive the tunnel.
+  // `on_broken` is called on the worker's thread if that ends by itself.
   static absl::StatusOr<std::unique_ptr<Tunnel>> Open(
-      const TunnelConfig& config, host::Host& host,
+      const TunnelConfig& config, host::Host& host, control::RouteJournal* journal,
       std::function<void(const absl::Status&)> on_broken);
   // Joins the thread and takes the device away.
   ~Tunnel();

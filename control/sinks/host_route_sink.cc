@@ -11,8 +11,14 @@
 
 namespace weft::control {
 
-HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config)
-    : host_(host), config_(std::move(config)) {}
+namespace {
+
+RouteKey KeyOf(const host::Route& route) { return {route.destination, *route.gateway}; }
+
+}  // namespace
+
+HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config, RouteJournal* journal)
+    : host_(host), config_(std::move(config)), journal_(journal) {}
 
 std::string HostRouteSink::name() const {
   return absl::StrCat("routes on ", config_.underlay.name,
@@ -133,7 +139,9 @@ bool HostRouteSink::ReadBack() {
   unread_.clear();
   on_link_ = *on_link;
   Routes::Map ours;
+  there_.clear();
   for (const host::Route& route : *found) {
+    if (route.gateway) there_.insert(KeyOf(route));
     if (IsOurs(route)) ours.insert_or_assign(WayOf(route), route);
   }
   routes_.ReplaceActual(std::move(ours));
@@ -145,10 +153,54 @@ lease::SinkReport HostRouteSink::ReadApplyAndVerify() {
   const bool read = ReadBack();
   PlaceAll();
   if (!read) return Report();
+  KeepInJournal();
   const bool was_in_sync = routes_.in_sync();
   Apply();
   if (!was_in_sync) ReadBack();
   return Report();
+}
+
+void HostRouteSink::KeepInJournal() {
+  if (journal_ == nullptr) return;
+  RouteKeys keys = there_;
+  for (const auto& [way, route] : routes_.desired()) keys.insert(KeyOf(route));
+  journal_->KeepOnly(config_.family, keys);
+}
+
+void HostRouteSink::Put(const std::vector<host::Route>& wanted, std::set<IpPrefix>& refused) {
+  RouteKeys fresh;
+  for (const host::Route& route : wanted) {
+    if (route.marked && !there_.contains(KeyOf(route))) fresh.insert(KeyOf(route));
+  }
+  if (journal_ != nullptr && !fresh.empty()) journal_->BeforePut(fresh);
+  const auto results = host_.PutRoutes(wanted);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (results[i].ok()) {
+      routes_.SetActual(WayOf(wanted[i]), wanted[i]);
+      there_.insert(KeyOf(wanted[i]));
+    } else {
+      failures_[WayOf(wanted[i])] = results[i].message();
+      refused.insert(wanted[i].destination);
+    }
+  }
+}
+
+void HostRouteSink::Remove(const std::vector<host::Route>& unwanted) {
+  RouteKeys gone;
+  const auto results = host_.RemoveRoutes(unwanted);
+  for (std::size_t i = 0; i < unwanted.size(); ++i) {
+    if (results[i].ok()) {
+      routes_.EraseActual(WayOf(unwanted[i]));
+      // The one that moved to another adapter of the link is the same.
+      const auto way = ways_.find(unwanted[i].destination);
+      if (way != ways_.end() && std::get<IpAddress>(way->second) == *unwanted[i].gateway) continue;
+      there_.erase(KeyOf(unwanted[i]));
+      gone.insert(KeyOf(unwanted[i]));
+    } else {
+      failures_[WayOf(unwanted[i])] = results[i].message();
+    }
+  }
+  if (journal_ != nullptr && !gone.empty()) journal_->Removed(gone);
 }
 
 void HostRouteSink::Apply() {
@@ -156,17 +208,7 @@ void HostRouteSink::Apply() {
   std::vector<host::Route> wanted;
   for (const Way& way : routes_.pending_upserts()) wanted.push_back(routes_.desired().at(way));
   std::set<IpPrefix> refused;
-  if (!wanted.empty()) {
-    const auto results = host_.PutRoutes(wanted);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (results[i].ok()) {
-        routes_.SetActual(WayOf(wanted[i]), wanted[i]);
-      } else {
-        failures_[WayOf(wanted[i])] = results[i].message();
-        refused.insert(wanted[i].destination);
-      }
-    }
-  }
+  if (!wanted.empty()) Put(wanted, refused);
 
   std::vector<host::Route> unwanted;
   for (const Way& way : routes_.pending_removals()) {
@@ -175,15 +217,7 @@ void HostRouteSink::Apply() {
     else
       failures_[way] = "stays until the route that takes its place can be put";
   }
-  if (unwanted.empty()) return;
-  const auto results = host_.RemoveRoutes(unwanted);
-  for (std::size_t i = 0; i < unwanted.size(); ++i) {
-    if (results[i].ok()) {
-      routes_.EraseActual(WayOf(unwanted[i]));
-    } else {
-      failures_[WayOf(unwanted[i])] = results[i].message();
-    }
-  }
+  if (!unwanted.empty()) Remove(unwanted);
 }
 
 lease::SinkReport HostRouteSink::Report() const {

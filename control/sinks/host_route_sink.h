@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "control/host/host.h"
 #include "control/lease/difference_tracker.h"
 #include "control/lease/sink.h"
 #include "control/sinks/on_link.h"
+#include "control/sinks/route_journal.h"
 
 namespace weft::control {
 
@@ -31,15 +34,18 @@ struct HostRouteConfig {
   friend bool operator==(const HostRouteConfig&, const HostRouteConfig&) = default;
 };
 
-// `host` outlives the sink. Ours are, on whatever adapter, the marked routes by a gateway into the
-// network or to a peer, and on the tunnel's device those of DeviceRoute's shape; all others are
-// left alone, but for one that stands where a peer's belongs: that is replaced, as upstream does,
-// so that its own routes are taken over. Each peer has one way at a time. A move puts the new one
-// first and takes the old one away after; the old one stays while the new one is refused. What is
-// on link is judged at Resync and Retry.
+// `host` and `journal` outlive the sink. Ours are, on whatever adapter, the marked routes by a
+// gateway into the network or to a peer, and on the tunnel's device those of DeviceRoute's shape;
+// all others are left alone, but for one that stands where a peer's belongs: that is replaced, as
+// upstream does, so that its own routes are taken over. Each peer has one way at a time. A move
+// puts the new one first and takes the old one away after; the old one stays while the new one is
+// refused. What is on link is judged at Resync and Retry. The journal is told of the routes that
+// stay after a process of ours: not of the tunnel's, and not of one that was there before it was
+// put.
 class HostRouteSink final : public lease::Sink {
  public:
-  HostRouteSink(host::Host& host, HostRouteConfig config);
+  // `journal` may be null.
+  HostRouteSink(host::Host& host, HostRouteConfig config, RouteJournal* journal = nullptr);
 
   std::string name() const override;
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;
@@ -66,17 +72,22 @@ class HostRouteSink final : public lease::Sink {
   void SetPeer(const lease::Peer& peer);
   bool ReadBack();
   void PlaceAll();
+  void KeepInJournal();
+  void Put(const std::vector<host::Route>& wanted, std::set<IpPrefix>& refused);
+  void Remove(const std::vector<host::Route>& unwanted);
   void Apply();
   lease::SinkReport ReadApplyAndVerify();
   lease::SinkReport Report() const;
 
   host::Host& host_;
   HostRouteConfig config_;
+  RouteJournal* const journal_;
   std::map<IpPrefix, lease::Peer> peers_;
   std::map<IpPrefix, Way> ways_;             // of the peers that have one
   std::map<IpPrefix, std::string> refused_;  // of those that have none
   OnLink on_link_;
   Routes routes_;
+  RouteKeys there_;  // whosever: the family's routes by a gateway
   // Why the host could not be read; while not empty nothing is known to be in place.
   std::string unread_ = "not read yet";
   std::map<Way, std::string> failures_;  // of the last attempt, as Report tells them

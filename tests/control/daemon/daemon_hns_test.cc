@@ -59,10 +59,12 @@ class DaemonHnsTest : public DaemonFixture {
     return plan ? *plan : absl::StatusOr<admin::Plan>(absl::UnknownError("no answer"));
   }
   // As `flannelctl reset` reads it.
-  std::vector<control::LedgerEntry> Entries() {
+  std::vector<control::LedgerEntry> Entries(std::string_view kind = control::kHnsNetwork) {
     control::Ledger ledger(config_.options.state_dir);
     EXPECT_TRUE(ledger.Load().ok());
-    return ledger.entries();
+    std::vector<control::LedgerEntry> entries = ledger.entries();
+    std::erase_if(entries, [&](const control::LedgerEntry& entry) { return entry.kind != kind; });
+    return entries;
   }
   // The one that the daemon would make, made by somebody.
   void MakeNetwork() {
@@ -153,6 +155,8 @@ TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_THAT(Entries(), ElementsAre(entry)) << "the next start knows its own";
+  EXPECT_THAT(Entries(control::kFirewallRule),
+              ElementsAre(control::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789"}));
 }
 
 TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {

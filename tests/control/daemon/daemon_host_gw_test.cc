@@ -37,6 +37,31 @@ TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesStand) {
   EXPECT_EQ(status.interface_name, "vEthernet (Ethernet)");
 }
 
+// For `flannelctl reset`; a route that somebody put there before is not ours.
+TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
+  const auto entries = [this] {
+    control::Ledger ledger(config_.options.state_dir);
+    EXPECT_TRUE(ledger.Load().ok());
+    Strings found;
+    for (const control::LedgerEntry& entry : ledger.entries())
+      found.push_back(entry.kind + " " + entry.name + (entry.adopted ? " adopted" : ""));
+    return found;
+  };
+  const Strings ours = {"hns-network cbr0", "hns-endpoint cbr0_ep", "host-route 10.244.2.0/24"};
+  WriteNodes({Own(), Peer()});
+  for (int start = 0; start < 2; ++start) {
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntilReady());
+    EXPECT_THAT(entries(), ::testing::UnorderedElementsAreArray(ours));
+    daemon_.reset();
+  }
+  std::filesystem::remove_all(config_.options.state_dir);
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(entries(), ::testing::UnorderedElementsAre("hns-network cbr0 adopted",
+                                                         "hns-endpoint cbr0_ep adopted"));
+}
+
 TEST_F(DaemonHostGwTest, BeforeTheNetworkStandsThereAreNeitherRoutesNorReadiness) {
   hns::emulator::Settings settings;
   settings.management_ip = std::chrono::hours(1);

@@ -24,7 +24,7 @@ class HnsLedgerTest : public ::testing::Test {
     Restart();
   }
   void TearDown() override {
-    ledger_.reset();  // Windows removes no file that somebody has open
+    End();  // Windows removes no file that somebody has open
     std::filesystem::remove_all(folder_);
   }
   // As flannelctl reads it.
@@ -33,10 +33,15 @@ class HnsLedgerTest : public ::testing::Test {
     EXPECT_TRUE(ledger.Load().ok());
     return ledger.entries();
   }
+  void End() {
+    ledger_.reset();
+    node_.reset();
+  }
   // The process dies, and starts again.
   void Restart() {
-    ledger_.reset();
-    ledger_ = std::make_unique<HnsLedger>(folder_);
+    End();
+    node_ = std::make_shared<NodeLedger>(folder_);
+    ledger_ = std::make_unique<HnsLedger>(node_);
   }
   LedgerEntry Entry(const std::string& id, bool adopted) const {
     return {"hns-network", "flannel.4096", id, adopted, network_.shape};
@@ -48,6 +53,7 @@ class HnsLedgerTest : public ::testing::Test {
                                     "Overlay 10.244.1.0/24 VSID 4096"};
   const hns::Guid id_ = *hns::Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   const hns::Guid other_ = *hns::Guid::Parse("9dd95ece-4b11-4da4-8cd1-59970718a804");
+  std::shared_ptr<NodeLedger> node_;
   std::unique_ptr<HnsLedger> ledger_;
 };
 
@@ -62,7 +68,7 @@ TEST_F(HnsLedgerTest, EnteredBeforeItIsMadeAndWithItsIdAfterwards) {
   EXPECT_EQ(entries[0].id, id_);
   EXPECT_TRUE(entries[0].made);
   EXPECT_THAT(ledger_->Entries(Kind::kEndpoint), IsEmpty());
-  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_EQ(node_->trouble(), "");
 }
 
 TEST_F(HnsLedgerTest, WhatWasThereBeforeUsIsAdopted) {
@@ -122,29 +128,30 @@ TEST_F(HnsLedgerTest, WhatIsGoneIsDropped) {
 
 TEST_F(HnsLedgerTest, ASecondDaemonOnTheFolderIsTold) {
   ledger_->BeforeCreate(network_);
-  HnsLedger second(folder_);
+  const auto second_node = std::make_shared<NodeLedger>(folder_);
+  HnsLedger second(second_node);
   second.Stands(network_, id_);
-  EXPECT_THAT(second.trouble(), HasSubstr("--state-dir"));
+  EXPECT_THAT(second_node->trouble(), HasSubstr("--state-dir"));
   EXPECT_THAT(Entries(), ElementsAre(Entry("", false)));
-  ledger_.reset();
+  End();
   second.Stands(network_, id_);
-  EXPECT_EQ(second.trouble(), "");
+  EXPECT_EQ(second_node->trouble(), "");
 }
 
 TEST_F(HnsLedgerTest, AFolderThatCannotBeMadeIsTold) {
-  ledger_.reset();
+  End();
   std::filesystem::remove_all(folder_);
   std::ofstream(folder_) << "a file";
   Restart();
   ledger_->BeforeCreate(network_);
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("--state-dir"));
+  EXPECT_THAT(node_->trouble(), HasSubstr("--state-dir"));
 }
 
 TEST_F(HnsLedgerTest, ABrokenLedgerIsToldAndANewOneBegun) {
   std::ofstream(folder_ + "/ledger.json") << "garbage";
   Restart();
   ledger_->Stands(network_, id_);
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json.broken"));
+  EXPECT_THAT(node_->trouble(), HasSubstr("ledger.json.broken"));
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
 }
 

@@ -2,6 +2,9 @@
 // What a Windows host gets beside HNS, where it goes well and where it does not.
 #include "control/daemon/host_upkeep.h"
 
+#include <filesystem>
+#include <memory>
+
 #include "control/host/emulator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -84,6 +87,27 @@ TEST_F(HostUpkeepTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot)
   HostUpkeep quiet(elsewhere, conf_);
   quiet.AllowTunnel(4789);
   EXPECT_EQ(quiet.firewall_trouble().text(), "");
+}
+
+TEST_F(HostUpkeepTest, ARuleIsEnteredUnlessItWasThereBefore) {
+  const std::string folder = ::testing::TempDir() + "/host-upkeep";
+  std::filesystem::remove_all(folder);
+  {
+    const auto ledger = std::make_shared<NodeLedger>(folder);
+    ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
+    HostUpkeep upkeep(host_, conf_, ledger);
+    upkeep.AllowTunnel(8472);
+    upkeep.AllowTunnel(4789);
+    Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
+    HostUpkeep(refusing, conf_, ledger).AllowTunnel(4790);
+    HostUpkeep(host_, conf_, ledger).AllowTunnel(4789);  // the next process
+    ledger->Use([](control::Ledger& entered) -> NodeLedger::Written {
+      EXPECT_THAT(entered.entries(), ElementsAre(control::LedgerEntry{
+                                         "firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
+      return std::nullopt;
+    });
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {

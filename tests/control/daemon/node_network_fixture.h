@@ -46,7 +46,7 @@ class NodeNetworkFixture : public ::testing::Test {
 
   void Make(std::unique_ptr<host::Host> host) {
     network_ = std::make_unique<NodeNetwork>(
-        options_, conf_, std::move(host), NodeNetwork::Hns{hns_, {}}, reconciler_,
+        options_, conf_, std::move(host), NodeNetwork::Hns{hns_, {}}, ledger_, reconciler_,
         [](const std::string& device, const absl::Status& why) {
           ADD_FAILURE() << device << ": " << why;
         });
@@ -91,6 +91,7 @@ class NodeNetworkFixture : public ::testing::Test {
   control::NetConf conf_;
   weft::testing::ManualClock clock_;
   std::shared_ptr<hns::Api> hns_;
+  std::shared_ptr<NodeLedger> ledger_;
   control::Reconciler reconciler_{clock_, control::SystemRandom(), {}};
   absl::StatusOr<control::OwnFacts> facts_ = absl::NotFoundError("node \"a\" is not there");
   std::unique_ptr<NodeNetwork> network_;

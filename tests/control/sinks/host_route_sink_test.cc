@@ -263,6 +263,113 @@ TEST_F(HostRouteSinkTest, StaleRoutesOnTheTunnelGoAndOthersStay) {
   EXPECT_THAT(host.routes, ElementsAre(foreign));
 }
 
+// ---- the journal
+
+// What is in it is what a reset would take away.
+class Journal final : public RouteJournal {
+ public:
+  explicit Journal(const testing::FakeHost& host) : host_(host) {}
+  void KeepOnly(IpFamily family, const RouteKeys& keys) override {
+    std::erase_if(routes, [&](const RouteKey& route) {
+      return route.first.family() == family && !keys.contains(route);
+    });
+  }
+  void BeforePut(const RouteKeys& keys) override {
+    ++batches;
+    for (const RouteKey& key : keys) {
+      for (const host::Route& route : host_.routes)
+        EXPECT_FALSE(route.destination == key.first && route.gateway == key.second);
+      routes.insert(key);
+    }
+  }
+  void Removed(const RouteKeys& keys) override {
+    ++batches;
+    for (const RouteKey& key : keys) routes.erase(key);
+  }
+  RouteKeys routes;
+  int batches = 0;
+
+ private:
+  const testing::FakeHost& host_;
+};
+
+class HostRouteJournalTest : public HostRouteSinkTest {
+ protected:
+  static RouteKey Key(std::string_view destination, std::string_view gateway) {
+    return {Prefix(destination), Address(gateway)};
+  }
+  Journal journal{host};
+  HostRouteSink entered{host, Config(), &journal};
+};
+
+TEST_F(HostRouteJournalTest, EnteredBeforeTheyArePutAndDroppedWhenTheyAreGone) {
+  entered.Resync(std::vector{a, b, far});
+  EXPECT_THAT(journal.routes,
+              ElementsAre(Key("10.244.1.0/24", "192.0.2.1"), Key("10.244.2.0/24", "192.0.2.2")));
+  EXPECT_EQ(journal.batches, 1);
+  entered.Resync(std::vector{a, b, far});
+  EXPECT_EQ(journal.batches, 1) << "nothing new";
+  entered.Update({{}, {a.subnet, b.subnet}});
+  EXPECT_THAT(journal.routes, IsEmpty());
+  EXPECT_EQ(journal.batches, 2);
+}
+
+TEST_F(HostRouteJournalTest, WhatWasThereBeforeIsNotOursWhetherItBearsTheMarkOrNot) {
+  host.routes = {Direct("10.244.1.0/24", "192.0.2.1"),
+                 NotMarked(Direct("10.244.2.0/24", "192.0.2.2"))};
+  entered.Resync(std::vector{a, b});
+  EXPECT_THAT(host.routes, UnorderedElementsAre(Direct("10.244.1.0/24", "192.0.2.1"),
+                                                Direct("10.244.2.0/24", "192.0.2.2")));
+  EXPECT_THAT(journal.routes, IsEmpty());
+  entered.Update({{}, {a.subnet}});
+  entered.Update({{a}, {}});
+  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1"))) << "made anew";
+}
+
+TEST_F(HostRouteJournalTest, AMoveEndsWithOneEntry) {
+  host.puts_beside = true;
+  entered.Resync(std::vector{a});
+  entered.Update({{MakePeer("a", "10.244.1.0/24", "192.0.2.11")}, {}});
+  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.11")));
+}
+
+// A vSwitch came: another process of ours finds its routes on the NIC and wants them on the switch.
+TEST_F(HostRouteJournalTest, AMoveToAnotherAdapterIsNoEnd) {
+  host.puts_beside = true;
+  host.adapters.push_back(host.adapters[0]);
+  host.adapters[1].index = kEth0 + 1;
+  entered.Resync(std::vector{a});
+  HostRouteConfig on_switch = Config();
+  on_switch.underlay.adapter_index = kEth0 + 1;
+  HostRouteSink next(host, on_switch, &journal);
+  next.Resync(std::vector{a});
+  ASSERT_EQ(host.routes.size(), 1u);
+  EXPECT_EQ(host.routes[0].adapter_index, kEth0 + 1);
+  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+}
+
+TEST_F(HostRouteJournalTest, ARefusedOneStaysEnteredWhileItIsWanted) {
+  host.failing = {a.subnet};
+  entered.Resync(std::vector{a});
+  EXPECT_EQ(journal.routes.size(), 1u) << "perhaps it was put";
+  entered.Update({{}, {a.subnet}});
+  entered.Retry();
+  EXPECT_THAT(journal.routes, IsEmpty());
+}
+
+TEST_F(HostRouteJournalTest, WhatAnEarlierProcessEnteredIsForgottenOnceItIsGone) {
+  journal.routes = {Key("10.244.9.0/24", "192.0.2.99"), Key("fd00:244:9::/64", "2001:db8::99")};
+  entered.Resync(std::vector{a});
+  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1"),
+                                          Key("fd00:244:9::/64", "2001:db8::99")));
+}
+
+TEST_F(HostRouteJournalTest, TheTunnelsRoutesGoWithIt) {
+  HostRouteSink beside(host, WithTunnel(), &journal);
+  beside.Resync(std::vector{a, far});
+  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+}
+
 // ---- trouble
 
 TEST_F(HostRouteSinkTest, WhileTheHostCannotBeReadNothingIsTouchedAndTheRetryReadsFirst) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The route sinks' journal, kept in the node's ledger: one write for a batch.
+#pragma once
+
+#include <memory>
+
+#include "control/daemon/node_ledger.h"
+#include "control/sinks/route_journal.h"
+
+namespace weft::daemon {
+
+class RouteLedger final : public control::RouteJournal {
+ public:
+  explicit RouteLedger(std::shared_ptr<NodeLedger> ledger) : ledger_(std::move(ledger)) {}
+
+  void KeepOnly(IpFamily family, const control::RouteKeys& routes) override;
+  void BeforePut(const control::RouteKeys& routes) override;
+  void Removed(const control::RouteKeys& routes) override;
+
+ private:
+  const std::shared_ptr<NodeLedger> ledger_;
+};
+
+}  // namespace weft::daemon
