@@ -13,6 +13,7 @@
 #include "control/admin/admin_client.h"
 #include "control/admin/endpoint.h"
 #include "control/cli/hns_option.h"
+#include "control/cli/host_option.h"
 #include "control/cli/undo.h"
 #include "control/cli/verbs.h"
 #include "control/process_lock.h"
@@ -24,7 +25,7 @@ constexpr char kVerb[] = "reset";
 
 struct Options {
   UndoOptions undo;
-  std::string hns, admin, state_dir = "/var/lib/weft";
+  std::string hns, host, admin, state_dir = "/var/lib/weft";
 };
 
 absl::Status DaemonRuns(const std::string& how) {
@@ -42,7 +43,7 @@ absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& 
   const std::string endpoint =
       options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
   const auto status = admin::AdminClient(endpoint).ReadStatus();
-  if (status.ok() && (status->hns || status->dataplane == "hns"))
+  if (status.ok() && (status->hns || status->dataplane == "hns" || status->dataplane == "routes"))
     return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint));
   const bool silent = status.ok() || absl::IsUnavailable(status.status());
   return silent ? absl::OkStatus() : status.status();
@@ -67,12 +68,25 @@ ExitCode Run(const Options& options, Io& io) {
     io.out << "nothing to do: the ledger " << ledger.path() << " lists nothing that weft made\n";
     return ExitCode::kOk;
   }
-  const auto api = OpenHns(options.hns);
-  if (!api.ok()) return Fail(io, kVerb, api.status());
-  hns::Client client(**api);
-  if (const auto version = client.ReadVersion(); !version.ok())
-    return Fail(io, kVerb, version.status());
-  const Undone undone = Undo(client, ledger, options.undo);
+  std::shared_ptr<hns::Api> api;
+  std::optional<hns::Client> client;
+  std::unique_ptr<host::Host> host;
+  UndoPlaces places;
+  if (NeedsHns(ledger)) {
+    auto opened = OpenHns(options.hns);
+    if (!opened.ok()) return Fail(io, kVerb, opened.status());
+    api = *std::move(opened);
+    places.hns = &client.emplace(*api);
+    if (const auto version = client->ReadVersion(); !version.ok())
+      return Fail(io, kVerb, version.status());
+  }
+  if (NeedsHost(ledger)) {
+    auto opened = OpenHost(options.host);
+    if (!opened.ok()) return Fail(io, kVerb, opened.status());
+    host = *std::move(opened);
+    places.host = host.get();
+  }
+  const Undone undone = Undo(places, ledger, options.undo);
   for (const std::string& line : undone.lines) io.out << line << "\n";
   for (const std::string& failure : undone.failed)
     io.err << "flannelctl reset: " << failure << "\n";
@@ -96,14 +110,16 @@ Action AddReset(CLI::App& parser) {
       ->type_name("PATH")
       ->capture_default_str();
   AddHnsOption(parser, options->hns);
+  AddHostOption(parser, options->host);
   parser
       .add_option("--admin", options->admin,
                   "Where a flanneld that still runs would answer, if not at this node's own "
                   "endpoint; none: do not ask")
       ->type_name("PATH");
   parser.footer(
-      "Deleted is what flanneld's ledger says it made in HNS, with what lives in it;\n"
-      "what was there before is left. subnet.env and the Node's annotations stay.\n\n"
+      "Deleted is what flanneld's ledger says it made: networks and endpoints in HNS,\n"
+      "with what lives in them, host routes to peers, and the firewall's rule. What\n"
+      "was there before is left. subnet.env and the Node's annotations stay.\n\n"
       "Exit code: 0 done, or nothing to do, 1 something still stands, 2 not begun:\n"
       "flanneld runs, HNS does not answer.\n\n"
       "Examples:\n"

@@ -2,6 +2,7 @@
 #include "control/cli/undo.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -15,20 +16,24 @@ namespace {
 using control::LedgerEntry;
 
 bool IsNetwork(const LedgerEntry& entry) { return entry.kind == control::kHnsNetwork; }
+bool IsEndpoint(const LedgerEntry& entry) { return entry.kind == control::kHnsEndpoint; }
+bool IsRoute(const LedgerEntry& entry) { return entry.kind == control::kHostRoute; }
+bool IsRule(const LedgerEntry& entry) { return entry.kind == control::kFirewallRule; }
 bool IsBase(const LedgerEntry& entry) {
   return IsNetwork(entry) && entry.name == hns::kBaseNetworkName;
 }
 
 std::string Title(const LedgerEntry& entry) {
+  if (IsRule(entry)) return "firewall rule " + entry.name;
   return absl::StrCat(IsNetwork(entry) ? "network " : "endpoint ", entry.name);
 }
 
-// The object of the entry, if HNS has it.
-struct Object {
-  hns::Guid id;
-  std::size_t inhabitants = 0;  // a network's endpoints
+// The thing of the entry, if it is there.
+struct Found {
+  std::string details;
+  std::function<absl::Status()> remove;
 };
-using MaybeObject = absl::StatusOr<std::optional<Object>>;
+using MaybeFound = absl::StatusOr<std::optional<Found>>;
 
 // By its id; one that has none yet, because its maker died amid the create, by name and looks.
 bool IsEntered(const LedgerEntry& entry, const hns::Guid& id, const std::string& name,
@@ -37,49 +42,82 @@ bool IsEntered(const LedgerEntry& entry, const hns::Guid& id, const std::string&
   return name == entry.name && absl::EqualsIgnoreCase(shape, entry.shape);
 }
 
-MaybeObject FindNetwork(hns::Client& client, const LedgerEntry& entry) {
+// What is deleted along with a network.
+std::string Along(std::size_t endpoints) {
+  if (endpoints == 0) return "";
+  return absl::StrCat(", and with it ", endpoints, endpoints == 1 ? " endpoint" : " endpoints",
+                      " in it");
+}
+
+MaybeFound FindNetwork(hns::Client& client, const LedgerEntry& entry) {
   const auto networks = client.Networks(entry.name);
   if (!networks.ok()) return networks.status();
   for (const hns::Network& network : *networks) {
     if (!IsEntered(entry, network.id, network.name, hns::ShapeOf(network))) continue;
     const auto endpoints = client.Endpoints(network.id);
     if (!endpoints.ok()) return endpoints.status();
-    return Object{network.id, endpoints->size()};
+    return Found{
+        absl::StrCat(" (", network.id.ToString(), ")", Along(endpoints->size())),
+        [&client, id = network.id, name = entry.name] { return client.DeleteNetwork(id, name); }};
   }
   return std::nullopt;
 }
 
-MaybeObject FindEndpoint(hns::Client& client, const LedgerEntry& entry) {
+MaybeFound FindEndpoint(hns::Client& client, const LedgerEntry& entry) {
   const auto endpoints = client.Endpoints();
   if (!endpoints.ok()) return endpoints.status();
   for (const hns::Endpoint& endpoint : *endpoints) {
     const auto& ips = endpoint.ip_configurations;
     const std::string shape = ips.empty() ? "" : ips.front().address.ToString();
-    if (IsEntered(entry, endpoint.id, endpoint.name, shape)) return Object{endpoint.id, 0};
+    if (!IsEntered(entry, endpoint.id, endpoint.name, shape)) continue;
+    return Found{
+        absl::StrCat(" (", endpoint.id.ToString(), ")"),
+        [&client, id = endpoint.id, name = entry.name] { return client.DeleteEndpoint(id, name); }};
   }
   return std::nullopt;
 }
 
-// What is deleted along with a network.
-std::string Along(const Object& object) {
-  if (object.inhabitants == 0) return "";
-  return absl::StrCat(", and with it ", object.inhabitants,
-                      object.inhabitants == 1 ? " endpoint" : " endpoints", " in it");
+MaybeFound FindRule(host::Host& host, const LedgerEntry& entry) {
+  const absl::StatusOr<bool> there = host.HasFirewallRule(entry.name);
+  if (!there.ok()) return there.status();
+  if (!*there) return std::nullopt;
+  return Found{"", [&host, name = entry.name] { return host.RemoveFirewallRule(name); }};
 }
 
+MaybeFound Find(const UndoPlaces& places, const LedgerEntry& entry) {
+  if (IsRule(entry)) return FindRule(*places.host, entry);
+  return IsNetwork(entry) ? FindNetwork(*places.hns, entry) : FindEndpoint(*places.hns, entry);
+}
+
+// Without the routes.
 std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
+  std::erase_if(entries, IsRoute);
   const auto rank = [](const LedgerEntry& entry) {
-    return IsBase(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
+    return IsBase(entry) ? 3 : IsRule(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
   };
   std::stable_sort(entries.begin(), entries.end(),
                    [&](const LedgerEntry& a, const LedgerEntry& b) { return rank(a) < rank(b); });
   return entries;
 }
 
+bool MadeAny(const control::Ledger& ledger, bool (*is)(const LedgerEntry&)) {
+  return std::any_of(ledger.entries().begin(), ledger.entries().end(),
+                     [&](const LedgerEntry& entry) { return is(entry) && !entry.adopted; });
+}
+
 }  // namespace
 
-Undone Undo(hns::Client& client, control::Ledger& ledger, const UndoOptions& options) {
+bool NeedsHns(const control::Ledger& ledger) {
+  return MadeAny(ledger, IsNetwork) || MadeAny(ledger, IsEndpoint);
+}
+
+bool NeedsHost(const control::Ledger& ledger) {
+  return MadeAny(ledger, IsRoute) || MadeAny(ledger, IsRule);
+}
+
+Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions& options) {
   Undone undone;
+  if (places.host != nullptr) UndoRoutes(*places.host, ledger, options.dry_run, undone);
   for (const LedgerEntry& entry : InOrder(ledger.entries())) {
     const std::string title = Title(entry);
     const auto say = [&](std::string line) { undone.lines.push_back(std::move(line)); };
@@ -94,23 +132,19 @@ Undone Undo(hns::Client& client, control::Ledger& ledger, const UndoOptions& opt
       say(absl::StrCat("left ", title, ": it keeps the vSwitch"));
       continue;
     }
-    const MaybeObject found =
-        IsNetwork(entry) ? FindNetwork(client, entry) : FindEndpoint(client, entry);
+    const MaybeFound found = Find(places, entry);
     if (!found.ok()) {
       fail(found.status());
       continue;
     }
-    if (const std::optional<Object>& object = *found) {
-      const std::string what =
-          absl::StrCat(title, " (", object->id.ToString(), ")", Along(*object));
+    if (const std::optional<Found>& thing = *found) {
+      const std::string what = title + thing->details;
       if (options.dry_run) {
         say("would delete " + what);
         continue;
       }
-      const absl::Status deleted = IsNetwork(entry) ? client.DeleteNetwork(object->id, entry.name)
-                                                    : client.DeleteEndpoint(object->id, entry.name);
-      if (!deleted.ok()) {
-        fail(deleted);
+      if (const absl::Status removed = thing->remove(); !removed.ok()) {
+        fail(removed);
         continue;
       }
       say("deleted " + what);

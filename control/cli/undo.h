@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "control/host/host.h"
 #include "control/ledger.h"
 #include "hns/client.h"
 
@@ -16,13 +17,27 @@ struct UndoOptions {
   bool keep_vswitch = false;
 };
 
+// Where what was made stands. One that the ledger does not need may be null.
+struct UndoPlaces {
+  hns::Client* hns = nullptr;
+  host::Host* host = nullptr;
+};
+bool NeedsHns(const control::Ledger& ledger);
+bool NeedsHost(const control::Ledger& ledger);
+
 struct Undone {
   std::vector<std::string> lines;   // one for each entry, in the order of the work
   std::vector<std::string> failed;  // what still stands, and why
 };
 
-// Endpoints before networks, the base network last. An entry goes from the ledger once its thing is
-// gone, so that a second run, and one that dies, do no harm. What was adopted stays, and its entry.
-Undone Undo(hns::Client& client, control::Ledger& ledger, const UndoOptions& options);
+// Host routes first, then endpoints, networks, firewall rules, the base network last. An entry goes
+// from the ledger once its thing is gone, so that a second run, and one that dies, do no harm. What
+// was adopted stays, and its entry.
+Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions& options);
+
+// Its first part, of Undo's alone. A route is found by destination and next hop on whatever
+// adapter, for a vSwitch that goes or a reboot gives it another index; one without the mark is
+// another's.
+void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone& undone);
 
 }  // namespace weft::cli

@@ -10,7 +10,7 @@ constexpr Verb kVerbs[] = {
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
     {"hns", "Windows' Host Network Service: look at it, stand in for it", AddHns},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
-    {"reset", "Delete what flanneld made in HNS, and nothing else", AddReset},
+    {"reset", "Delete what flanneld made in HNS and on the host, and nothing else", AddReset},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
 };

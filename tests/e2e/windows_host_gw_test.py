@@ -108,3 +108,19 @@ def test_node(cluster):
     finally:
         for name in made:
             forget_service(cluster, name)
+
+
+def test_reset(cluster):
+    """What ours made goes from HNS and from the host, and others' routes stay; a second run does no harm, and a fresh start makes all of it again."""
+    a, b = nodes(cluster, windows.Weft)
+    b.spawn()
+    for _ in range(2):
+        start(a)
+        wait_for_machine(a, b, "flanneld.exe of ours starts")
+        a.hns("put-route", "destination=10.244.77.0/24", f"gateway={b.address}", "adapter=vEthernet (eth0)")
+        a.down()
+        said = a.reset("--dry-run")
+        command.expect(f"would delete route 10.244.2.0/24 via {b.address}" in said and "10.244.77.0" not in said, said)
+        a.reset("--keep-vswitch")
+        command.expect_equal(a.hns("dump")["networks"], [], "networks after a reset")
+        command.expect_equal(a.reset().split(":")[0], "nothing to do", "a second reset")

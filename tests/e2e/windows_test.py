@@ -86,6 +86,9 @@ def test_weft_host(cluster):
     command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic4789UDP", "udpPort": 4789}], "the firewall's rules")
     a.hns("reboot")
     cluster.settle("the machine has rebooted", with_traffic=False)
+    a.down()
+    a.reset()
+    command.expect_equal((a.hns("host")["firewall"], a.hns("dump")["networks"]), ([], []), "the firewall's rules and the networks after a reset")
 
 
 def test_weft_takes_over(cluster):

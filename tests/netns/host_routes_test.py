@@ -164,6 +164,36 @@ def test_host_gw_own_address_changes():
         command.wait_until(lambda: b.lease.subnet in routes(a.host), "the kernel took the route along with the address", timeout=5)
 
 
+def test_host_gw_reset():
+    """`flannelctl reset` takes away what flanneld put, also what one that was killed put, and leaves what was there before and others'."""
+    with host_gw_pair(ipv6=True) as lab:
+        a, b = lab.nodes
+        found = lease.lease("found", "192.168.77.9", "10.244.9.0/24")
+        a.host.ip(f"route add {found.subnet} via {found.public_ip} dev u0",  # as upstream leaves it
+                  "route add 10.244.77.0/24 via 192.168.77.2 dev u0 proto static", "route add 10.99.0.0/24 via 192.168.77.2 dev u0 proto 87")
+        others = {"10.244.77.0/24": ("192.168.77.2", "u0", "static"), "10.99.0.0/24": ("192.168.77.2", "u0", MARK)}
+        left = {**others, found.subnet: (found.public_ip, "u0", MARK)}
+
+        def reset(*flags, check=True):
+            return a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={a.path('state')}", f"--admin={a.path('admin.sock')}", *flags, check=check)
+
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            a.use([a.lease, b.lease, found])
+            a.up()
+            made = {**left, b.lease.subnet: (b.lease.public_ip, "u0", MARK)}
+            command.expect_equal(routes(a.host), made, "routes")
+            reset(check=False)
+            command.expect_equal(routes(a.host), made, "routes after a reset while flanneld runs")
+            a.down(how)
+            said = reset("--dry-run")
+            for subnet, hop in ((b.lease.subnet, b.lease.public_ip), (b.lease.subnet6, b.lease.public_ip6)):
+                command.expect(f"would delete route {subnet} via {hop}\n" in said, f"{said!r} lacks {subnet}")
+            command.expect_equal(routes(a.host), made, "routes after a dry run")
+            reset()
+            command.expect_equal((routes(a.host), routes(a.host, "-6")), (left, {}), "routes after a reset")
+            command.expect("nothing to do" in reset(), "a second reset")
+
+
 def test_host_gw_lost_routes():
     """What others took away is back at the next look, not only at the next resync."""
     with host_gw_pair() as lab:

@@ -83,7 +83,8 @@ class Node(member.Member):
     def reset(self, *flags, check=True):
         """What `flannelctl.exe reset` says, or why it refuses."""
         program = os.path.join(topology.ROOT, "build", "windows", "bin", "flannelctl.exe")
-        return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *flags, check=check)
+        machine = [f"--host=emulator:{EMULATOR}"] if self.emulated_host else []
+        return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *machine, *flags, check=check)
 
     def network(self, name=NETWORK):
         return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)

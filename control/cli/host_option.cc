@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/host_option.h"
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "control/emulator/open_hns.h"
+#include "control/emulator/open_host.h"
+
+namespace weft::cli {
+
+void AddHostOption(CLI::App& parser, std::string& host) {
+  parser
+      .add_option("--host", host,
+                  "An emulated machine in place of this one, as flanneld was given with --host")
+      ->type_name("emulator:ADDRESS")
+      ->check([](const std::string& text) {
+        return emulator::IsEmulator(text) ? ""
+                                          : text + " is not understood; write emulator:ADDRESS";
+      });
+}
+
+absl::StatusOr<std::unique_ptr<host::Host>> OpenHost(const std::string& host) {
+  if (host.empty()) return host::OpenHost();
+  return emulator::OpenHost(host.substr(emulator::kEmulatorPrefix.size()));
+}
+
+}  // namespace weft::cli

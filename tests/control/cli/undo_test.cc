@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What flanneld made on the host, undone; what it made in HNS: reset_test.cc.
+#include "control/cli/undo.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "control/host/emulator.h"
+#include "tests/support/host_view.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::cli {
+namespace {
+
+using control::LedgerEntry;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::weft::testing::Address;
+using ::weft::testing::Prefix;
+
+// Which keeps the routes into 10.244.3.0/24.
+class Stubborn final : public weft::testing::HostView {
+ public:
+  using HostView::HostView;
+  std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& routes) override {
+    std::vector<absl::Status> results;
+    for (const host::Route& route : routes) {
+      results.push_back(route.destination == Prefix("10.244.3.0/24")
+                            ? absl::PermissionDeniedError("access is denied")
+                            : HostView::RemoveRoutes({route})[0]);
+    }
+    return results;
+  }
+};
+
+// A node with 192.168.1.10/24 on "Ethernet".
+class UndoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    host::Adapter nic;
+    nic.name = "Ethernet";
+    nic.up = true;
+    nic.addresses = {{Address("192.168.1.10"), 24}, {Address("fd09::10"), 64}};
+    nic_ = host_.AddAdapter(nic);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void PutRoute(const char* destination, const char* gateway) {
+    host::Route route;
+    route.destination = Prefix(destination);
+    route.gateway = Address(gateway);
+    route.adapter_index = nic_;
+    ASSERT_TRUE(host_.PutRoutes({route})[0].ok());
+  }
+  void Enter(const LedgerEntry& entry) {
+    std::vector<LedgerEntry> routes;
+    for (const LedgerEntry& each : ledger_.entries()) {
+      if (each.kind == entry.kind) routes.push_back(each);
+    }
+    routes.push_back(entry);
+    ASSERT_TRUE(ledger_.Replace(entry.kind, routes).ok());
+  }
+  std::vector<std::string> Routes() const {
+    std::vector<std::string> found;
+    for (const host::Route& route : host_.state().routes)
+      found.push_back(route.destination.ToString() + " via " + route.gateway->ToString());
+    return found;
+  }
+  Undone Undo(bool dry_run = false) {
+    return cli::Undo({nullptr, &host_}, ledger_, {dry_run, false});
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/undo-" +
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  control::Ledger ledger_{folder_};
+  host::EmulatedHost host_;
+  std::uint32_t nic_ = 0;
+};
+
+TEST_F(UndoTest, OurRoutesGoAndNoOthersTwiceInARow) {
+  PutRoute("10.244.2.0/24", "192.168.1.2");
+  PutRoute("10.244.2.0/24", "192.168.1.3");  // another way there
+  PutRoute("10.244.3.0/24", "192.168.1.3");  // was there before weft
+  PutRoute("fd00:244:2::/64", "fd09::2");
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  Enter({"host-route", "fd00:244:2::/64", "fd09::2", false});
+  Enter({"host-route", "10.244.9.0/24", "192.168.1.9", false});
+
+  EXPECT_THAT(Undo(/*dry_run=*/true).lines,
+              ElementsAre("would delete route 10.244.2.0/24 via 192.168.1.2",
+                          "would delete route fd00:244:2::/64 via fd09::2",
+                          "route 10.244.9.0/24 via 192.168.1.9 is gone already"));
+  EXPECT_EQ(Routes().size(), 4u);
+  EXPECT_EQ(ledger_.entries().size(), 3u);
+
+  const Undone undone = Undo();
+  EXPECT_THAT(undone.lines, ElementsAre("route 10.244.9.0/24 via 192.168.1.9 is gone already",
+                                        "deleted route 10.244.2.0/24 via 192.168.1.2",
+                                        "deleted route fd00:244:2::/64 via fd09::2"));
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_THAT(Routes(),
+              ElementsAre("10.244.2.0/24 via 192.168.1.3", "10.244.3.0/24 via 192.168.1.3"));
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+  EXPECT_THAT(Undo().lines, IsEmpty());
+}
+
+// The vSwitch's making gave the link another index.
+TEST_F(UndoTest, ARouteIsKnownOnWhateverAdapter) {
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {});
+  nic_ = host_.state().adapters[1].adapter.index;
+  PutRoute("10.244.2.0/24", "192.168.1.2");
+  EXPECT_THAT(Undo().lines, ElementsAre("deleted route 10.244.2.0/24 via 192.168.1.2"));
+  EXPECT_THAT(Routes(), IsEmpty());
+}
+
+// On Linux, where ours bear the mark: somebody's own in the place of ours.
+TEST_F(UndoTest, ARouteWithoutTheMarkIsAnothers) {
+  PutRoute("10.244.2.0/24", "192.168.1.2");
+  host::HostState state = host_.state();
+  state.routes[0].marked = false;
+  host_.Replace(state);
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  EXPECT_THAT(Undo().lines, ElementsAre("route 10.244.2.0/24 via 192.168.1.2 is gone already"));
+  EXPECT_EQ(Routes().size(), 1u);
+}
+
+TEST_F(UndoTest, WhatCannotBeRemovedStaysInTheLedger) {
+  PutRoute("10.244.2.0/24", "192.168.1.2");
+  PutRoute("10.244.3.0/24", "192.168.1.3");
+  const LedgerEntry kept{"host-route", "10.244.3.0/24", "192.168.1.3", false};
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  Enter(kept);
+  Stubborn host(host_);
+  const Undone undone = cli::Undo({nullptr, &host}, ledger_, {});
+  EXPECT_THAT(undone.lines, ElementsAre("deleted route 10.244.2.0/24 via 192.168.1.2"));
+  EXPECT_THAT(undone.failed, ElementsAre("route 10.244.3.0/24 via 192.168.1.3: access is denied"));
+  EXPECT_THAT(ledger_.entries(), ElementsAre(kept));
+}
+
+TEST_F(UndoTest, OurFirewallRuleGoesAndNoOther) {
+  ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic4789UDP", 4789).ok());
+  ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
+  Enter({"firewall-rule", "OverlayTraffic8472UDP", "8472", false});
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  EXPECT_THAT(Undo(/*dry_run=*/true).lines,
+              ElementsAre("route 10.244.2.0/24 via 192.168.1.2 is gone already",
+                          "would delete firewall rule OverlayTraffic8472UDP"));
+  EXPECT_EQ(host_.state().firewall.size(), 2u);
+  EXPECT_EQ(Undo().lines.back(), "deleted firewall rule OverlayTraffic8472UDP");
+  EXPECT_THAT(host_.state().firewall,
+              ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789}));
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+TEST_F(UndoTest, OnlyWhatIsNeededIsOpened) {
+  EXPECT_FALSE(NeedsHns(ledger_) || NeedsHost(ledger_));
+  Enter({"hns-network", "External", "id", true});
+  EXPECT_FALSE(NeedsHns(ledger_) || NeedsHost(ledger_)) << "it is left";
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  EXPECT_FALSE(NeedsHns(ledger_));
+  EXPECT_TRUE(NeedsHost(ledger_));
+  Enter({"hns-endpoint", "cbr0_ep", "id", false});
+  EXPECT_TRUE(NeedsHns(ledger_));
+}
+
+}  // namespace
+}  // namespace weft::cli
