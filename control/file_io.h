@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the standard library cannot do with files: replace one so that no reader and no crash sees a
-// half-written one.
+// half-written one; tell whether one is of this boot.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,7 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 // When the system started, in seconds since 1970 by the clock as it stands now; zero if that is not
 // known.
 std::int64_t BootTime();
+// Whether `path` was last written before that; false where it is not known, or not there.
+bool IsOfEarlierBoot(const std::string& path);
 
 }  // namespace weft::control

@@ -15,6 +15,7 @@ inline constexpr std::string_view kHnsNetwork = "hns-network";
 inline constexpr std::string_view kHnsEndpoint = "hns-endpoint";
 inline constexpr std::string_view kHostRoute = "host-route";
 inline constexpr std::string_view kFirewallRule = "firewall-rule";
+inline constexpr std::string_view kStaticRoute = "static-route";  // the administrator's
 
 struct LedgerEntry {
   std::string kind;  // one of the above
@@ -24,7 +25,8 @@ struct LedgerEntry {
   // It was there before us, and was right: used, repaired, never removed by `flannelctl reset`.
   // Routes and rules that were are not entered at all.
   bool adopted = false;
-  // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096".
+  // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096"; of a static route
+  // where it was.
   std::string shape{};
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };

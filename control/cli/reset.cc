@@ -64,7 +64,7 @@ ExitCode Run(const Options& options, Io& io) {
     return Fail(io, kVerb, status);
   control::Ledger ledger(options.state_dir);
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
-  if (ledger.entries().empty()) {
+  if (ListsNothing(ledger)) {
     io.out << "nothing to do: the ledger " << ledger.path() << " lists nothing that weft made\n";
     return ExitCode::kOk;
   }

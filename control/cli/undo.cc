@@ -18,6 +18,7 @@ using control::LedgerEntry;
 bool IsNetwork(const LedgerEntry& entry) { return entry.kind == control::kHnsNetwork; }
 bool IsEndpoint(const LedgerEntry& entry) { return entry.kind == control::kHnsEndpoint; }
 bool IsRoute(const LedgerEntry& entry) { return entry.kind == control::kHostRoute; }
+bool IsStatic(const LedgerEntry& entry) { return entry.kind == control::kStaticRoute; }
 bool IsRule(const LedgerEntry& entry) { return entry.kind == control::kFirewallRule; }
 bool IsBase(const LedgerEntry& entry) {
   return IsNetwork(entry) && entry.name == hns::kBaseNetworkName;
@@ -89,9 +90,10 @@ MaybeFound Find(const UndoPlaces& places, const LedgerEntry& entry) {
   return IsNetwork(entry) ? FindNetwork(*places.hns, entry) : FindEndpoint(*places.hns, entry);
 }
 
-// Without the routes.
+// Without the routes to peers, and the administrator's.
 std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
-  std::erase_if(entries, IsRoute);
+  std::erase_if(entries,
+                [](const LedgerEntry& entry) { return IsRoute(entry) || IsStatic(entry); });
   const auto rank = [](const LedgerEntry& entry) {
     return IsBase(entry) ? 3 : IsRule(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
   };
@@ -106,6 +108,10 @@ bool MadeAny(const control::Ledger& ledger, bool (*is)(const LedgerEntry&)) {
 }
 
 }  // namespace
+
+bool ListsNothing(const control::Ledger& ledger) {
+  return std::all_of(ledger.entries().begin(), ledger.entries().end(), IsStatic);
+}
 
 bool NeedsHns(const control::Ledger& ledger) {
   return MadeAny(ledger, IsNetwork) || MadeAny(ledger, IsEndpoint);

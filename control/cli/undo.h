@@ -22,6 +22,8 @@ struct UndoPlaces {
   hns::Client* hns = nullptr;
   host::Host* host = nullptr;
 };
+// Nothing in it that weft made, or took over.
+bool ListsNothing(const control::Ledger& ledger);
 bool NeedsHns(const control::Ledger& ledger);
 bool NeedsHost(const control::Ledger& ledger);
 

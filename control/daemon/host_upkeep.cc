@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/daemon/left_routes.h"
 #include "control/daemon/log.h"
+#include "control/daemon/static_route_ledger.h"
 #include "vxlan/vni.h"
 
 namespace weft::daemon {
@@ -38,8 +39,10 @@ void HostUpkeep::CarryRoutes(const HostFacts& facts, const host::Adapter& adapte
              route.destination.length() != 0 && !(network && network->Contains(route.destination));
     });
   }
+  if (!carried_)
+    carried_.emplace(ledger_ ? RecallStaticRoutes(*ledger_) : host::CarriedRoutes::Memory());
   std::string refused;
-  for (const auto& [route, status] : carried_.Follow(host_, adapter, routes)) {
+  for (const auto& [route, status] : carried_->Follow(host_, adapter, routes)) {
     if (status.ok()) {
       LogInfo(absl::StrCat("put back the static route ", Text(route), " on ", adapter.name,
                            ": it was lost when the node's address moved there"));
@@ -50,6 +53,7 @@ void HostUpkeep::CarryRoutes(const HostFacts& facts, const host::Adapter& adapte
     }
   }
   route_trouble_.Set(refused);
+  if (ledger_) RememberStaticRoutes(*ledger_, carried_->memory());
 }
 
 // Entered before it is made; one that was there before, or may have been, is not ours.

@@ -22,7 +22,8 @@ namespace weft::daemon {
 // Control thread. Nothing that fails here fails a check.
 class HostUpkeep {
  public:
-  // Both outlive it. `ledger`: of the rules that are made; null: nobody's.
+  // Both outlive it. `ledger`: of the rules that are made and the static routes that are found;
+  // null: nobody's.
   HostUpkeep(host::Host& host, const control::NetConf& conf,
              std::shared_ptr<NodeLedger> ledger = nullptr)
       : host_(host), conf_(conf), ledger_(std::move(ledger)) {}
@@ -44,7 +45,7 @@ class HostUpkeep {
   host::Host& host_;
   const control::NetConf& conf_;
   const std::shared_ptr<NodeLedger> ledger_;
-  host::CarriedRoutes carried_;
+  std::optional<host::CarriedRoutes> carried_;  // from the first look on
   std::optional<std::uint16_t> allowed_;
   Trouble route_trouble_, firewall_trouble_, left_routes_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/subnet_file.h"
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -30,15 +29,6 @@ std::optional<std::string> Read(const std::string& path) {
   std::ifstream in(PathOf(path), std::ios::binary);
   if (!in) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-// Seconds since 1970.
-std::optional<std::int64_t> ModificationTime(const std::string& path) {
-  std::error_code error;
-  const fs::file_time_type time = fs::last_write_time(PathOf(path), error);
-  if (error) return std::nullopt;
-  const auto wall = std::chrono::file_clock::to_sys(time);
-  return std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -70,9 +60,7 @@ absl::StatusOr<bool> SubnetFile::WithdrawUnless(const std::string& text) {
 }
 
 absl::StatusOr<bool> SubnetFile::WithdrawIfOfEarlierBoot() {
-  const std::optional<std::int64_t> modified = ModificationTime(path_);
-  const std::int64_t boot = control::BootTime();
-  if (!modified || boot == 0 || *modified >= boot) return false;
+  if (!control::IsOfEarlierBoot(path_)) return false;
   const absl::Status status = Remove();
   if (!status.ok()) return status;
   return true;

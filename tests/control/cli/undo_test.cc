@@ -156,6 +156,15 @@ TEST_F(UndoTest, OurFirewallRuleGoesAndNoOther) {
   EXPECT_THAT(ledger_.entries(), IsEmpty());
 }
 
+TEST_F(UndoTest, StaticRoutesAreTheAdministrators) {
+  PutRoute("10.8.0.0/16", "192.168.1.254");
+  Enter({"static-route", "10.8.0.0/16", "192.168.1.254", true, "00:15:5d:00:00:0a 10 0"});
+  EXPECT_TRUE(ListsNothing(ledger_));
+  EXPECT_THAT(Undo().lines, IsEmpty());
+  EXPECT_EQ(Routes().size(), 1u);
+  EXPECT_EQ(ledger_.entries().size(), 1u) << "the next flanneld may have to put it back";
+}
+
 TEST_F(UndoTest, OnlyWhatIsNeededIsOpened) {
   EXPECT_FALSE(NeedsHns(ledger_) || NeedsHost(ledger_));
   Enter({"hns-network", "External", "id", true});

@@ -131,6 +131,91 @@ TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
   EXPECT_EQ(routes->at(1).destination, Prefix("10.8.0.0/16"));
 }
 
+// Processes one after another, on one --state-dir.
+class RestartedUpkeepTest : public HostUpkeepTest {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  // One that is killed after its first look.
+  void LookOnce() {
+    HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string()));
+    const auto facts = ReadHostFacts(host_);
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    upkeep.Look(*facts, underlay_);
+  }
+  void Bind() {
+    host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {});
+    underlay_.index += 1;
+  }
+  std::vector<IpPrefix> Destinations() {
+    std::vector<IpPrefix> found;
+    const auto routes = host_.Routes(IpFamily::kV4, underlay_.index);
+    for (const host::Route& route : *routes) found.push_back(route.destination);
+    return found;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("upkeep-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(RestartedUpkeepTest, AStaticRouteSwallowedBetweenTwoProcessesIsPutBack) {
+  Put("10.8.0.0/16", "192.168.1.254");
+  LookOnce();
+  Bind();
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
+}
+
+TEST_F(RestartedUpkeepTest, OneThatCouldNotBePutBackIsByTheNextProcess) {
+  Put("10.8.0.0/16", "192.168.1.254");
+  LookOnce();
+  Bind();
+  host_.SetAddresses("vEthernet (Ethernet)", {{Address("172.16.0.10"), 24}});
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre());
+  host_.SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
+}
+
+TEST_F(RestartedUpkeepTest, OneThatTheAdministratorRemovedIsNotPutBack) {
+  Put("10.8.0.0/16", "192.168.1.254");
+  LookOnce();
+  host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre());
+  Bind();
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre());
+}
+
+TEST_F(RestartedUpkeepTest, AnEarlierBootsAreForgotten) {
+  Put("10.8.0.0/16", "192.168.1.254");
+  LookOnce();
+  Bind();
+  std::filesystem::last_write_time(
+      folder_ / "ledger.json",
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre());
+}
+
+TEST_F(RestartedUpkeepTest, WhatIsNoRouteOfOursIsPassedOver) {
+  std::filesystem::create_directories(folder_);
+  control::Ledger ledger(folder_.string());
+  const char* const shapes[] = {
+      "",       "00:15:5d:00:00:0a",       "00:15:5d:00:00:0a x 0", "00:15:5d:00:00:0a 99 x",
+      "x 99 0", "00:15:5d:00:00:0a 99 0 0"};
+  std::vector<control::LedgerEntry> entries;
+  for (const char* shape : shapes)
+    entries.push_back({"static-route", "10.8.0.0/16", "192.168.1.254", true, shape});
+  entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, "00:15:5d:00:00:0a 99 0"});
+  ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
+  LookOnce();
+  EXPECT_THAT(Destinations(), ElementsAre());
+}
+
 TEST_F(HostUpkeepTest, RoutesIntoThePodNetworkAreToldBesideAnOverlayOnly) {
   Put("10.244.9.0/24", "192.168.1.9");
   conf_.type = control::BackendType::kHostGw;
