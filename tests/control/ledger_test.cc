@@ -53,6 +53,32 @@ TEST_F(LedgerTest, WhatIsPutInIsOnDisk) {
   EXPECT_THAT(Reread(), ElementsAre(kMade, kFound));
 }
 
+TEST_F(LedgerTest, AnyNameIsReadBack) {
+  const LedgerEntry odd{"hns-endpoint", "a \"b\" \\ c\n\t\x01 \xc3\xa4", "", false,
+                        "\xe2\x82\xac 1"};
+  ASSERT_TRUE(ledger_.Put(odd).ok());
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  EXPECT_THAT(Reread(), ElementsAre(odd, kMade));
+  ASSERT_TRUE(ledger_.Put({"hns-endpoint", "not UTF-8: \xff", "", false}).ok());
+  EXPECT_EQ(Reread().size(), 3u);
+}
+
+// People read it, too.
+TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
+  ASSERT_TRUE(ledger_.Put(kRoute).ok());
+  ASSERT_TRUE(ledger_.Put(kFound).ok());
+  std::ifstream in(folder_ / "ledger.json", std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}),
+            R"({
+ "format": "weft/ledger/v1",
+ "entries": [
+  {"kind": "host-route", "name": "10.244.1.0/24", "id": "172.16.0.11", "adopted": false},
+  {"kind": "hns-network", "name": "External", "id": "9dd95ece-4b11-4da4-8cd1-59970718a804", "adopted": true}
+ ]
+}
+)");
+}
+
 TEST_F(LedgerTest, AnEntryIsReplacedByKindAndName) {
   LedgerEntry about_to_be = kMade;
   about_to_be.id = "";
