@@ -26,7 +26,8 @@ class RouteLedgerTest : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::remove_all(folder_); }
   void TearDown() override {
-    node_.reset();  // Windows removes no file that somebody has open
+    ledger_.reset();  // Windows removes no file that somebody has open
+    node_.reset();
     std::filesystem::remove_all(folder_);
   }
   // As flannelctl reads it.
