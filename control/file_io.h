@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the standard library cannot do with files: replace one so that no reader and no crash sees a
-// half-written one; tell whether one is of this boot.
+// What the standard library cannot do with files: name one in UTF-8; replace one so that no reader
+// and no crash sees a half-written one; tell whether one is of this boot.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 
 namespace weft::control {
+
+// Of UTF-8, on every system.
+std::filesystem::path PathOf(std::string_view utf8);
 
 // `path` (UTF-8) holds `text` when this returns, also after a power cut; its folder exists. Mode
 // 0644. Readers see the old content or the new. The error carries the step that failed and the

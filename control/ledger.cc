@@ -21,15 +21,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "weft/ledger/v1";
 
-fs::path PathOf(const std::string& utf8) {
-  return fs::path(std::u8string(utf8.begin(), utf8.end()));
-}
-
 bool Is(const LedgerEntry& entry, std::string_view kind, std::string_view name) {
   return entry.kind == kind && entry.name == name;
 }
 
-std::string Quoted(const std::string& text) {
+std::string JsonText(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
   });
@@ -41,13 +37,13 @@ std::string Quoted(const std::string& text) {
 // and each of them that changes is one.
 std::string Text(const std::vector<LedgerEntry>& entries) {
   std::string text =
-      absl::StrCat("{\n \"format\": ", Quoted(std::string(kFormat)), ",\n \"entries\": [");
+      absl::StrCat("{\n \"format\": ", JsonText(std::string(kFormat)), ",\n \"entries\": [");
   const char* before = "\n";
   for (const LedgerEntry& entry : entries) {
-    absl::StrAppend(&text, before, "  {\"kind\": ", Quoted(entry.kind),
-                    ", \"name\": ", Quoted(entry.name), ", \"id\": ", Quoted(entry.id),
+    absl::StrAppend(&text, before, "  {\"kind\": ", JsonText(entry.kind),
+                    ", \"name\": ", JsonText(entry.name), ", \"id\": ", JsonText(entry.id),
                     ", \"adopted\": ", entry.adopted ? "true" : "false");
-    if (!entry.shape.empty()) absl::StrAppend(&text, ", \"shape\": ", Quoted(entry.shape));
+    if (!entry.shape.empty()) absl::StrAppend(&text, ", \"shape\": ", JsonText(entry.shape));
     text += "}";
     before = ",\n";
   }

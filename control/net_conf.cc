@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "control/file_io.h"
 #include "control/folded_json.h"
 #include "control/lease/quoted.h"
 
@@ -258,8 +259,7 @@ absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view fil
 }
 
 absl::StatusOr<NetConf> LoadNetConf(const std::string& path) {
-  std::ifstream file(std::filesystem::path(std::u8string(path.begin(), path.end())),
-                     std::ios::binary);
+  std::ifstream file(PathOf(path), std::ios::binary);
   if (!file) {
     return absl::NotFoundError(absl::StrCat(
         "net-conf ", path, ": cannot be opened; check the path given by --net-config-path"));

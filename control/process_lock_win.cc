@@ -5,13 +5,14 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "control/file_io.h"
 #include "control/process_lock.h"
 
 namespace weft::control {
 
 // A file that nobody shares is the lock.
 absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
-  const std::filesystem::path wide(std::u8string(path.begin(), path.end()));
+  const std::filesystem::path wide = PathOf(path);
   const HANDLE file = ::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr,
                                     OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
   if (file != INVALID_HANDLE_VALUE) return ProcessLock(reinterpret_cast<std::intptr_t>(file));

@@ -7,23 +7,23 @@ namespace {
 constexpr std::size_t kCacheLine = 64;
 // An odd number of cache lines: packet i of every buffer would otherwise fall into the same few
 // sets of the cache, and a batch of headers would not fit where it could.
-constexpr std::size_t kStride = (((kHeadroom + kMaxPacket) / kCacheLine) | 1) * kCacheLine;
-static_assert(kStride >= kHeadroom + kMaxPacket && (kStride / kCacheLine) % 2 == 1);
+constexpr std::size_t kPacketStride = (((kHeadroom + kMaxPacket) / kCacheLine) | 1) * kCacheLine;
+static_assert(kPacketStride >= kHeadroom + kMaxPacket && (kPacketStride / kCacheLine) % 2 == 1);
 
 }  // namespace
 
 PacketSlab::PacketSlab(std::size_t count)
     : count_(count),
-      octets_(std::make_unique_for_overwrite<std::byte[]>(count * kStride + kCacheLine)),
+      octets_(std::make_unique_for_overwrite<std::byte[]>(count * kPacketStride + kCacheLine)),
       first_(octets_.get()) {
-  std::size_t space = count * kStride + kCacheLine;
+  std::size_t space = count * kPacketStride + kCacheLine;
   void* aligned = octets_.get();
-  first_ = static_cast<std::byte*>(std::align(kCacheLine, count * kStride, aligned, space));
+  first_ = static_cast<std::byte*>(std::align(kCacheLine, count * kPacketStride, aligned, space));
 }
 
 Packet PacketSlab::Lend(std::size_t index) {
   Packet packet;
-  packet.data = first_ + index * kStride + kHeadroom;
+  packet.data = first_ + index * kPacketStride + kHeadroom;
   packet.headroom = kHeadroom;
   packet.tailroom = kMaxPacket;
   return packet;

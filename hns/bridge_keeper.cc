@@ -8,12 +8,6 @@
 #include "hns/hresult.h"
 
 namespace weft::hns {
-namespace {
-
-constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
-constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
-
-}  // namespace
 
 void BridgeKeeper::SetWish(const BridgeWish& wish) {
   if (wish == wish_) return;

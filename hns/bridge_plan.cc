@@ -8,12 +8,12 @@
 namespace weft::hns {
 namespace {
 
-constexpr std::string_view kType = "L2Bridge";
+constexpr std::string_view kBridgeType = "L2Bridge";
 
 // As upstream looks at it, and the type beside.
 std::string Difference(const BridgeWish& wish, const BridgeNetwork& network) {
-  if (!absl::EqualsIgnoreCase(network.type, kType))
-    return absl::StrCat("type ", network.type, " instead of ", kType);
+  if (!absl::EqualsIgnoreCase(network.type, kBridgeType))
+    return absl::StrCat("type ", network.type, " instead of ", kBridgeType);
   const BridgeSubnet wanted{wish.subnet, wish.gateway()};
   if (std::find(network.subnets.begin(), network.subnets.end(), wanted) != network.subnets.end())
     return {};

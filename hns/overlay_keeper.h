@@ -54,9 +54,6 @@ struct OverlayOutcome {
   std::optional<TimePoint> next;
 };
 
-inline constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
-inline constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
-
 // One thread at a time. `api` outlives it. Its end changes nothing in HNS. May be
 // thrown away at any moment and made anew: all it needs to know it reads from HNS.
 class OverlayKeeper {

@@ -12,7 +12,7 @@
 namespace weft::hns {
 namespace {
 
-constexpr std::string_view kType = "Overlay";
+constexpr std::string_view kOverlayType = "Overlay";
 
 std::string RefusedByVersion(const OverlayWish& wish, Version version) {
   if (!SupportsRemoteSubnet(version)) {
@@ -69,7 +69,7 @@ std::string PhysicalAdapter(std::string_view adapter) {
 Network OverlayNetwork(const OverlayWish& wish) {
   Network network;
   network.name = wish.name;
-  network.type = kType;
+  network.type = kOverlayType;
   if (!wish.adapter.empty())
     network.policies.push_back(NetAdapterNamePolicy(PhysicalAdapter(wish.adapter)));
   if (wish.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(wish.port));
@@ -87,7 +87,7 @@ std::vector<std::string> Differences(const OverlayWish& wish, const Network& net
   const auto differs = [&](std::string_view what, std::string_view is, std::string_view wanted) {
     differences.push_back(absl::StrCat(what, " ", is, " instead of ", wanted));
   };
-  if (!network.IsOfType(kType)) differs("type", network.type, kType);
+  if (!network.IsOfType(kOverlayType)) differs("type", network.type, kOverlayType);
   if (network.subnets.empty()) {
     differs("subnet", "none", wish.subnet.ToString());
   } else {

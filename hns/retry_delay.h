@@ -10,6 +10,11 @@ namespace weft::hns {
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
+// Between two looks for what HNS gives in its own time, and after a refusal of ours, whose cause
+// others may mend.
+inline constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
+inline constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
+
 // Doubles from `first` to `most`. Without chance: a node's HNS serves that node only.
 class RetryDelay {
  public:

@@ -6,13 +6,13 @@
 namespace weft {
 namespace {
 
-struct Text {
+struct ReasonText {
   std::string_view name;
   std::string_view sentence;
 };
 
 // In the order of the enumeration.
-constexpr std::array<Text, kMalformedCount> kTexts = {{
+constexpr std::array<ReasonText, kMalformedCount> kTexts = {{
     {"truncated", "The packet is shorter than its headers or a length field says."},
     {"bad_version", "The IP version field is neither 4 nor 6, or contradicts its context."},
     {"bad_header_length", "A header length field is below the header's minimum."},

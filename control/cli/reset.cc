@@ -16,6 +16,7 @@
 #include "control/cli/host_option.h"
 #include "control/cli/undo.h"
 #include "control/cli/verbs.h"
+#include "control/file_io.h"
 #include "control/process_lock.h"
 
 namespace weft::cli {
@@ -50,8 +51,7 @@ absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& 
 }
 
 ExitCode Run(const Options& options, Io& io) {
-  const std::filesystem::path folder(
-      std::u8string(options.state_dir.begin(), options.state_dir.end()));
+  const std::filesystem::path folder = control::PathOf(options.state_dir);
   std::error_code error;
   absl::Status locked;  // where there is no folder, nobody has it
   std::optional<control::ProcessLock> lock;

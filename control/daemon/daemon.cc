@@ -12,6 +12,7 @@
 #include "control/daemon/net_conf_trouble.h"
 #include "control/daemon/own_underlay.h"
 #include "control/daemon/service.h"
+#include "control/file_io.h"
 
 namespace weft::daemon {
 namespace {
@@ -24,10 +25,6 @@ constexpr auto kRoundPause = std::chrono::milliseconds(50);
 constexpr int kHostRounds = 5;  // the host's adapters are looked at in every fifth round
 
 constexpr std::size_t kFilePrefix = std::string_view("file:").size();
-
-std::filesystem::path PathOf(const std::string& utf8) {
-  return std::u8string(utf8.begin(), utf8.end());
-}
 
 std::int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -104,7 +101,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
         [this](const std::string& name) { node_name_ = name; }, [this] { Schedule(); });
   } else {
     file_ = std::make_unique<control::FileSource>(
-        PathOf(options.lease_source.substr(kFilePrefix)),
+        control::PathOf(options.lease_source.substr(kFilePrefix)),
         kube::NodeJsonCodec(std::move(keys), options.node_name));
   }
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "control/file_io.h"
 #include "control/sources/file_stamp.h"
 
 namespace weft::daemon {
@@ -11,7 +12,7 @@ namespace weft::daemon {
 std::string NetConfTrouble(const std::string& path, const control::NetConf& running) {
   constexpr std::string_view kStays = "; the configuration read at start stays in force";
   // First, because opening a FIFO would wait for its writer.
-  const auto stamp = control::StampOf(std::u8string(path.begin(), path.end()));
+  const auto stamp = control::StampOf(control::PathOf(path));
   if (!stamp.ok())
     return absl::StrCat("net-conf ", path, " ", stamp.status().message(), kStays,
                         "; put the file back");

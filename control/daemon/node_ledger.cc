@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/file_io.h"
 
 namespace weft::daemon {
 
@@ -15,7 +16,7 @@ NodeLedger::NodeLedger(std::string state_dir) : folder_(std::move(state_dir)), l
 bool NodeLedger::IsOpen() {
   if (lock_) return true;
   std::error_code error;
-  std::filesystem::create_directories(std::u8string(folder_.begin(), folder_.end()), error);
+  std::filesystem::create_directories(control::PathOf(folder_), error);
   absl::StatusOr<control::ProcessLock> lock =
       control::ProcessLock::TryTake(control::LedgerLockPath(folder_));
   if (!lock.ok()) {

@@ -18,15 +18,11 @@ namespace fs = std::filesystem;
 // Larger is none of ours.
 constexpr std::uintmax_t kMaxSize = 64 * 1024;  // octets
 
-fs::path PathOf(const std::string& utf8) {
-  return fs::path(std::u8string(utf8.begin(), utf8.end()));
-}
-
 std::optional<std::string> Read(const std::string& path) {
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(PathOf(path), error);
+  const std::uintmax_t size = fs::file_size(control::PathOf(path), error);
   if (error || size > kMaxSize) return std::nullopt;
-  std::ifstream in(PathOf(path), std::ios::binary);
+  std::ifstream in(control::PathOf(path), std::ios::binary);
   if (!in) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
@@ -35,7 +31,7 @@ std::optional<std::string> Read(const std::string& path) {
 
 absl::Status SubnetFile::Write(const std::string& text) {
   std::error_code error;
-  const fs::path folder = PathOf(path_).parent_path();
+  const fs::path folder = control::PathOf(path_).parent_path();
   if (!folder.empty()) fs::create_directories(folder, error);
   const absl::Status status =
       error ? absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()))
@@ -53,7 +49,7 @@ bool SubnetFile::Holds(const std::string& text) const { return Read(path_) == te
 
 absl::StatusOr<bool> SubnetFile::WithdrawUnless(const std::string& text) {
   std::error_code error;
-  if (!fs::exists(PathOf(path_), error) || Holds(text)) return false;
+  if (!fs::exists(control::PathOf(path_), error) || Holds(text)) return false;
   const absl::Status status = Remove();
   if (!status.ok()) return status;
   return true;
@@ -69,7 +65,7 @@ absl::StatusOr<bool> SubnetFile::WithdrawIfOfEarlierBoot() {
 absl::Status SubnetFile::Remove() {
   written_ = false;
   std::error_code error;
-  fs::remove(PathOf(path_), error);
+  fs::remove(control::PathOf(path_), error);
   if (!error) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
       "subnet file ", path_, ": it is out of date and cannot be removed: ", error.message(),

@@ -9,7 +9,7 @@
 namespace weft::emulator {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 }  // namespace
 
@@ -17,20 +17,20 @@ World::World(hns::emulator::Clock& clock, hns::emulator::Settings settings)
     : host_({}, [&clock] { return clock.Now(); }), side_(host_), hns_(clock, side_, settings) {}
 
 std::string World::Text() const {
-  Json out;
-  out["host"] = Json::parse(host::HostStateText(host_.state()));
-  out["hns"] = Json::parse(hns_.SaveWorld());
+  OrderedJson out;
+  out["host"] = OrderedJson::parse(host::HostStateText(host_.state()));
+  out["hns"] = OrderedJson::parse(hns_.SaveWorld());
   return out.dump(1) + "\n";
 }
 
 absl::Status World::Read(std::string_view text) {
-  Json document = Json::object();
+  OrderedJson document = OrderedJson::object();
   if (!text.empty()) {
     constexpr int kDeepest = 64;
     bool too_deep = false;
-    document = Json::parse(
+    document = OrderedJson::parse(
         text,
-        [&](int depth, Json::parse_event_t, Json&) {
+        [&](int depth, OrderedJson::parse_event_t, OrderedJson&) {
           too_deep = too_deep || depth > kDeepest;
           return !too_deep;
         },

@@ -18,8 +18,7 @@
 namespace weft::emulator {
 namespace {
 
-using Json = nlohmann::json;
-using Answer = absl::StatusOr<Json>;
+using Answer = absl::StatusOr<nlohmann::json>;
 using Fields = hns::emulator::CommandFields;
 using Carry = Answer (*)(World&, Fields&);
 
@@ -28,7 +27,7 @@ template <class Act>
 Answer Then(const Fields& fields, Act act) {
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   act();
-  return Json::object();
+  return nlohmann::json::object();
 }
 
 // An adapter that is there, gone or not.
@@ -82,16 +81,16 @@ Answer ChangeRoute(World& world, Fields& fields, bool put) {
   if (!route) return fields.status();
   const absl::Status status =
       put ? world.host().PutRoutes({*route}).front() : world.host().RemoveRoutes({*route}).front();
-  return status.ok() ? Answer(Json::object()) : status;
+  return status.ok() ? Answer(nlohmann::json::object()) : status;
 }
 
 Answer LoadHost(World& world, Fields& fields) {
-  const Json document = fields.Object("host");
+  const nlohmann::json document = fields.Object("host");
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   absl::StatusOr<host::HostState> state = host::ParseHostState(document.dump());
   if (!state.ok()) return state.status();
   world.host().Replace(*std::move(state));
-  return Json::object();
+  return nlohmann::json::object();
 }
 
 const std::map<std::string_view, Carry>& Commands() {
@@ -101,7 +100,7 @@ const std::map<std::string_view, Carry>& Commands() {
       {"host",
        [](World& world, Fields& fields) {
          if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
-         return Answer(Json::parse(host::HostStateText(world.host().state())));
+         return Answer(nlohmann::json::parse(host::HostStateText(world.host().state())));
        }},
       {"load-host", LoadHost},
       {"add-adapter", AddAdapter},
@@ -144,13 +143,13 @@ const std::map<std::string_view, Carry>& Commands() {
   return commands;
 }
 
-Answer CarryOut(World& world, const Json& command) {
+Answer CarryOut(World& world, const nlohmann::json& command) {
   const auto name = command.is_object() ? command.find("command") : command.end();
   if (name == command.end() || !name->is_string())
     return hns::emulator::CarryOut(world.hns(), command);
   const std::string text = name->get<std::string>();
   if (const auto known = Commands().find(text); known != Commands().end()) {
-    Json rest = command;
+    nlohmann::json rest = command;
     rest.erase("command");
     Fields fields(rest);
     return known->second(world, fields);
@@ -168,7 +167,7 @@ Answer CarryOut(World& world, const Json& command) {
 }  // namespace
 
 hns::Reply Command(World& world, const std::string& text) {
-  const Answer answer = CarryOut(world, Json::parse(text, nullptr, false));
+  const Answer answer = CarryOut(world, nlohmann::json::parse(text, nullptr, false));
   hns::Reply reply;
   if (answer.ok()) {
     reply.text = answer->dump();

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kLongestMessage = 300;  // octets
 
 // What the caller can do beyond waiting.
-std::string_view NextStep(int code) {
+std::string_view NextStepOfPatch(int code) {
   switch (code) {
     case 401:
       return "its credentials are not accepted: renew the token or the client certificate";
@@ -40,7 +40,7 @@ std::string PatchFailure(std::string_view node_name, std::string_view subject,
       what, answer->code, answer->reason.empty() ? "" : " ", answer->reason,
       answer->message.empty() ? "" : " ",
       answer->message.empty() ? "" : lease::Quoted(answer->message, kLongestMessage), "; ",
-      NextStep(answer->code));
+      NextStepOfPatch(answer->code));
 }
 
 }  // namespace weft::kube

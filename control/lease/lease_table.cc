@@ -12,8 +12,6 @@
 namespace weft::lease {
 namespace {
 
-constexpr std::array kFamilies = {IpFamily::kV4, IpFamily::kV6};
-
 bool IsVxlan(const OwnIdentity& own) { return absl::EqualsIgnoreCase(own.backend_type, "vxlan"); }
 
 bool IsComplete(PeerState alone) {

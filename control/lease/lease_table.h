@@ -101,6 +101,8 @@ class LeaseTable {
   std::uint64_t refused_total() const { return refused_total_; }
 
  private:
+  static constexpr std::array kFamilies = {IpFamily::kV4, IpFamily::kV6};
+
   // What differs between the families.
   struct Family {
     Family(const RecordStore& store, IpFamily family) : subnets(store, family) {}

@@ -11,8 +11,6 @@
 namespace weft::lease {
 namespace {
 
-constexpr std::array kFamilies = {IpFamily::kV4, IpFamily::kV6};
-
 bool IsRemarkable(PeerState state) {
   return state != PeerState::kUsable && state != PeerState::kSelf;
 }

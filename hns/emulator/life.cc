@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "hns/emulator/endpoints.h"
+#include "hns/emulator/network_settings.h"
 #include "hns/emulator/networks.h"
 
 namespace weft::hns::emulator {
 namespace {
-
-constexpr std::uint32_t kNonPersistent = 8;
 
 void LoseNetworks(Core& core, bool persistent_too) {
   std::vector<Guid> ids;

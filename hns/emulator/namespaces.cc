@@ -9,7 +9,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-constexpr std::array<const char*, 4> kTypes = {"", "HostDefault", "Guest", "GuestDefault"};
+constexpr std::array<const char*, 4> kNamespaceTypes = {"", "HostDefault", "Guest", "GuestDefault"};
 constexpr std::uint32_t kHostCompartment = 1;
 
 bool IsHosts(const NamespaceObject& space) { return space.type == "HostDefault"; }
@@ -43,7 +43,7 @@ Reply CreateNamespace(Core& core, const Guid& wished, const Json& document) {
   const auto type =
       WordOf(Field(document, "Type"), {"Host", "HostDefault", "Guest", "GuestDefault"});
   if (!type) return Refuse(hresult::kInvalidArgument);
-  space.type = kTypes.at(*type);
+  space.type = kNamespaceTypes.at(*type);
   space.compartment = IsHosts(space) ? kHostCompartment : FreeCompartment(core.world);
   Tell(core, Notification::kNamespaceCreate, space.id);
   Reply reply;

@@ -9,17 +9,17 @@
 namespace weft::hns::emulator {
 namespace {
 
-constexpr std::array<const char*, 11> kTypes = {
+constexpr std::array<const char*, 11> kNetworkTypes = {
     "NAT",     "ICS",      "Transparent", "L2Bridge",   "L2Tunnel",      "Overlay",
     "Private", "Internal", "Mirrored",    "Infiniband", "ConstrainedICS"};
-constexpr std::uint32_t kNonPersistent = 8, kDisableHostPort = 1024;
+constexpr std::uint32_t kDisableHostPort = 1024;
 
 std::optional<std::string> ReadType(const Json& value) {
   const auto word =
       WordOf(value, {"NAT", "ICS", "Transparent", "L2Bridge", "L2Tunnel", "Overlay", "Private",
                      "Internal", "Mirrored", "Infiniband", "ConstrainedICS"});
   if (!word) return std::nullopt;
-  return kTypes.at(*word);
+  return kNetworkTypes.at(*word);
 }
 
 Json ReadSubnet(const Json& item) {

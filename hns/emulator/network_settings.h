@@ -9,6 +9,9 @@
 
 namespace weft::hns::emulator {
 
+// A network's flag: gone with a reboot.
+inline constexpr std::uint32_t kNonPersistent = 8;
+
 // "Overlay": on the host's adapter, through a switch.
 bool NeedsAdapter(std::string_view network_type);
 

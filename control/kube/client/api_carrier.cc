@@ -22,11 +22,8 @@ using Outcome = CarrierStream::Outcome;
 using Progress = CarrierStream::Progress;
 using std::chrono::milliseconds;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kBuffer = AnswerParser::kHeadLimit + (std::size_t{16} << 10);  // a TLS record
 constexpr std::size_t kTurn = std::size_t{1} << 20;  // octets, before others have theirs
-
-absl::Status Over() { return absl::CancelledError("nobody listens"); }
 
 std::string Seconds(milliseconds time) {
   return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
@@ -168,7 +165,7 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
     }
     const std::size_t size = held + got.octets;
     const absl::StatusOr<std::size_t> taken = parser.Take({buffer_.get(), size});
-    if (over()) co_return Over();
+    if (over()) co_return NobodyListens();
     if (!taken.ok()) co_return taken.status();
     if (parser.done()) co_return absl::OkStatus();
     held = size - *taken;
@@ -176,15 +173,15 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
     turn += got.octets;
     if (turn < kTurn) continue;
     co_await asio::post(io_, asio::use_awaitable);
-    if (over()) co_return Over();
+    if (over()) co_return NobodyListens();
     turn = 0;
   }
 }
 
 Carrier::Task<absl::Status> Carrier::Wait(Outcome wanted) {
   const auto kind = wanted == Outcome::kWantRead ? tcp::socket::wait_read : tcp::socket::wait_write;
-  const auto [error] = co_await stream_.socket().async_wait(kind, kNoThrow);
-  if (over()) co_return Over();
+  const auto [error] = co_await stream_.socket().async_wait(kind, kErrorsReturned);
+  if (over()) co_return NobodyListens();
   if (error) co_return absl::UnavailableError("the connection broke: " + CauseOf(error));
   co_return absl::OkStatus();
 }

@@ -3,10 +3,12 @@
 // answer.
 #pragma once
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +25,9 @@
 #include "control/kube/client/http_exchange.h"
 
 namespace weft::kube {
+
+// For operations that are awaited: their error is a result.
+inline constexpr auto kErrorsReturned = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 struct CarrierOptions {
   std::shared_ptr<const ClusterAccess> access;
@@ -69,6 +74,7 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   void Finish(const absl::Status& status);
   void Close();
   bool over() const { return handler_ == nullptr; }
+  static absl::Status NobodyListens() { return absl::CancelledError("nobody listens"); }
 
   boost::asio::io_context& io_;
   const CarrierOptions options_;

@@ -23,7 +23,7 @@ constexpr std::uint32_t kLongestRetryAfter = 24 * 3600;  // seconds
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-absl::Status Bad(std::string_view what) {
+absl::Status NoHttp(std::string_view what) {
   return absl::UnavailableError(absl::StrCat("the answer is no HTTP/1.1: ", what));
 }
 
@@ -43,7 +43,7 @@ class AnswerParser::Head final : public http::basic_parser<false> {
 
  private:
   void Refuse(std::string_view what, error_code& error) {
-    refusal = Bad(what);
+    refusal = NoHttp(what);
     error = http::error::bad_field;
   }
 
@@ -104,17 +104,17 @@ absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view octets) {
   // Beast would wait for the end of the head before it looks.
   constexpr std::string_view kBegin = "HTTP/1.";
   if (head_octets_ == 0 && octets.substr(0, kBegin.size()) != kBegin.substr(0, octets.size()))
-    return Bad(absl::StrCat("it begins with ", lease::Quoted(octets.substr(0, 20))));
+    return NoHttp(absl::StrCat("it begins with ", lease::Quoted(octets.substr(0, 20))));
   error_code error;
   std::size_t taken = 0;
   while (taken < octets.size() && !error && !head_->is_done()) {
     taken += head_->put(boost::asio::buffer(octets.data() + taken, octets.size() - taken), error);
   }
   if (!head_->refusal.ok()) return head_->refusal;
-  if (error && error != http::error::need_more) return Bad(error.message());
+  if (error && error != http::error::need_more) return NoHttp(error.message());
   head_octets_ += taken;
   if (head_octets_ + (error ? octets.size() - taken : 0) > kHeadLimit)
-    return Bad(absl::StrCat("its head is longer than ", kHeadLimit >> 10, " KiB"));
+    return NoHttp(absl::StrCat("its head is longer than ", kHeadLimit >> 10, " KiB"));
   return taken;
 }
 

@@ -22,11 +22,8 @@ using boost::system::error_code;
 using Outcome = CarrierStream::Outcome;
 using std::chrono::milliseconds;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr milliseconds kShortestTry = std::chrono::seconds(2);  // of one address among several
 constexpr std::size_t kMostTriesTold = 4;
-
-absl::Status Over() { return absl::CancelledError("nobody listens"); }
 
 class ProxyAnswer final : public AnswerSink {
  public:
@@ -46,8 +43,8 @@ Carrier::Task<absl::StatusOr<std::vector<tcp::endpoint>>> Carrier::Resolve(std::
   const auto literal = asio::ip::make_address(host, not_literal);
   if (!not_literal) co_return std::vector<tcp::endpoint>{{literal, port}};
   const auto [error, found] = co_await resolver_.async_resolve(
-      host, std::to_string(port), tcp::resolver::numeric_service, kNoThrow);
-  if (over()) co_return Over();
+      host, std::to_string(port), tcp::resolver::numeric_service, kErrorsReturned);
+  if (over()) co_return NobodyListens();
   if (error) {
     co_return absl::UnavailableError(
         absl::StrCat("no address of ", host, " can be found: ", CauseOf(error),
@@ -77,7 +74,7 @@ Carrier::Task<std::string> Carrier::Connect(tcp::endpoint to, milliseconds limit
         error_code ignored;
         self->stream_.socket().close(ignored);
       });
-  const auto [result] = co_await socket.async_connect(to, kNoThrow);
+  const auto [result] = co_await socket.async_connect(to, kErrorsReturned);
   ++attempt_;
   connect_timer_.cancel();
   if (late_) co_return "no answer";
@@ -88,7 +85,7 @@ Carrier::Task<absl::Status> Carrier::Dial(std::string host, std::uint16_t port) 
   const std::string proxy =
       options_.access->proxy ? absl::StrCat("proxy ", HostAndPort(host, port), ": ") : "";
   const auto found = co_await Resolve(host, port);
-  if (over()) co_return Over();
+  if (over()) co_return NobodyListens();
   if (!found.ok())
     co_return absl::Status(found.status().code(), absl::StrCat(proxy, found.status().message()));
   std::vector<std::string> tries;
@@ -98,7 +95,7 @@ Carrier::Task<absl::Status> Carrier::Dial(std::string host, std::uint16_t port) 
         std::chrono::duration_cast<milliseconds>(dial_timer_.expiry() - Timer::clock_type::now());
     const auto share = rest / static_cast<int>(found->size() - i);
     const std::string cause = co_await Connect((*found)[i], std::max(share, kShortestTry));
-    if (over()) co_return Over();
+    if (over()) co_return NobodyListens();
     if (cause.empty()) co_return absl::OkStatus();
     const std::string address = (*found)[i].address().to_string();
     tries.push_back(address == host ? cause : absl::StrCat(address, ": ", cause));

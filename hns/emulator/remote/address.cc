@@ -9,7 +9,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-absl::Status Wrong(std::string_view text) {
+absl::Status NoAddress(std::string_view text) {
   return absl::InvalidArgumentError(
       absl::StrCat("\"", text,
                    "\" is no address of an HNS emulator; write tcp:127.0.0.1:PORT or "
@@ -29,18 +29,18 @@ absl::StatusOr<Address> ParseAddress(std::string_view text) {
   Address address;
   if (text.starts_with(kUnix)) {
     address.path = text.substr(kUnix.size());
-    if (address.path.empty()) return Wrong(text);
+    if (address.path.empty()) return NoAddress(text);
     return address;
   }
-  if (!text.starts_with(kTcp)) return Wrong(text);
+  if (!text.starts_with(kTcp)) return NoAddress(text);
   const std::string_view rest = text.substr(kTcp.size());
   const std::size_t colon = rest.rfind(':');
-  if (colon == std::string_view::npos) return Wrong(text);
+  if (colon == std::string_view::npos) return NoAddress(text);
   std::string_view host = rest.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   std::uint32_t port = 0;
   if (host.empty() || !absl::SimpleAtoi(rest.substr(colon + 1), &port) || port > 65535) {
-    return Wrong(text);
+    return NoAddress(text);
   }
   address.host = host;
   address.port = absl::StrCat(port);

@@ -23,7 +23,7 @@ std::string Text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-absl::Status Wrong(std::string_view what) {
+absl::Status WrongMessage(std::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("the other end of the HNS emulator's connection sent ", what,
                    "; use programs of one version of weft"));
@@ -86,21 +86,21 @@ std::string Encode(const Notice& notice) {
 
 absl::StatusOr<Request> ParseRequest(std::string_view document) {
   const Json json = Json::parse(document, nullptr, false);
-  if (!json.is_object()) return Wrong("what is no JSON object");
+  if (!json.is_object()) return WrongMessage("what is no JSON object");
   Request request;
   const std::string name = String(json, "op");
   const std::optional<std::size_t> operation = Find(kOperations, name);
-  if (!operation) return Wrong(absl::StrCat("the unknown request \"", name, "\""));
+  if (!operation) return WrongMessage(absl::StrCat("the unknown request \"", name, "\""));
   request.operation = static_cast<RequestKind>(*operation);
   const std::optional<std::size_t> kind = Find(kKinds, String(json, "kind"));
-  if (!kind) return Wrong("a request about an unknown kind of object");
+  if (!kind) return WrongMessage("a request about an unknown kind of object");
   request.kind = static_cast<Kind>(*kind);
   const std::optional<std::uint64_t> handle = Number(json, "handle", kMost64);
-  if (!handle) return Wrong("a handle that is no number");
+  if (!handle) return WrongMessage("a handle that is no number");
   request.handle = static_cast<Handle>(*handle);
   if (json.contains("id")) {
     const std::optional<Guid> id = Guid::Parse(String(json, "id"));
-    if (!id) return Wrong("an id that is no GUID");
+    if (!id) return WrongMessage("an id that is no GUID");
     request.id = *id;
   }
   request.text = String(json, "text");
@@ -112,16 +112,16 @@ absl::StatusOr<Request> ParseRequest(std::string_view document) {
 absl::StatusOr<std::variant<Reply, Notice>> ParseAnswer(std::string_view document) {
   using Answer = std::variant<Reply, Notice>;
   const Json json = Json::parse(document, nullptr, false);
-  if (!json.is_object()) return Wrong("what is no JSON object");
+  if (!json.is_object()) return WrongMessage("what is no JSON object");
   if (json.contains("notification")) {
     const std::optional<std::uint64_t> type = Number(json, "notification", kMost32);
-    if (!type) return Wrong("a notification whose type is no number");
+    if (!type) return WrongMessage("a notification whose type is no number");
     return Answer(Notice{static_cast<Notification>(*type), String(json, "data")});
   }
   const std::optional<std::uint64_t> code = Number(json, "code", kMost32);
   const std::optional<std::uint64_t> handle = Number(json, "handle", kMost64);
-  if (!json.contains("code") || !code) return Wrong("a reply without a code");
-  if (!handle) return Wrong("a handle that is no number");
+  if (!json.contains("code") || !code) return WrongMessage("a reply without a code");
+  if (!handle) return WrongMessage("a handle that is no number");
   Reply reply;
   reply.code = static_cast<Hresult>(*code);
   reply.handle = static_cast<Handle>(*handle);
@@ -143,7 +143,7 @@ std::string Frame(std::string_view document) {
 absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& octets) {
   std::size_t length = 0;
   for (const char octet : octets) length = length << 8 | static_cast<unsigned char>(octet);
-  if (length > kMostOctets) return Wrong(absl::StrCat("a document of ", length, " octets"));
+  if (length > kMostOctets) return WrongMessage(absl::StrCat("a document of ", length, " octets"));
   return length;
 }
 
