@@ -87,8 +87,7 @@ tally() {
 }
 
 compile() {
-  cmake --preset "$1" && cmake --build --preset "$1" || return
-  [ "$1" != dev ] || cmake --build --preset dev --target all_verify_interface_header_sets
+  cmake --preset "$1" && cmake --build --preset "$1"
 }
 
 bootstrap() {
@@ -105,9 +104,10 @@ fuzz() {
   counted fuzz env WEFT_SEED="${WEFT_SEED:-1}" WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 20 / $(nproc))) tests/soak/fuzz.sh
 }
 
+# It wants a command for each file.
 tidy() {
-  bootstrap build test tidy && must build-dev compile dev || return
-  if must tidy nice run-clang-tidy-14 -quiet -p build/dev -j "$(nproc)" "^$PWD/(vxlan|dataplane|hns|control)/.*\\.cc\$"; then
+  bootstrap build test tidy && must configure-tidy cmake --preset dev -B build/tidy -DWEFT_UNITY=OFF || return
+  if must tidy nice run-clang-tidy-14 -quiet -p build/tidy -j "$(nproc)" "^$PWD/(vxlan|dataplane|hns|control)/.*\\.cc\$"; then
     count 1 0 tidy
   fi
 }
@@ -131,6 +131,7 @@ everyday() {
 
 everything() {
   everyday
+  must headers cmake --build --preset dev --target all_verify_interface_header_sets
   bootstrap windows && must build-windows compile windows && ctest_suite ctest-windows windows
   must build-asan compile asan && ctest_suite ctest-asan asan -LE repo &&
     counted netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
