@@ -48,7 +48,7 @@ trap 'exit 130' INT TERM
 
 compile_with_progress() {
   local line last=-10
-  cmake --preset release -B "$build" -DWEFT_TESTS=OFF -DWEFT_UNITY=ON >"$work/build.log" 2>&1 || return
+  cmake --preset release -B "$build" >"$work/build.log" 2>&1 || return
   NINJA_STATUS='%f of %t ' ninja -C "$build" flanneld flannelctl 2>&1 | tee -a "$work/build.log" | while read -r line; do
     [[ $line =~ ^[0-9]+\ of\ [0-9]+\  ]] && [ $((SECONDS - last)) -ge 10 ] || continue
     last=$SECONDS
