@@ -147,7 +147,7 @@ show "tcpdump -v udp port 4789   # the frame that weft puts on the wire"
 ip netns exec "$peer" tcpdump -i u0 -n -v -t -c 1 --immediate-mode 'udp dst port 4789 and src 192.168.77.1' \
   >"$work/frame" 2>"$work/tcpdump.log" &
 sniffer=$!
-until grep -q 'listening on' "$work/tcpdump.log"; do kill -0 $sniffer; sleep 0.02; done
+until grep -qs 'listening on' "$work/tcpdump.log"; do kill -0 $sniffer; sleep 0.02; done
 in_weft_pod ping -n -q -c 1 -s 1422 10.244.2.2 >/dev/null
 wait $sniffer
 indent <"$work/frame"
