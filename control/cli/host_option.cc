@@ -5,7 +5,6 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "control/emulator/open_hns.h"
-#include "control/emulator/open_host.h"
 
 namespace weft::cli {
 
@@ -18,11 +17,6 @@ void AddHostOption(CLI::App& parser, std::string& host) {
         return emulator::IsEmulator(text) ? ""
                                           : text + " is not understood; write emulator:ADDRESS";
       });
-}
-
-absl::StatusOr<std::unique_ptr<host::Host>> OpenHost(const std::string& host) {
-  if (host.empty()) return host::OpenHost();
-  return emulator::OpenHost(host.substr(emulator::kEmulatorPrefix.size()));
 }
 
 }  // namespace weft::cli

@@ -2,11 +2,7 @@
 // --host of the verbs that change this machine's own adapters, routes or firewall.
 #pragma once
 
-#include <memory>
 #include <string>
-
-#include "absl/status/statusor.h"
-#include "control/host/host.h"
 
 namespace CLI {
 class App;
@@ -14,8 +10,7 @@ class App;
 
 namespace weft::cli {
 
+// `host`: for emulator::OpenHost.
 void AddHostOption(CLI::App& parser, std::string& host);
-// "emulator:PATH"; empty: this machine.
-absl::StatusOr<std::unique_ptr<host::Host>> OpenHost(const std::string& host);
 
 }  // namespace weft::cli

@@ -16,6 +16,7 @@
 #include "control/cli/host_option.h"
 #include "control/cli/undo.h"
 #include "control/cli/verbs.h"
+#include "control/emulator/open_host.h"
 #include "control/file_io.h"
 #include "control/process_lock.h"
 
@@ -81,7 +82,7 @@ ExitCode Run(const Options& options, Io& io) {
       return Fail(io, kVerb, version.status());
   }
   if (NeedsHost(ledger)) {
-    auto opened = OpenHost(options.host);
+    auto opened = emulator::OpenHost(options.host);
     if (!opened.ok()) return Fail(io, kVerb, opened.status());
     host = *std::move(opened);
     places.host = host.get();

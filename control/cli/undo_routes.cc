@@ -26,6 +26,10 @@ absl::StatusOr<RoutesByText> MarkedRoutes(host::Host& host) {
   return found;
 }
 
+std::string Title(const LedgerEntry& entry) {
+  return absl::StrCat("route ", entry.name, " via ", entry.id);
+}
+
 }  // namespace
 
 void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone& undone) {
@@ -35,7 +39,7 @@ void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone&
   std::vector<std::pair<LedgerEntry, std::size_t>> removed;  // and how many routes it is
   for (const LedgerEntry& entry : ledger.entries()) {
     if (entry.kind != control::kHostRoute) continue;
-    const std::string title = absl::StrCat("route ", entry.name, " via ", entry.id);
+    const std::string title = Title(entry);
     if (entry.adopted) {
       undone.lines.push_back(absl::StrCat("left ", title, ": it was there before weft"));
       stay.push_back(entry);
@@ -61,7 +65,7 @@ void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone&
   if (!to_remove.empty()) results = host.RemoveRoutes(to_remove);
   std::size_t at = 0;
   for (const auto& [entry, count] : removed) {
-    const std::string title = absl::StrCat("route ", entry.name, " via ", entry.id);
+    const std::string title = Title(entry);
     absl::Status status;
     for (std::size_t i = 0; i < count; ++i, ++at) status.Update(results[at]);
     if (status.ok()) {

@@ -10,9 +10,9 @@
 #include "control/daemon/flags.h"
 #include "control/daemon/log.h"
 #include "control/daemon/open_hns.h"
-#include "control/daemon/open_host.h"
 #include "control/daemon/options_check.h"
 #include "control/daemon/service.h"
+#include "control/emulator/open_host.h"
 
 namespace weft::daemon {
 namespace {
@@ -35,7 +35,7 @@ int Run(Options options) {
   if (!conf.ok()) return Fail(conf.status());
   for (const std::string& note : conf->notes) LogInfo(note);
   if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
-  absl::StatusOr<std::unique_ptr<host::Host>> host = OpenHost(options);
+  absl::StatusOr<std::unique_ptr<host::Host>> host = emulator::OpenHost(options.host);
   if (!host.ok()) return Fail(host.status());
 
   absl::StatusOr<std::shared_ptr<hns::Api>> hns = OpenHns(options, **host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host emulator that a user names: --host=emulator:PATH.
+// The host that a user names: --host=emulator:PATH, or this machine.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace weft::emulator {
 
-// `path`: tcp:HOST:PORT or unix:PATH, where `flannelctl hns emulate` listens.
-absl::StatusOr<std::unique_ptr<host::Host>> OpenHost(const std::string& path);
+// `option`: emulator:tcp:HOST:PORT or emulator:unix:PATH, where `flannelctl hns emulate` listens;
+// empty: this machine.
+absl::StatusOr<std::unique_ptr<host::Host>> OpenHost(const std::string& option);
 
 }  // namespace weft::emulator

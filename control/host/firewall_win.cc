@@ -84,15 +84,29 @@ HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
   return code;
 }
 
-absl::Status OpenRules(std::string_view what, Held<INetFwRules>& rules) {
-  Held<INetFwPolicy2> policy;
-  HRESULT code = ::CoCreateInstance(__uuidof(NetFwPolicy2), nullptr, CLSCTX_INPROC_SERVER,
-                                    __uuidof(INetFwPolicy2), policy.out_void());
-  if (FAILED(code) || !policy.get()) return Refused(what, "the firewall's policy", code);
-  code = policy->get_Rules(rules.out());
-  if (FAILED(code) || !rules.get()) return Refused(what, "its rules", code);
-  return absl::OkStatus();
-}
+// The firewall's rules, to do `what`.
+class Rules {
+ public:
+  explicit Rules(std::string_view what) : status_(Open(what)) {}
+  const absl::Status& status() const { return status_; }
+  INetFwRules* operator->() const { return rules_.get(); }
+
+ private:
+  absl::Status Open(std::string_view what) {
+    if (!com_.ready()) return Refused(what, "COM", com_.result());
+    Held<INetFwPolicy2> policy;
+    HRESULT code = ::CoCreateInstance(__uuidof(NetFwPolicy2), nullptr, CLSCTX_INPROC_SERVER,
+                                      __uuidof(INetFwPolicy2), policy.out_void());
+    if (FAILED(code) || !policy.get()) return Refused(what, "the firewall's policy", code);
+    code = policy->get_Rules(rules_.out());
+    if (FAILED(code) || !rules_.get()) return Refused(what, "its rules", code);
+    return absl::OkStatus();
+  }
+
+  ComForThisCall com_;  // outlives them
+  Held<INetFwRules> rules_;
+  absl::Status status_;
+};
 
 bool IsNotThere(HRESULT code) { return code == HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND); }
 
@@ -100,10 +114,8 @@ bool IsNotThere(HRESULT code) { return code == HRESULT_FROM_WIN32(ERROR_FILE_NOT
 
 absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
   const std::string what = absl::StrCat("make the firewall rule ", rule);
-  const ComForThisCall com;
-  if (!com.ready()) return Refused(what, "COM", com.result());
-  Held<INetFwRules> rules;
-  if (absl::Status status = OpenRules(what, rules); !status.ok()) return status;
+  const Rules rules(what);
+  if (!rules.status().ok()) return rules.status();
 
   const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
   Held<INetFwRule> there;
@@ -122,10 +134,8 @@ absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
 
 absl::StatusOr<bool> FirewallHas(const std::string& rule) {
   const std::string what = absl::StrCat("look for the firewall rule ", rule);
-  const ComForThisCall com;
-  if (!com.ready()) return Refused(what, "COM", com.result());
-  Held<INetFwRules> rules;
-  if (absl::Status status = OpenRules(what, rules); !status.ok()) return status;
+  const Rules rules(what);
+  if (!rules.status().ok()) return rules.status();
   const Text name{Utf16(rule)};
   Held<INetFwRule> there;
   const HRESULT code = rules->Item(name.get(), there.out());
@@ -135,10 +145,8 @@ absl::StatusOr<bool> FirewallHas(const std::string& rule) {
 
 absl::Status RemoveFromFirewall(const std::string& rule) {
   const std::string what = absl::StrCat("remove the firewall rule ", rule);
-  const ComForThisCall com;
-  if (!com.ready()) return Refused(what, "COM", com.result());
-  Held<INetFwRules> rules;
-  if (absl::Status status = OpenRules(what, rules); !status.ok()) return status;
+  const Rules rules(what);
+  if (!rules.status().ok()) return rules.status();
   const Text name{Utf16(rule)};
   const HRESULT code = rules->Remove(name.get());
   return SUCCEEDED(code) || IsNotThere(code) ? absl::OkStatus()

@@ -69,19 +69,15 @@ bool Covers(std::string_view entry, const Target& target) {
   return target.host == host || absl::EndsWith(target.host, absl::StrCat(".", host));
 }
 
-absl::Status BadProxy(std::string_view field, std::string_view what, std::string_view next) {
-  return absl::InvalidArgumentError(absl::StrCat(field, ": ", what, "; ", next));
-}
-
 }  // namespace
 
 absl::StatusOr<Proxy> ParseProxy(std::string_view url, std::string_view field) {
   constexpr std::string_view kExample = "write it as \"http://10.0.0.9:3128\"";
   auto parsed = ParseUrl(absl::StripAsciiWhitespace(url));
-  if (!parsed.ok()) return BadProxy(field, parsed.status().message(), kExample);
+  if (!parsed.ok()) return BadUrl(field, parsed.status().message(), kExample);
   if (!parsed->scheme.empty() && parsed->scheme != "http") {
-    return BadProxy(field, absl::StrCat("\"", parsed->scheme, "://\" proxies are not supported"),
-                    "give an \"http://\" proxy, or name the API server in NO_PROXY");
+    return BadUrl(field, absl::StrCat("\"", parsed->scheme, "://\" proxies are not supported"),
+                  "give an \"http://\" proxy, or name the API server in NO_PROXY");
   }
   Proxy proxy;
   proxy.host = std::move(parsed->host);

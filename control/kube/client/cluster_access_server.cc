@@ -6,27 +6,18 @@
 #include "control/kube/client/url.h"
 
 namespace weft::kube {
-namespace {
-
-absl::Status BadServer(std::string_view field, std::string_view what, std::string_view next) {
-  return absl::InvalidArgumentError(absl::StrCat(field, ": ", what, "; ", next));
-}
-
-}  // namespace
-
 absl::Status SetServer(std::string_view url, std::string_view field, ClusterAccess& access) {
   constexpr std::string_view kExample = "write it as \"https://10.0.0.1:6443\"";
   auto parsed = ParseUrl(absl::StripAsciiWhitespace(url));
-  if (!parsed.ok()) return BadServer(field, parsed.status().message(), kExample);
+  if (!parsed.ok()) return BadUrl(field, parsed.status().message(), kExample);
   const bool needs_tls = access.insecure_skip_tls_verify || !access.certificate_authority.empty() ||
                          !access.client_certificate.empty();
   if (parsed->scheme.empty()) parsed->scheme = needs_tls ? "https" : "http";
   if (parsed->scheme != "https" && parsed->scheme != "http")
-    return BadServer(field, absl::StrCat("\"", parsed->scheme, "://\" is not spoken here"),
-                     kExample);
+    return BadUrl(field, absl::StrCat("\"", parsed->scheme, "://\" is not spoken here"), kExample);
   if (!parsed->username.empty() || !parsed->password.empty()) {
-    return BadServer(field, "it holds a user name or password",
-                     "they belong into the kubeconfig's user, as username and password");
+    return BadUrl(field, "it holds a user name or password",
+                  "they belong into the kubeconfig's user, as username and password");
   }
   access.tls = parsed->scheme == "https";
   access.host = parsed->host;

@@ -128,6 +128,10 @@ absl::StatusOr<Url> ParseUrl(std::string_view text) {
   return url;
 }
 
+absl::Status BadUrl(std::string_view field, std::string_view what, std::string_view next) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", what, "; ", next));
+}
+
 std::string HostAndPort(std::string_view host, std::uint16_t port) {
   const bool v6 = host.find(':') != std::string_view::npos;
   return absl::StrCat(v6 ? "[" : "", host, v6 ? "]:" : ":", port);

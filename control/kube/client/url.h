@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace weft::kube {
@@ -23,6 +24,9 @@ struct Url {
 // could not stand in a request. Messages ("its port is not ...") show nothing of the text but its
 // scheme: the rest may hold a password.
 absl::StatusOr<Url> ParseUrl(std::string_view text);
+
+// Of `field`, which holds one: what is wrong, and what to do next.
+absl::Status BadUrl(std::string_view field, std::string_view what, std::string_view next);
 
 // "host:port", with brackets about an IPv6 address.
 std::string HostAndPort(std::string_view host, std::uint16_t port);
