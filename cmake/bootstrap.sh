@@ -8,13 +8,14 @@ usage() {
 usage: cmake/bootstrap.sh [STEP...]        default: build test
 
   build     compiler, CMake, libraries; abseil and simdjson for Linux
-  test      GoogleTest, clang-format, python3
+  test      GoogleTest, clang-format, python3, git
   netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, ...
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
   tsan      abseil instrumented for the thread sanitizer
   fuzz      clang 14 with libFuzzer
   bench     Google Benchmark, valgrind
   tidy      clang-tidy
+  bare      debootstrap, for tests/soak/bare.sh
   peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, ...
   all       all of these
 
@@ -94,13 +95,30 @@ apt_source_tool() {
     -o Dir::Cache::srcpkgcache="" -o Dir::Cache::pkgcache="" -o APT::Sandbox::User=root -q "$@"
 }
 
+# Once a day, so that a new point release of Debian is seen; without the network the last ones serve.
 update_source_lists() {
-  [ -z "${source_lists_fresh:-}" ] || return 0
-  source_lists_fresh=1
-  rm -rf "$cache/apt"
+  [ -z "$(find "$cache/apt/lists/partial" -maxdepth 0 -mmin -1440 2>/dev/null)" ] || return 0
+  local old=
+  [ ! -d "$cache/apt" ] || { old=$cache/apt.old; rm -rf "$old"; mv "$cache/apt" "$old"; }
   mkdir -p "$cache/apt/sources" "$cache/apt/lists/partial"
   source_entries "$cache/apt/sources"
-  run "apt-get update (sources)" apt_source_tool apt-get update
+  if [ -z "$old" ]; then
+    run "apt-get update (sources)" apt_source_tool apt-get update
+    return
+  fi
+  say "apt-get update (sources)"
+  if apt_source_tool apt-get update >>"$log" 2>&1 </dev/null; then
+    rm -rf "$old"
+  else
+    say "it failed; yesterday's lists serve"
+    rm -rf "$cache/apt"
+    mv "$old" "$cache/apt"
+  fi
+}
+
+# The newest version of source package $1.
+source_version() {
+  apt_source_tool apt-cache showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -V | tail -n 1
 }
 
 # Unpacks source package $1 into ./$1. The newest version can be missing on a mirror: then an older one.
@@ -198,15 +216,18 @@ recipe_wine() {
 
 installed_versions() { dpkg-query -W -f '${Package} ${Version}\n' "$@"; }
 
-# build NAME FLAVOUR PACKAGE...: fills the store unless it holds this very recipe made with these
-# package versions. Sets `stored`.
+# build NAME FLAVOUR PACKAGE...: fills the store unless it holds this very recipe, made of Debian's newest
+# source with these package versions. Sets `stored`.
 build() {
-  local name=$1 flavour=$2 key work
+  local name=$1 flavour=$2 key work source=
   shift 2
-  key=$({ declare -f "recipe_$name" cmake_install; installed_versions "$@"; } | sha256sum | cut -c1-12)
+  if [[ $(declare -f "recipe_$name") =~ unpack_source\ ([a-z0-9-]+) ]]; then
+    update_source_lists
+    source=$(source_version "${BASH_REMATCH[1]}")
+  fi
+  key=$({ declare -f "recipe_$name" cmake_install; echo "$source"; installed_versions "$@"; } | sha256sum | cut -c1-12)
   stored=$cache/store/$name-$flavour-$key
   [ ! -d "$stored" ] || return 0
-  [[ $(declare -f "recipe_$name") != *unpack_source* ]] || update_source_lists
   work=$cache/work/$name-$flavour
   rm -rf "$work"
   mkdir -p "$work/source" "$cache/store"
@@ -254,9 +275,9 @@ step_build() {
   assemble linux "$abseil" "$stored"
 }
 
-step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3; }
+step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3 git; }
 
-step_netns() { packages iproute2 iputils-ping nftables ethtool tcpdump tshark iperf3 python3; }
+step_netns() { packages iproute2 iputils-ping nftables ethtool tcpdump tshark iperf3 procps python3; }
 
 step_windows() {
   step_build
@@ -282,9 +303,11 @@ step_tsan() {
 
 step_fuzz() { packages clang-14 libclang-rt-14-dev; }
 
-step_bench() { packages libbenchmark-dev valgrind; }
+step_bench() { packages libbenchmark-dev valgrind git; }
 
 step_tidy() { packages clang-tidy-14; }
+
+step_bare() { packages debootstrap git; }
 
 # The recipes stand in tests/e2e/peers.sh; Debian's Go only fetches the newer one that they need.
 step_peers() {
@@ -319,4 +342,4 @@ main() {
   say "ready: $*"
 }
 
-main "$@"
+main "$@"; exit
