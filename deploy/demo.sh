@@ -74,7 +74,7 @@ node() {  # NAMESPACE POD-NAMESPACE UNDERLAY-ADDRESS SUBNET-START
   ip -n "$1" address add "$3/24" dev u0
   ip -n "$1" link set lo up
   ip -n "$1" link set u0 up
-  ip netns exec "$1" sysctl -qw net.ipv4.ip_forward=1
+  ip netns exec "$1" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
   ip link add e0 mtu 1450 netns "$2" type veth peer name pod mtu 1450 netns "$1"
   ip -n "$1" address add "$4.1/24" dev pod
   ip -n "$1" link set pod up
