@@ -7,37 +7,60 @@ usage() {
 usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
 
   (nothing)     bootstrap, dev build, ctest, tests/netns      (< 3 min when built, < 20 min on a bare machine)
-  --all         and: header self-sufficiency, asan, tsan, Windows under Wine, short fuzzing, end to end, bench smoke
+  --all         ctest in dev, under sanitizers and under Wine; namespaces, demo and clusters on the release build; fuzzing;
+                short soaks; benches once through. Ends by itself within 85 minutes
   --tidy        clang-tidy over what compiles on Linux
   --soak        lists the soak tests; with a name runs one, with `all` each of them
 
 Needs Debian 12 and root. Logs: build/logs.
-A stage that cannot run has failed. Exit status 0: nothing failed.
+A stage that cannot run, and a test that skips itself without a line in tests/skips.txt, have failed. Exit status 0: nothing failed.
 TEXT
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export WEFT_DEPS=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 logs=$PWD/build/logs
-began=$SECONDS
-stage_limit=30m
-passed=0 failed=0
-declare -a failures=()
+results=$logs/results.tsv  # a line a test that ran: verdict, suite:test, stage
+stage_limit=1800 whole_limit=0  # seconds; 0: none
+running=
+declare -a times=() troubles=()
 
-say() { printf '[%4ds] %s\n' $((SECONDS - began)) "$*"; }
+say() { printf '[%4ds] %s\n' $SECONDS "$*"; }
 
-# count PASSED FAILED NAME: one stage's verdict.
-count() {
-  passed=$((passed + $1)) failed=$((failed + $2))
-  [ "$2" = 0 ] || failures+=("$3 ($2)")
+# record VERDICT TEST STAGE
+record() { printf '%s\t%s\t%s\n' "$@" >>"$results"; }
+
+# failed_stage NAME WHY
+failed_stage() {
+  say "$1: FAILED: $2"
+  record failed "stage:$1" "$1"
+  troubles+=("$1: $2")
 }
 
-# logged NAME COMMAND...: runs a stage, output in build/logs/NAME.log.
-logged() {
-  local name=$1
+# limited NAME COMMAND...: ends it when its time is over. 124: it was.
+limited() {
+  local name=$1 limit=$stage_limit left status began=$SECONDS
   shift
-  say "$name ..."
-  "$@" >"$logs/$name.log" 2>&1 </dev/null
+  if [ "$whole_limit" != 0 ]; then
+    left=$((whole_limit - SECONDS))
+    [ "$left" -gt 0 ] || return 124
+    [ "$limit" != 0 ] && [ "$limit" -lt "$left" ] || limit=$left
+  fi
+  # In the background, so that a signal to this script ends it, too.
+  timeout -k 30 "$limit" "$@" </dev/null &
+  running=$!
+  wait "$running"
+  status=$?
+  running=
+  times+=("$((SECONDS - began)) $name")
+  [ $status != 137 ] || status=124
+  return $status
+}
+
+# logged NAME COMMAND...: a stage, its output in build/logs/NAME.log.
+logged() {
+  say "$1 ..."
+  limited "$@" >"$logs/$1.log" 2>&1
 }
 
 show_tail() {
@@ -46,119 +69,200 @@ show_tail() {
   echo "----"
 }
 
-# must NAME COMMAND...: a stage without counts of its own: silent when it passes, one failure when not.
+why() {
+  case $1 in
+    124) echo "no end within its time${2:+; under way: $2}" ;;
+    *) echo "exit status $1" ;;
+  esac
+}
+
+# must NAME COMMAND...: a stage that counts nothing: silent when it passes.
 must() {
+  local status
   logged "$@" && return
-  say "$1: FAILED"
+  status=$?
   show_tail "$1"
-  count 0 1 "$1"
+  failed_stage "$1" "$(why $status)"
   return 1
 }
 
-# counted NAME COMMAND...: a suite that ends with the line "N passed, N failed". One that hangs is ended.
+# counted SUITE STAGE COMMAND...: prints `ok TEST ...` or `not ok TEST: ...` for each of its tests, and at last
+# `N passed, N failed`.
 counted() {
-  local name=$1 status line
-  shift
-  logged "$name" timeout -k 30 "$stage_limit" "$@"
+  local suite=$1 name=$2 status
+  shift 2
+  logged "$name" "$@"
   status=$?
-  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$logs/$name.log" | tail -n 1)
-  tally "$name" $status "${line%% *}" "$(sed -E 's/.*, ([0-9]+) failed/\1/' <<<"$line")"
+  sed -nE "s/^ok ([^ :]+).*/passed\t$suite:\1\t$name/p; s/^not ok ([^ :]+).*/failed\t$suite:\1\t$name/p" \
+    "$logs/$name.log" >"$logs/$name.tsv"
+  tally "$name" $status "$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$logs/$name.log" | tail -n 1)" \
+    "the one after: $(grep -E '^(not )?ok ' "$logs/$name.log" | tail -n 1 | cut -c1-80)"
 }
 
-# ctest_suite NAME PRESET [ARGUMENT...]
+# ctest_suite STAGE PRESET [ARGUMENT...]
 ctest_suite() {
-  local name=$1 preset=$2 status total bad skipped
+  local name=$1 preset=$2 status
   shift 2
   logged "$name" ctest --preset "$preset" "$@"
   status=$?
-  read -r bad total < <(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' "$logs/$name.log")
-  skipped=$(grep -c '(Skipped)$' "$logs/$name.log")
-  [ "$skipped" = 0 ] || say "$name: $skipped skipped themselves, counted neither way"
-  tally "$name" $status "${total:+$((total - bad - skipped))}" "${bad:-}"
+  # A test that skipped itself is passed over if tests/skips.txt knows it.
+  sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^.]) \.*(   |\*\*\*)([A-Z][A-Za-z ]*[a-z]).*/\3\t\1/p' "$logs/$name.log" |
+    while IFS=$'\t' read -r verdict test; do
+      case $verdict in
+        Passed) verdict=passed ;;
+        Skipped) ! known_skip "$test" && verdict=failed || verdict=skipped ;;
+        *) verdict=failed ;;
+      esac
+      printf '%s\tctest:%s\t%s\n' "$verdict" "$test" "$name"
+    done >"$logs/$name.tsv"
+  tally "$name" $status "$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\2 \1/p' "$logs/$name.log" |
+    awk '{ print $1 - $2 " passed, " $2 " failed" }')" "$(unfinished "$logs/$name.log")"
 }
 
-# tally NAME STATUS PASSED FAILED: a suite that died before it could count is one failure.
+# The ctests that began and did not end.
+unfinished() {
+  sed -nE 's/^ *Start +[0-9]+: (.*)$/\1/p' "$1" | while read -r test; do
+    grep -qF -- ": $test .." "$1" || echo "$test"
+  done | paste -sd ' '
+}
+
+known_skip() {
+  local line
+  while read -r line; do
+    # shellcheck disable=SC2053  # a pattern, then two spaces and the reason
+    [[ $line != \#* && $line == *"  "?* && $1 == ${line%%  *} ]] && return
+  done <tests/skips.txt
+  say "$1 skipped itself, and tests/skips.txt does not list it" >&2
+  return 1
+}
+
+# tally STAGE STATUS "N passed, N failed" UNDER-WAY: takes in what build/logs/STAGE.tsv says, if the suite's own sum agrees.
 tally() {
-  local name=$1 status=$2 good=${3:-0} bad=${4:-0}
-  [ "$status" = 0 ] && [ "$good" -gt 0 ] || [ "$bad" -gt 0 ] || bad=1
-  say "$name: $good passed, $bad failed"
-  [ "$bad" = 0 ] || show_tail "$name"
-  count "$good" "$bad" "$name"
-}
-
-compile() {
-  cmake --preset "$1" && cmake --build --preset "$1"
+  local name=$1 status=$2 sum=$3 good bad skipped
+  cat "$logs/$name.tsv" >>"$results"
+  good=$(grep -c '^passed' "$logs/$name.tsv") bad=$(grep -c '^failed' "$logs/$name.tsv") skipped=$(grep -c '^skipped' "$logs/$name.tsv")
+  say "$name: $good passed, $bad failed$([ "$skipped" = 0 ] || echo ", $skipped skipped as tests/skips.txt says")"
+  [ "$bad" = 0 ] && [ "$status" = 0 ] || show_tail "$name"
+  grep '^failed' "$logs/$name.tsv" | cut -f2 | sed 's/^/failed: /'
+  if [ "$status" = 124 ]; then
+    failed_stage "$name" "$(why 124 "$4")"
+  elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+    failed_stage "$name" "$(why "$status")"
+  elif [ "$((good + skipped))" = 0 ]; then
+    failed_stage "$name" "it ran no test"
+  elif [ "${sum%% *}" != "$((good + skipped))" ] && [ "$bad" = 0 ]; then
+    failed_stage "$name" "it says '$sum', and its tests do not add up to that"
+  fi
 }
 
 bootstrap() {
   say "bootstrap $* ..."
-  cmake/bootstrap.sh "$@" && return
-  count 0 1 "bootstrap $*"
+  limited "bootstrap $*" cmake/bootstrap.sh "$@" && return
+  failed_stage "bootstrap $*" "see above"
   return 1
 }
 
-# Twenty seconds for each target, by the script that also fuzzes for an hour; from one seed, as all
-# tests do, so that a change is blamed for nothing that it did not bring.
-fuzz() {
-  bootstrap fuzz && must build-fuzz compile fuzz || return
-  counted fuzz env WEFT_SEED="${WEFT_SEED:-1}" WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 20 / $(nproc))) tests/soak/fuzz.sh
+compile() {
+  must "configure-$1" cmake --preset "$1" && must "build-$1" cmake --build --preset "$@"
 }
 
-# It wants a command for each file.
+# What a library is made of, sixteen files at a time, and the programs' files.
 tidy() {
-  bootstrap build test tidy && must configure-tidy cmake --preset dev -B build/tidy -DWEFT_UNITY=OFF || return
-  if must tidy nice run-clang-tidy-14 -quiet -p build/tidy -j "$(nproc)" "^$PWD/(vxlan|dataplane|hns|control)/.*\\.cc\$"; then
-    count 1 0 tidy
-  fi
+  bootstrap tidy && must tidy tests/repo/tidy.py build/dev '(/Unity/|^(vxlan|dataplane|hns|control|bench)/)'
 }
 
 soak() {
   local name
-  stage_limit=0  # none
+  stage_limit=0
   case ${1:-} in
     "") for name in tests/soak/*.sh; do printf '%-24s %s\n' "$(basename "$name" .sh)" "$(sed -n '2s/^# *//p' "$name")"; done
       exit 0 ;;
-    all) for name in tests/soak/*.sh; do counted "soak-$(basename "$name" .sh)" "$name"; done ;;
-    *) counted "soak-$1" "tests/soak/$1.sh" ;;
+    all) for name in tests/soak/*.sh; do counted soak "soak-$(basename "$name" .sh)" "$name"; done ;;
+    *) counted soak "soak-$1" "tests/soak/$1.sh" ;;
   esac
 }
 
 everyday() {
-  bootstrap build test netns && must build-dev compile dev || return
+  bootstrap build test netns && compile dev || return
   ctest_suite ctest-dev dev
-  counted netns tests/netns/run.sh
+  counted netns netns tests/netns/run.sh
 }
 
+# What ships is what is proven: namespaces and clusters have the release build.
 everything() {
-  everyday
+  whole_limit=5040
+  bootstrap build test netns && compile dev || return
+  ctest_suite ctest-dev dev
   must headers cmake --build --preset dev --target all_verify_interface_header_sets
-  bootstrap windows && must build-windows compile windows && ctest_suite ctest-windows windows
-  must build-asan compile asan && ctest_suite ctest-asan asan -LE repo &&
-    counted netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
-  bootstrap tsan && must build-tsan compile tsan && ctest_suite ctest-tsan tsan -LE repo
-  fuzz
-  counted soak-transfer tests/soak/transfer.sh --short
-  counted e2e tests/e2e/run.sh
-  bootstrap bench && must build-bench compile bench || return
-  counted sync bench/sync --nodes 200 --smoke --no-build
-  counted hns bench/hns --peers 2000 --smoke --no-build
-  counted soak-churn tests/soak/churn.sh --short
-  counted bench bench/run --smoke --no-build
+  tidy
+  compile release || return
+  export WEFT_BUILD=build/release
+  must demo deploy/demo.sh --no-build
+  counted netns netns-release tests/netns/run.sh
+  counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
+  windows
+  compile asan && ctest_suite ctest-asan asan -LE repo &&
+    counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
+  bootstrap tsan && compile tsan && ctest_suite ctest-tsan tsan -LE repo
+  bootstrap fuzz && compile fuzz &&
+    counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 20 / $(nproc))) tests/soak/fuzz.sh
+  counted soak soak-transfer tests/soak/transfer.sh --short
+  bootstrap peers || return
+  counted e2e e2e tests/e2e/run.sh
+  counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
+  counted soak soak-churn tests/soak/churn.sh --short
+  bootstrap bench && compile bench || return
+  must sync bench/sync --nodes 200 --smoke --no-build
+  must hns bench/hns --peers 2000 --smoke --no-build
+  must bench bench/run --smoke --no-build
+}
+
+windows() {
+  export WEFT_WINE_RERUNS=$logs/wine-reruns
+  : >"$WEFT_WINE_RERUNS"
+  bootstrap windows && compile windows && ctest_suite ctest-windows windows
+  [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without a word and ran once more:"; cat "$WEFT_WINE_RERUNS"; }
 }
 
 finish() {
   local line
-  for line in "${failures[@]+"${failures[@]}"}"; do echo "failed: $line"; done
-  echo "$passed passed, $failed failed"
-  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  echo "time of each stage, seconds:"
+  for line in "${times[@]+"${times[@]}"}"; do printf '%6d  %s\n' "${line%% *}" "${line#* }"; done
+  for line in "${troubles[@]+"${troubles[@]}"}"; do echo "failed: $line"; done
+  awk -F '\t' '
+    !($2 in seen) { seen[$2] = 1; suite = $2; sub(/:.*/, "", suite) }
+    $1 == "passed" { runs++; ran[$2] = 1; by[$3]++ }
+    $1 == "failed" { runs++; bad[$2] = 1; by[$3]++ }
+    $1 == "skipped" { skipped[$2] = 1 }
+    END {
+      for (test in bad) failed++
+      for (test in ran) if (!(test in bad)) passed++
+      for (test in skipped) if (!(test in ran) && !(test in bad)) never = never " " test
+      for (stage in by) each = each (each ? ", " : "") stage " " by[stage]
+      printf "%d distinct tests in %d runs (%s)\n", passed + failed, runs, each
+      if (never) print "skipped wherever they were tried:" never
+      printf "%d passed, %d failed\n", passed, failed
+      exit !(passed > 0 && failed == 0)
+    }' "$results"
   exit
 }
 
+interrupted() {
+  trap '' TERM INT
+  troubles+=("interrupted by SIG$1")
+  record failed "stage:interrupted" interrupted
+  [ -z "$running" ] || kill "$running" 2>/dev/null
+  finish
+}
+
 mkdir -p "$logs"
+: >"$results"
+trap 'interrupted TERM' TERM
+trap 'interrupted INT' INT
 case ${1:-} in
   "") everyday ;;
   --all) everything ;;
-  --tidy) tidy ;;
+  --tidy) bootstrap build test && compile dev && tidy && record passed stage:tidy tidy ;;
   --soak) soak "${2:-}" ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""clang-tidy over the compile commands of a build folder; what was clean before, to the last included byte, is passed over.
+
+A unity build's files are looked at sixteen at a time: a quarter of the time, and the same findings.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = "clang-tidy-14"
+# A unity file is nothing but #includes of .cc files.
+CHECKS = "-bugprone-suspicious-include"
+
+
+def cache():
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(os.environ.get("WEFT_DEPS") or os.path.join(home, "weft")) / "tidy"
+
+
+def chosen(build, pattern):
+    """The compile commands of files whose path in the tree, or in the build folder, fits."""
+    for row in json.loads((build / "compile_commands.json").read_text()):
+        path = os.path.relpath(row["file"], ROOT)
+        if "verify_interface_header_sets" not in path and re.search(pattern, path):
+            yield path, row
+
+
+def key(row, config, extra):
+    """Of all that clang-tidy would read. Line markers stay, for NOLINT and the header filter go by them."""
+    words = [word for word in shlex.split(row["command"])]
+    output = words.index("-o")
+    del words[output:output + 2]
+    words[words.index("-c")] = "-E"
+    # Comments count: NOLINT is one.
+    text = subprocess.run([*words, "-C", "-w"], cwd=row["directory"], capture_output=True, check=True).stdout
+    text = text.replace(str(ROOT).encode(), b"")
+    return hashlib.sha256(config + " ".join(extra).encode() + text).hexdigest()
+
+
+def look(path, row, build, config, extra):
+    """("clean" | "as before" | what is wrong)."""
+    try:
+        seen = cache() / key(row, config, extra)
+    except (subprocess.CalledProcessError, ValueError) as error:
+        return path, f"{path}: cannot be preprocessed: {error}"
+    if seen.exists():
+        return path, "as before"
+    done = subprocess.run([TOOL, "-quiet", f"-checks={CHECKS}", "-p", str(build), *(f"--extra-arg={word}" for word in extra), row["file"]],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return path, done.stdout.strip() or done.stderr.strip()
+    seen.parent.mkdir(parents=True, exist_ok=True)
+    seen.touch()
+    return path, "clean"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/repo/tidy.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path, help="a configured build folder")
+    parser.add_argument("pattern", help="a regular expression: of the files' paths from the root of the tree")
+    parser.add_argument("--extra-arg", action="append", default=[], metavar="WORD", help="for the compiler")
+    arguments = parser.parse_args()
+    rows = list(chosen(arguments.build.resolve(), arguments.pattern))
+    version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
+    config = version + (ROOT / ".clang-tidy").read_bytes()
+    before = bad = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for future in concurrent.futures.as_completed(
+                [pool.submit(look, path, row, arguments.build.resolve(), config, arguments.extra_arg) for path, row in rows]):
+            path, verdict = future.result()
+            before += verdict == "as before"
+            if verdict not in ("clean", "as before"):
+                bad += 1
+                print(f"{path}:\n{verdict}", flush=True)
+            elif verdict == "clean":
+                print(f"clean {path}", flush=True)
+    print(f"{len(rows)} files, {before} of them as they were when they were clean; {bad} with findings")
+    return 1 if bad or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
