@@ -8,10 +8,21 @@ from lab import command, lease, namespace, node, topology, traffic
 MARK = "87"  # the routes' protocol, by which a later process knows them
 
 
+def without_left_routes(found):
+    """Of footprint.differences: without the routes of the host, which outlive the daemon, as upstream's do, and may have taken the place of
+    upstream's."""
+    left = [each for each in found if each.startswith("route ") and each.endswith(" is new") and f" protocol {MARK} " in each]
+    replaced = [f"route dst {each.split()[2]} gateway " for each in left]
+    return [each for each in found if each not in left and not each.startswith(tuple(replaced))]
+
+
 class HostGwNode(node.WeftNode):
     """net-conf host-gw; the lab's default --dataplane=userspace means routes there."""
 
     backend = {"Type": "host-gw"}
+
+    def beyond_leaving(self, found):
+        return without_left_routes(found)
 
     def overhead(self):
         return 0
@@ -24,6 +35,9 @@ class HostGwNode(node.WeftNode):
 
 
 class DirectNode(node.WeftNode):
+    def beyond_leaving(self, found):
+        return without_left_routes(found)
+
     def net_conf(self):
         conf = super().net_conf()
         conf["Backend"]["DirectRouting"] = True
@@ -162,6 +176,7 @@ def test_host_gw_own_address_changes():
         a.host.ip("addr del 192.168.77.1/24 dev u0", "addr add 192.168.77.6/24 dev u0")
         command.wait_until(lambda: a.status()["ipv4"].get("publicIP") == "192.168.77.6", lambda: f"status {a.status()['ipv4']}", timeout=5)
         command.wait_until(lambda: b.lease.subnet in routes(a.host), "the kernel took the route along with the address", timeout=5)
+        a.host.ip("addr del 192.168.77.6/24 dev u0", "addr add 192.168.77.1/24 dev u0")
 
 
 def test_host_gw_reset():
@@ -208,7 +223,7 @@ def test_host_gw_refuses_nat():
         a, b = lab.nodes
         a.use([a.lease, b.lease])
         a.spawn(public_ip="203.0.113.1", iface="u0")
-        command.expect_equal(a.process.wait(10), 1, "exit code")
+        a.expect_exit(1, "--public-ip beside host-gw")
         command.expect("peers would route to 203.0.113.1, but u0 has 192.168.77.1" in a.last_words(), a.last_words())
 
 
@@ -274,10 +289,10 @@ def test_direct_routing():
 def test_direct_routing_moves():
     """A peer that leaves the link and comes back loses no packet."""
     with direct_lab() as lab:
-        lab.up()
         a, b, c = lab.nodes
         b.host.ip("addr add 192.168.79.2/32 dev lo")
         a.host.ip("route add 192.168.79.2 via 192.168.77.2")
+        lab.up()
         moved = dataclasses.replace(b.lease, public_ip="192.168.79.2")
         with never_lost(a.pod, b.pod_ip):
             for each, way in ((moved, (b.zero, node.DEVICE, "boot")), (b.lease, (b.lease.public_ip, "u0", MARK))) * 2:

@@ -13,7 +13,7 @@ def trouble(a):
 
 def expect_working(lab):
     a, b = lab.nodes
-    command.expect(a.process.poll() is None, f"the daemon ended: {a.last_words()}")
+    a.daemon.expect_running()
     command.expect_equal(a.health("/readyz"), (200, "flanneld is ready"), "readyz")
     traffic.ping(a.pod, b.pod_ip)
     traffic.ping(b.pod, a.pod_ip)

@@ -36,6 +36,6 @@ def judge(function, *arguments, **options):
         function(*arguments, **options)
         return None
     except command.Failure as failure:
-        return str(failure)
+        return "\n".join([str(failure), *getattr(failure, "__notes__", [])])
     except Exception as error:  # a defect of the test or something that it did not expect
         return f"{type(error).__name__}: {error}\n{traceback.format_exc()}"

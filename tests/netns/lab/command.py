@@ -101,5 +101,26 @@ def expect_equal(got, wanted, what):
         raise Failure(f"{what}: got {got!r}, wanted {wanted!r}")
 
 
+def failures(works):
+    """Does all of them; why some failed."""
+    found = []
+    for work in works:
+        try:
+            work()
+        except Failure as failure:
+            found.append(str(failure))
+        except Exception as error:  # the others are still to be done
+            found.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+def add_failures(error, found):
+    """At an end: `found`, beside what made the body fail (`error`, if it did)."""
+    if found and error is None:
+        raise Failure("\n".join(found))
+    for each in found:
+        error.add_note(f"and at the end: {each}")
+
+
 def alive(pid):
     return os.path.exists(f"/proc/{pid}")

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 
-from . import command, lease, namespace
+from . import command, daemon, footprint, lease, namespace
 
 VNI = 4096
 PORT = 4789
@@ -120,8 +120,9 @@ class WeftNode(Node):
         super().__init__(lab, own, mtu)
         self.folder = os.path.join(lab.folder, own.name)
         os.makedirs(self.folder, exist_ok=True)
-        self.process = None
-        self.health_port = 10244
+        self.daemon = None  # a daemon.Daemon, from its start until the test ends it
+        self.before = None  # the host's footprint before the daemon's first start
+        self.health_address, self.health_port = "127.0.0.1", 10244
         self.options = {
             "lease-source": "file:" + self.path("nodes.json"),
             "node-name": own.name,
@@ -155,36 +156,44 @@ class WeftNode(Node):
     def write_nodes(self, nodes):
         lease.write_nodes(self.path("nodes.json"), nodes)
 
+    @property
+    def process(self):
+        return self.daemon and self.daemon.process
+
     def spawn(self, **options):
         """Starts the program without waiting for it; options as flags, None leaves one out."""
+        command.expect(self.daemon is None, f"flanneld of {self.name} was not ended")
         chosen = {**self.options, **{key.replace("_", "-"): value for key, value in options.items()}}
         flags = [f"--{key}={value}" for key, value in chosen.items() if value is not None]
-        self.log = open(self.path("flanneld.log"), "a", encoding="utf-8")
-        self.process = self.host.start(self.lab.program("flanneld"), *flags, stdout=self.log, stderr=self.log)
-        return self.process
+        self.before = self.before or footprint.take(self.host)
+        with open(self.path("flanneld.log"), "a", encoding="utf-8") as log:
+            process = self.host.start(self.lab.program("flanneld"), *flags, stdout=log, stderr=log)
+        self.daemon = daemon.Daemon(f"flanneld of {self.name}", process, self.path("flanneld.log"))
 
     def up(self, **options):
         self.spawn(**options)
         command.wait_until(self._ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=15)
 
     def _ready_or_dead(self):
-        if self.process.poll() is not None:
-            raise command.Failure(f"flanneld of {self.name} ended with {self.process.returncode}: {self.last_words()}")
+        self.daemon.expect_running()
         return self.health("/readyz")[0] == 200
 
+    def expect_exit(self, code, what):
+        """Waits until the daemon ends by itself, which the test means it to do."""
+        ending, self.daemon = self.daemon, None
+        ending.expect_exit(code, what)
+
     def last_words(self):
-        lines = self.log_text().strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return daemon.last_line(self.path("flanneld.log"))
 
     def log_text(self):
-        with open(self.path("flanneld.log"), encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return daemon.text(self.path("flanneld.log"))
 
     def health(self, path):
         """Status and body, or (0, reason) while nobody listens."""
         try:
             with self.host.entered():
-                connection = http.client.HTTPConnection("127.0.0.1", self.health_port, timeout=3)
+                connection = http.client.HTTPConnection(self.health_address, self.health_port, timeout=3)
                 connection.connect()
             connection.request("GET", path)
             response = connection.getresponse()
@@ -224,16 +233,25 @@ class WeftNode(Node):
         return self.process.pid  # `ip netns exec` becomes the program
 
     def down(self, how=signal.SIGTERM):
-        if self.process is None:
+        """Ends the daemon; its exit code, which must be the right one. SIGKILL says that the test means a crash. What the daemon leaves on
+        the host is only what it may."""
+        if self.daemon is None:
             return None
-        code = command.stop(self.process, how, timeout=10)
-        self.log.close()
-        self.process = None
+        ending, self.daemon = self.daemon, None
+        code = ending.stop(how)
+        self.expect_unchanged_host()
         return code
+
+    def beyond_leaving(self, found):
+        """Those of footprint.differences that are against the manual. By it vxlan leaves subnet.env, and on the host nothing."""
+        return found
+
+    def expect_unchanged_host(self):
+        left = self.beyond_leaving(footprint.differences(self.before, footprint.take(self.host)))
+        command.expect(not left, f"the host of {self.name} is not as before its daemon's first start: {'; '.join(left)}")
 
     def close(self):
         try:
             self.down()
-        except command.Failure:
-            pass  # it was killed; the test that cares has its own check
-        super().close()
+        finally:
+            super().close()

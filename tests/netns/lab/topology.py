@@ -94,14 +94,12 @@ class Lab:
         return self
 
     def __exit__(self, kind, error, trace):
-        for each in self.nodes:
-            each.close()
-        for each in self.closing:
-            each.close()
-        if kind and self.logs:
+        found = command.failures([each.close for each in [*self.nodes, *self.closing]])
+        if (kind or found) and self.logs:
             shutil.copytree(self.folder, self.logs, dirs_exist_ok=True,
                             ignore=lambda _, names: [n for n in names if n.endswith(".sock")])
         shutil.rmtree(self.folder, ignore_errors=True)
+        command.add_failures(error, found)
 
 
 def two_leases(network="10.244.0.0/16", length=24, ipv4=True, ipv6=False, routed=False):

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 
-from . import command, lease, node, peers
+from . import command, daemon, lease, node, peers
 
 ETCD_PORT = 2379
 OVERHEAD = 28  # outer IPv4 and UDP, nothing else
@@ -24,7 +24,7 @@ class UpstreamUdpNode(node.Node):
         super().__init__(lab, own, mtu)
         self.folder = os.path.join(lab.folder, own.name)
         os.makedirs(self.folder, exist_ok=True)
-        self.processes = []
+        self.daemons = {}
 
     def overhead(self):
         return OVERHEAD
@@ -70,23 +70,19 @@ class UpstreamUdpNode(node.Node):
     def _start(self, name, *flags):
         with open(self._path(f"{name}.log"), "a", encoding="utf-8") as log:
             process = self.host.start(peers.find(name), *flags, stdout=log, stderr=log)
-        self.processes.append((name, process))
+        self.daemons[name] = daemon.Daemon(f"{name} of {self.name}", process, self._path(f"{name}.log"))
 
-    def _running(self, wanted):
-        for name, process in self.processes:
-            command.expect(name != wanted or process.poll() is None, f"{name} of {self.name} ended: {self._last_words(name)}")
+    def _running(self, name):
+        self.daemons[name].expect_running()
         return True
 
     def _last_words(self, name):
-        with open(self._path(f"{name}.log"), encoding="utf-8", errors="replace") as file:
-            lines = file.read().strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return self.daemons[name].last_words()
 
     def _path(self, name):
         return os.path.join(self.folder, name)
 
     def close(self):
-        for _, process in reversed(self.processes):
-            command.stop(process, signal.SIGKILL)
-        self.processes = []
+        found = command.failures([lambda each=each: each.stop(signal.SIGKILL) for each in reversed(self.daemons.values())])
         super().close()
+        command.add_failures(None, found)

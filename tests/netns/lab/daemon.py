@@ -1,0 +1,79 @@
+"""A program that runs until the test ends it. An end of its own, another exit code than it should have, or a defect that it reports of
+itself fails the test."""
+
+import re
+import signal
+
+from . import command
+
+REPORT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called")
+SHOWN = 30  # lines of a report
+
+
+class Daemon:
+    """`process`, started just now, called `name` in failures; `log`: the path of its standard error, if that is a file.
+
+    `on_sigterm`: its exit code after SIGTERM."""
+
+    def __init__(self, name, process, log=None, on_sigterm=0):
+        self.name, self.process, self.log, self.on_sigterm = name, process, log, on_sigterm
+
+    def last_words(self):
+        return last_line(self.log) if self.log else "it has no log"
+
+    def ended(self):
+        """Why that it runs no more is a failure; "" while it runs."""
+        code = self.process.poll()
+        return "" if code is None else f"{self.name} ended by itself with {in_words(code)}: {self.last_words()}"
+
+    def expect_running(self):
+        command.expect(self.process.poll() is None, self.ended())
+
+    def report(self):
+        """What a sanitizer or an assertion wrote, "" without."""
+        lines = text(self.log).splitlines() if self.log else []
+        first = next((i for i, line in enumerate(lines) if REPORT.search(line)), None)
+        if first is None:
+            return ""
+        return f"{self.name} reports a defect of its own:\n" + "\n".join(f"    {line}" for line in lines[first:first + SHOWN])
+
+    def stop(self, how=signal.SIGTERM, timeout=10):
+        """Ends it; its exit code. SIGKILL says that the test means a crash. Failure with all that was not as it should be."""
+        found = [self.ended()]
+        if not found[0]:
+            try:
+                code = command.stop(self.process, how, timeout)
+                wanted = self.on_sigterm if how == signal.SIGTERM else -how
+                if code != wanted:
+                    found.append(f"{self.name} ended with {in_words(code)} after {how.name}, not with {in_words(wanted)}: {self.last_words()}")
+            except command.Failure as failure:
+                found.append(f"{self.name}: {failure}")
+        self._judge(found)
+        return self.process.returncode
+
+    def expect_exit(self, code, what, timeout=20):
+        """Waits until it ends by itself, with this exit code, as the test means it to."""
+        command.wait_until(lambda: self.process.poll() is not None, lambda: f"{what}: {self.name} does not end: {self.last_words()}", timeout=timeout)
+        found = []
+        if self.process.returncode != code:
+            found.append(f"{what}: {self.name} ended with {in_words(self.process.returncode)}, not with {in_words(code)}: {self.last_words()}")
+        self._judge(found)
+
+    def _judge(self, found):
+        found = [*filter(None, [*found, self.report()])]
+        if found:
+            raise command.Failure("\n".join(found))
+
+
+def text(log):
+    with open(log, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def last_line(log):
+    lines = text(log).strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def in_words(code):
+    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

@@ -1,0 +1,75 @@
+"""What a node has that others may use too: devices, addresses, routes, rules of routing and of the firewall, sysctls. As values to compare."""
+
+import os
+
+SYSCTLS = "/proc/sys/net"
+# Of the kernel's own making, at a time of its own choice.
+COUNTERS = ("netfilter/nf_conntrack_", "nf_conntrack_max")
+MOMENTARY_FLAGS = {"LOWER_UP", "RUNNING", "NO-CARRIER"}
+
+
+def _link(row):
+    info = row.get("linkinfo", {})
+    flags = sorted(set(row["flags"]) - MOMENTARY_FLAGS)
+    fields = {key: row.get(key) for key in ("mtu", "address", "master", "promiscuity", "allmulti", "txqlen", "qdisc", "group", "num_tx_queues",
+                                            "gso_max_size", "gso_max_segs", "gro_max_size", "altnames")}
+    return {**fields, "flags": flags, "kind": info.get("info_kind"), "data": info.get("info_data")}
+
+
+def _by_itself(prefix):
+    """IPv6's link-local and multicast entries come and go with a link's state."""
+    return prefix.startswith(("fe80:", "ff00:", "multicast"))
+
+
+def _routes(where, family):
+    for row in where.show(family, "route", "show", "table", "all"):
+        if not _by_itself(row["dst"]):
+            yield " ".join(f"{key} {row[key]}" for key in ("type", "dst", "gateway", "dev", "table", "protocol", "scope", "prefsrc", "metric")
+                           if key in row)
+
+
+def _sysctls(where):
+    found = {}
+    with where.entered():
+        for folder, _, names in os.walk(SYSCTLS):
+            for name in names:
+                path = os.path.join(folder, name)
+                key = os.path.relpath(path, SYSCTLS)
+                if key.startswith(COUNTERS):
+                    continue
+                try:
+                    with open(path, encoding="utf-8") as file:
+                        found[f"sysctl net/{key}"] = file.read().strip()
+                except OSError:  # some can be written only
+                    pass
+    return found
+
+
+def take(where, without=()):
+    """{what: value}; `without`: devices that are no part of it, with all that belongs to them."""
+    found = _sysctls(where)
+    for row in where.show("-details", "link", "show"):
+        found[f"device {row['ifname']}"] = _link(row)
+    for row in where.show("address", "show"):
+        for each in row["addr_info"]:
+            if not _by_itself(each["local"]):
+                found[f"address {each['local']}/{each['prefixlen']} dev {row['ifname']}"] = {key: each.get(key) for key in ("scope", "label", "broadcast")}
+    for family in ("-4", "-6"):
+        for route in _routes(where, family):
+            found[f"route {route}"] = family
+        for row in where.show(family, "rule", "show"):
+            found[f"rule {family} {sorted(row.items())}"] = ""
+    found["nft list ruleset"] = where.run("nft", "list", "ruleset")
+    return {key: value for key, value in found.items() if not any(_belongs(key, device) for device in without)}
+
+
+def _belongs(key, device):
+    return f"/{device}/" in key or key.endswith(f"device {device}") or f" dev {device} " in key + " "
+
+
+def differences(before, after):
+    """As sentences."""
+    found = [f"{key} is gone" for key in before if key not in after]
+    found += [f"{key} is new" for key in after if key not in before]
+    found += [f"{key} was {before[key]!r} and is {after[key]!r}" for key in before if key in after and before[key] != after[key]]
+    return sorted(found)
