@@ -1,5 +1,6 @@
 """Bad input after start-up never ends the daemon: it is named, counted and shown. At start-up it ends with one clear error."""
 
+import json
 import os
 import socket
 
@@ -12,7 +13,7 @@ def weft_pair(**options):
 
 def expect_alive(lab):
     a, b = lab.nodes
-    command.expect(a.process.poll() is None, f"the daemon ended: {a.last_words()}")
+    a.daemon.expect_running()
     traffic.ping(a.pod, b.pod_ip)
 
 
@@ -38,7 +39,7 @@ def test_nodes():
         for what, bad, word in BAD_NODES:
             a.write_nodes([a.lease.node(), bad, b.lease.node()])
             command.wait_until(lambda: any(word in each["name"] + each["reason"] for each in a.leases()["refused"]),
-                               lambda: f"{what}: not refused by name: {a.leases()['refused']}")
+                               lambda: f"{what}: not refused by name: {a.leases()['refused']}", timeout=20)
             command.expect(word in a.log_text(), f"{what}: not in the log")
             command.expect_equal(a.status()["refusedNodes"], 1, f"{what}: refusedNodes")
             traffic.ping(a.pod, b.pod_ip, count=1)
@@ -58,7 +59,7 @@ def test_lease_states():
             "outside-network": lease.lease("n5", "192.168.77.15", "10.99.5.0/24").node(),
         }
         a.write_nodes([a.lease.node(), b.lease.node(), *odd.values()])
-        command.wait_until(lambda: len(a.leases()["leases"]) == 2 + len(odd), lambda: f"leases: {a.leases()}")
+        command.wait_until(lambda: len(a.leases()["leases"]) == 2 + len(odd), lambda: f"leases: {a.leases()}", timeout=20)
         states = {row["node"]: row["ipv4"]["state"] for row in a.leases()["leases"]}
         wanted = {node_["metadata"]["name"]: state for state, node_ in odd.items()}
         command.expect_equal({name: states[name] for name in wanted}, wanted, "states")
@@ -78,10 +79,10 @@ def test_lease_file():
                             ("empty", lambda: lease.write_text(path, "")),
                             ("gone", lambda: os.unlink(path))):
             spoil()
-            command.wait_until(lambda: a.status()["source"].get("trouble"), f"{what}: status shows no trouble", timeout=10)
+            command.wait_until(lambda: a.status()["source"].get("trouble"), f"{what}: status shows no trouble", timeout=20)
             expect_alive(lab)
             lease.write_text(path, good)
-            command.wait_until(lambda: not a.status()["source"].get("trouble"), f"{what}: trouble stays", timeout=10)
+            command.wait_until(lambda: not a.status()["source"].get("trouble"), f"{what}: trouble stays", timeout=20)
         command.expect("nodes.json" in a.log_text(), "the log does not name the file")
         expect_alive(lab)
 
@@ -111,36 +112,56 @@ BAD_FRAMES = [
 ]
 
 
+class PodSocket:
+    """What arrives at UDP port 9 of a node's pod."""
+
+    def __init__(self, where):
+        with where.pod.entered():
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((where.pod_ip, 9))
+        self.socket.settimeout(20)
+
+    def until(self, last):
+        """The datagrams up to `last`, which the test has sent after all others."""
+        found = []
+        try:
+            while last not in found:
+                found.append(self.socket.recv(100))
+        except TimeoutError:
+            raise command.Failure(f"{last} did not arrive, only {found}") from None
+        return found
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
+def good(a, b, data):
+    """A frame that must arrive: sent after others, it says that these have been judged."""
+    return frames.vxlan(ethernet(a, b, frames.udp(b.pod_ip, a.pod_ip, data=data)))
+
+
 def test_frames():
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
-        with a.pod.entered():
-            pod = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        pod.bind((a.pod_ip, 9))
-        pod.settimeout(0.2)
-        with frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as underlay:
-            underlay.send(frames.vxlan(ethernet(a, b)))
-            try:
-                pod.recv(100)
-            except TimeoutError:
-                raise command.Failure("a good frame did not arrive") from None
-            wanted = dict.fromkeys((name for name, _ in BAD_FRAMES), 0)
+        wanted = dict.fromkeys((name for name, _ in BAD_FRAMES), 0)
+        with PodSocket(a) as pod, frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as underlay:
+            underlay.send(good(a, b, b"first"))
+            pod.until(b"first")
             before = a.drops("toPods")
             for name, make in BAD_FRAMES:
                 underlay.send(make(a, b), times=3)
                 wanted[name] += 3
-            try:
-                pod.recv(100)
-                raise command.Failure("a bad frame reached the pod")
-            except TimeoutError:
-                pass
-        pod.close()
 
-        def counted():
-            now = a.drops("toPods")
-            return {name: now.get(name, 0) - before.get(name, 0) for name in wanted}
-        command.wait_until(lambda: counted() == wanted, lambda: f"drops by name: got {counted()}, wanted {wanted}")
+            def counted():
+                now = a.drops("toPods")
+                return {name: now.get(name, 0) - before.get(name, 0) for name in wanted}
+            command.wait_until(lambda: counted() == wanted, lambda: f"drops by name: got {counted()}, wanted {wanted}", timeout=20)
+            underlay.send(good(a, b, b"last"))
+            command.expect_equal(pod.until(b"last"), [b"last"], "what reached the pod after bad frames")
         expect_alive(lab)
 
 
@@ -151,7 +172,7 @@ def test_illegal_ecn():
         a, b = lab.nodes
         with frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip, ecn=3) as underlay:
             underlay.send(frames.vxlan(ethernet(a, b)), times=3)
-        command.wait_until(lambda: a.drops("toPods").get("ecn-illegal") == 3, lambda: f"drops: {a.drops('toPods')}")
+        command.wait_until(lambda: a.drops("toPods").get("ecn-illegal") == 3, lambda: f"drops: {a.drops('toPods')}", timeout=20)
 
 
 def test_pod_packets():
@@ -161,41 +182,30 @@ def test_pod_packets():
         a, b = lab.nodes
         a.host.ip(f"route add 10.244.200.0/24 dev {node.DEVICE}")
         a.pod.run("ping", "-c", "2", "-i", "0.1", "-W", "1", "10.244.200.1", check=False)
-        command.wait_until(lambda: a.drops("toWire").get("no-route") == 2, lambda: f"drops: {a.drops('toWire')}")
+        command.wait_until(lambda: a.drops("toWire").get("no-route") == 2, lambda: f"drops: {a.drops('toWire')}", timeout=20)
 
 
-def forged(a, b, source_mac, source_ip):
-    return frames.vxlan(frames.ethernet(a.lease.mac, source_mac, frames.udp(source_ip, a.pod_ip)))
-
-
-def received(pod, data=b"weft"):
-    try:
-        return pod.recv(100) == data
-    except TimeoutError:
-        return False
+def forged(a, b, source_mac, source_ip, data):
+    return frames.vxlan(frames.ethernet(a.lease.mac, source_mac, frames.udp(source_ip, a.pod_ip, data=data)))
 
 
 def peer_check(mode, wanted):
     """`wanted`: which of (stranger's outer address and inner source, stranger's outer but a lease's inner) are let in."""
     with weft_pair() as lab:
-        lab.up(peer_check=mode)
         a, b = lab.nodes
-        b.host.ip("addr add 192.168.77.66/24 dev u0")
         a.host.sysctl(net__ipv4__conf__all__rp_filter=0)
-        with a.pod.entered():
-            pod = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        pod.bind((a.pod_ip, 9))
-        pod.settimeout(0.3)
-        with frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as stranger:
-            stranger.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6"))
-            got_stranger = received(pod)
-            stranger.send(forged(a, b, b.lease.mac, b.pod_ip))
-            got_overwritten = received(pod)
-        pod.close()
-        command.expect_equal((got_stranger, got_overwritten), wanted, f"--peer-check={mode}: let in")
+        b.host.ip("addr add 192.168.77.66/24 dev u0")
+        lab.up(peer_check=mode)
         dropped = 2 - sum(wanted)
+        with PodSocket(a) as pod, frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as stranger, \
+                frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as peer:
+            stranger.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6", b"stranger"))
+            stranger.send(forged(a, b, b.lease.mac, b.pod_ip, b"overwritten"))
+            peer.send(good(a, b, b"last"))
+            arrived = pod.until(b"last")
+        command.expect_equal((b"stranger" in arrived, b"overwritten" in arrived), wanted, f"--peer-check={mode}: let in")
         command.wait_until(lambda: a.drops("toPods").get("unknown-peer", 0) == dropped,
-                           lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, wanted {dropped}")
+                           lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, wanted {dropped}", timeout=20)
         expect_alive(lab)
 
 
@@ -211,32 +221,31 @@ def test_peer_check_off():
     peer_check("off", (True, True))
 
 
-# What is wrong, options or files that make it so, exit code, words of the one error line.
+FLAGS, CONFIGURATION = 2, 1  # exit codes
+
+# What is wrong, options or a net-conf that make it so, exit code, words of the one error line.
+WRONG_STARTS = [
+    ("an unknown flag", {"no_such_flag": "1"}, None, FLAGS, ["no-such-flag"]),
+    ("a port that is no number", {"healthz_port": "many"}, None, FLAGS, ["healthz-port"]),
+    ("a data plane that is none", {"dataplane": "magic"}, None, FLAGS, ["dataplane"]),
+    ("a peer check that is none", {"peer_check": "maybe"}, None, FLAGS, ["peer-check"]),
+    ("a port out of range", {"healthz_port": "70000"}, None, CONFIGURATION, ["healthz-port"]),
+    ("no net-conf", {"net_config_path": "/nonexistent/net-conf.json"}, None, CONFIGURATION, ["/nonexistent/net-conf.json"]),
+    ("net-conf that is no JSON", {}, "{", CONFIGURATION, ["net-conf.json"]),
+    ("a back end that weft has not", {}, '{"Network":"10.244.0.0/16","Backend":{"Type":"ipsec"}}', CONFIGURATION, ["ipsec"]),
+    ("no Network", {}, '{"Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}', CONFIGURATION, ["Network"]),
+    ("an interface that is not there", {"iface": "nowhere0"}, None, CONFIGURATION, ["nowhere0"]),
+]
+
+
 def test_wrong_start():
-    rows = [
-        ("an unknown flag", dict(no_such_flag="1"), None, 2, ["no-such-flag"]),
-        ("a value out of range", dict(healthz_port="70000"), None, None, ["healthz-port"]),
-        ("no net-conf", dict(net_config_path="/nonexistent/net-conf.json"), None, 1, ["/nonexistent/net-conf.json"]),
-        ("net-conf that is no JSON", {}, "{", 1, ["net-conf.json"]),
-        ("a back end that weft has not", {}, '{"Network":"10.244.0.0/16","Backend":{"Type":"ipsec"}}', 1, ["ipsec"]),
-        ("no Network", {}, '{"Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}', 1, ["Network"]),
-        ("an interface that is not there", dict(iface="nowhere0"), None, 1, ["nowhere0"]),
-        ("a data plane that is none", dict(dataplane="magic"), None, None, ["dataplane"]),
-        ("a peer check that is none", dict(peer_check="maybe"), None, None, ["peer-check"]),
-    ]
     with weft_pair() as lab:
         a, _ = lab.nodes
-        for what, options, net_conf, code, words in rows:
+        for what, options, net_conf, code, words in WRONG_STARTS:
             a.use([each.lease for each in lab.nodes])
-            lease.write_text(a.path("net-conf.json"), net_conf or __import__("json").dumps(a.net_conf()))
+            lease.write_text(a.path("net-conf.json"), net_conf or json.dumps(a.net_conf()))
             open(a.path("flanneld.log"), "w", encoding="utf-8").close()
-            process = a.spawn(**options)
-            try:
-                process.wait(5)
-            except Exception:
-                raise command.Failure(f"{what}: the daemon did not end: {a.last_words()}") from None
-            said = a.log_text()
-            command.expect(process.returncode in ((code,) if code else (1, 2)), f"{what}: exit code {process.returncode}")
+            a.spawn(**options)
+            a.expect_exit(code, what)
             for word in words:
-                command.expect(word in said, f"{what}: the error does not name {word}: {a.last_words()}")
-            command.expect(node.DEVICE not in a.host.devices(), f"{what}: a device was left behind")
+                command.expect(word in a.log_text(), f"{what}: the error does not name {word}: {a.last_words()}")

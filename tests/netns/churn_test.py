@@ -25,7 +25,6 @@ def test_thousand_leases():
         generations = [[each.node() for each in lease.crowd(999, far_subnets(), generation=g)] for g in range(2)]
         a.write_nodes(own + generations[0])
         a.spawn()
-        a.up_again = None
         command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 1,000 leases: {a.last_words()}", timeout=20)
         b.up()
         b.use([a.lease])
