@@ -40,11 +40,16 @@ def main():
     except command.Failure as failure:
         print(f"tests/netns: {failure}", file=sys.stderr)
         return 2
-    if chosen.subject == "kernel":
-        tests = [(test, function) for test, function in tests if "subject" in inspect.signature(function).parameters]
+    left_out = [test for test, function in tests if chosen.subject == "kernel" and "subject" not in inspect.signature(function).parameters]
+    tests = [(test, function) for test, function in tests if test not in left_out]
     if chosen.list:
         print("\n".join(test for test, _ in tests))
         return 0
+    for test in left_out:
+        print(f"left out {test}: of weft alone")
+    if not tests:
+        print("tests/netns: no test is left", file=sys.stderr)
+        return 2
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
