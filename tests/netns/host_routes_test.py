@@ -247,7 +247,7 @@ def direct_lab():
     """a, weft with DirectRouting; b on its link; c behind b, which routes. b and c are the kernel's."""
     lab = topology.Lab()
     try:
-        first, second = topology.two_leases()
+        first, second = topology.leases()
         third = lease.lease("c", "192.168.78.3", "10.244.3.0/24")
         a, b, c = lab.add(DirectNode, first), lab.add(node.KernelNode, second), lab.add(node.KernelNode, third)
         namespace.connect(a.host, "u0", b.host, "u0")

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import time
 
 from lab import command, lease, node, topology, traffic
 
@@ -170,6 +171,29 @@ def test_peer_comes_and_goes():
         a.use([a.lease])
         command.wait_until(lambda: not destinations(a.host, node.DEVICE), "the route goes with the peer")
         command.expect(traffic.ping_fails(a.pod, b.pod_ip), "the peer is gone and still answers")
+
+
+IDLE_SECONDS = 5
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS  # utime, stime
+
+
+def test_idle():
+    """Without packets and news it sleeps: less than a hundredth of a core."""
+    with weft_pair(ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        traffic.ping(a.pod, b.pod_ip6)
+        began, before = time.monotonic(), cpu_seconds(a.pid())
+        command.wait_until(lambda: time.monotonic() - began >= IDLE_SECONDS, "the end of idleness", timeout=2 * IDLE_SECONDS, interval=0.5)
+        used, took = cpu_seconds(a.pid()) - before, time.monotonic() - began
+        command.expect(used < 0.01 * took, f"{used:.2f} s of the processor in {took:.1f} idle seconds: {100 * used / took:.1f} %")
 
 
 def test_path_of_configuration():

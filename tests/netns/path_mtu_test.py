@@ -11,7 +11,7 @@ NARROW = 1400
 def routed(kind, **options):
     lab = topology.Lab()
     try:
-        for own in topology.two_leases(routed=True, **options):
+        for own in topology.leases(routed=True, **options):
             lab.add(kind if own.name == "a" else node.KernelNode, own)
         lab.join_by_routers(*lab.nodes, NARROW)
     except BaseException:

@@ -28,8 +28,8 @@ def run(*words, stdin=None, check=True, timeout=60):
     except subprocess.TimeoutExpired:
         raise Failure(f"{' '.join(words)}: no end after {timeout} s") from None
     if check and done.returncode != 0:
-        complaint = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        raise Failure(f"{' '.join(words)}: exit {done.returncode}: {complaint}")
+        complaint = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-2:]
+        raise Failure(f"{' '.join(words)}: exit {done.returncode}: {'; '.join(complaint)}")
     return done.stdout
 
 

@@ -10,12 +10,18 @@ from . import command, lease, namespace, node, upstream_udp
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
+TOOLS = ("traffic",)
+
+
 def build_folder():
     return os.path.join(ROOT, os.environ.get("WEFT_BUILD", "build/dev"))
 
 
 def find_program(name):
+    """Of the build folder; what only tests use, the release build lacks, and build/dev has."""
     path = os.path.join(build_folder(), "bin", name)
+    if name in TOOLS and not os.access(path, os.X_OK):
+        path = os.path.join(ROOT, "build", "dev", "bin", name)
     command.expect(os.access(path, os.X_OK), f"{path} is missing: build first")
     return path
 
@@ -47,6 +53,17 @@ class Lab:
     def join_directly(self, a, b):
         namespace.connect(a.host, "u0", b.host, "u0", self.mtu)
         for each in (a, b):
+            self._address(each.host, "u0", each.lease)
+        self._finish()
+
+    def join_by_switch(self):
+        """All nodes on one link."""
+        switch = namespace.Namespace("switch")
+        self.closing.append(switch)
+        switch.ip("link add br0 type bridge", "link set br0 up")
+        for each in self.nodes:
+            namespace.connect(each.host, "u0", switch, f"to-{each.name}", self.mtu)
+            switch.ip(f"link set to-{each.name} master br0")
             self._address(each.host, "u0", each.lease)
         self._finish()
 
@@ -102,12 +119,12 @@ class Lab:
         command.add_failures(error, found)
 
 
-def two_leases(network="10.244.0.0/16", length=24, ipv4=True, ipv6=False, routed=False):
-    """Leases of nodes "a" and "b": subnets 1 and 2 of the network, underlay 192.168.77.0/24 (routed: .78 for b), fd77::/64."""
+def leases(names="ab", network="10.244.0.0/16", length=24, ipv4=True, ipv6=False, routed=False):
+    """Leases of nodes so called: subnets from 1 on of the network, underlay 192.168.77.0/24 (routed: .78 for b), fd77::/64."""
     subnets = ipaddress.ip_network(network).subnets(new_prefix=length)
     next(subnets)
     made = []
-    for i, name in ((1, "a"), (2, "b")):
+    for i, name in enumerate(names, 1):
         third = 76 + i if routed else 77
         made.append(lease.Lease(
             name,
@@ -130,10 +147,23 @@ def pair(kind_a, kind_b, network="10.244.0.0/16", length=24, ipv4=True, ipv6=Fal
     """A lab with two directly connected nodes, not yet up."""
     lab = Lab(network=network, mtu=mtu, without_ipv6=without_ipv6)
     try:
-        first, second = two_leases(network, length, ipv4, ipv6)
+        first, second = leases(network=network, length=length, ipv4=ipv4, ipv6=ipv6)
         lab.add(kind_a, first)
         lab.add(kind_b, second)
         lab.join_directly(*lab.nodes)
+    except BaseException:
+        lab.__exit__(None, None, None)
+        raise
+    return lab
+
+
+def three(kinds, **options):
+    """A lab with nodes a, b and c of these kinds on one link, not yet up."""
+    lab = Lab()
+    try:
+        for kind, own in zip(kinds, leases("abc", **options)):
+            lab.add(kind, own)
+        lab.join_by_switch()
     except BaseException:
         lab.__exit__(None, None, None)
         raise
