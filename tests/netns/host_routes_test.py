@@ -3,17 +3,9 @@
 import dataclasses
 import signal
 
-from lab import command, lease, namespace, node, topology, traffic
+from lab import command, footprint, lease, namespace, node, topology, traffic
 
-MARK = "87"  # the routes' protocol, by which a later process knows them
-
-
-def without_left_routes(found):
-    """Of footprint.differences: without the routes of the host, which outlive the daemon, as upstream's do, and may have taken the place of
-    upstream's."""
-    left = [each for each in found if each.startswith("route ") and each.endswith(" is new") and f" protocol {MARK} " in each]
-    replaced = [f"route dst {each.split()[2]} gateway " for each in left]
-    return [each for each in found if each not in left and not each.startswith(tuple(replaced))]
+MARK = footprint.MARK
 
 
 class HostGwNode(node.WeftNode):
@@ -22,7 +14,7 @@ class HostGwNode(node.WeftNode):
     backend = {"Type": "host-gw"}
 
     def beyond_leaving(self, found):
-        return without_left_routes(found)
+        return footprint.without_left_routes(found)
 
     def overhead(self):
         return 0
@@ -36,7 +28,7 @@ class HostGwNode(node.WeftNode):
 
 class DirectNode(node.WeftNode):
     def beyond_leaving(self, found):
-        return without_left_routes(found)
+        return footprint.without_left_routes(found)
 
     def net_conf(self):
         conf = super().net_conf()

@@ -2,6 +2,7 @@
 
 import os
 
+MARK = "87"  # protocol of the routes of the host, by which a later process knows them
 SYSCTLS = "/proc/sys/net"
 # Of the kernel's own making, at a time of its own choice.
 COUNTERS = ("netfilter/nf_conntrack_", "nf_conntrack_max")
@@ -73,3 +74,11 @@ def differences(before, after):
     found += [f"{key} is new" for key in after if key not in before]
     found += [f"{key} was {before[key]!r} and is {after[key]!r}" for key in before if key in after and before[key] != after[key]]
     return sorted(found)
+
+
+def without_left_routes(found):
+    """Of `differences`: without the routes of the host, which outlive the daemon, as upstream's do, and may have taken the place of
+    upstream's."""
+    left = [each for each in found if each.startswith("route ") and each.endswith(" is new") and f" protocol {MARK} " in each]
+    replaced = [f"route dst {each.split()[2]} gateway " for each in left]
+    return [each for each in found if each not in left and not each.startswith(tuple(replaced))]

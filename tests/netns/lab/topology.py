@@ -10,18 +10,12 @@ from . import command, lease, namespace, node, upstream_udp
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
-TOOLS = ("traffic",)
-
-
 def build_folder():
     return os.path.join(ROOT, os.environ.get("WEFT_BUILD", "build/dev"))
 
 
 def find_program(name):
-    """Of the build folder; what only tests use, the release build lacks, and build/dev has."""
     path = os.path.join(build_folder(), "bin", name)
-    if name in TOOLS and not os.access(path, os.X_OK):
-        path = os.path.join(ROOT, "build", "dev", "bin", name)
     command.expect(os.access(path, os.X_OK), f"{path} is missing: build first")
     return path
 
