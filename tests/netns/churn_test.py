@@ -30,7 +30,7 @@ def test_thousand_leases():
         b.use([a.lease])
         command.wait_until(lambda: tunnel_routes(a.host) == 1000, lambda: f"{tunnel_routes(a.host)} of 1000 routes", timeout=10)
 
-        stream = command.Background(lambda: traffic.tcp(a.pod, b.pod, b.pod_ip, 2048 * MIB))
+        stream = command.Background(lambda: traffic.tcp(a.pod, b.pod, b.pod_ip, 2048 * MIB, timeout=120))
         changes = 0
         while stream.running() or changes < 2:
             changes += 1

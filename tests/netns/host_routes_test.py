@@ -47,9 +47,6 @@ class RouteNode(node.Node):
     def up(self):
         pass
 
-    def down(self):
-        pass
-
     def use(self, leases):
         for peer in leases:
             if peer.name != self.name:

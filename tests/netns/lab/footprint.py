@@ -69,9 +69,11 @@ def _belongs(key, device):
 
 
 def differences(before, after):
-    """As sentences."""
-    found = [f"{key} is gone" for key in before if key not in after]
-    found += [f"{key} is new" for key in after if key not in before]
+    """As sentences; a device that is new or gone stands for all that belongs to it."""
+    keys = before.keys() ^ after.keys()
+    devices = [key.split()[1] for key in keys if key.startswith("device ")]
+    keys = [key for key in keys if key.startswith("device ") or not any(_belongs(key, device) for device in devices)]
+    found = [f"{key} is {'gone' if key in before else 'new'}" for key in keys]
     found += [f"{key} was {before[key]!r} and is {after[key]!r}" for key in before if key in after and before[key] != after[key]]
     return sorted(found)
 

@@ -64,6 +64,9 @@ class Node:
         """The first address of the subnet: flannel's device address, source of the host's own traffic."""
         return str(ipaddress.ip_network(self.lease.subnet)[0])
 
+    def down(self):
+        """Ends its programs, if it has any."""
+
     def close(self):
         self.pod.close()
         self.host.close()
@@ -106,9 +109,6 @@ class KernelNode(Node):
         for peer in leases:
             if peer.name != self.name:
                 self.add_peer(peer)
-
-    def down(self):
-        pass
 
 
 class WeftNode(Node):

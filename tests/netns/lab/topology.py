@@ -105,7 +105,8 @@ class Lab:
         return self
 
     def __exit__(self, kind, error, trace):
-        found = command.failures([each.close for each in [*self.nodes, *self.closing]])
+        # All daemons end before the first link does: the end of a namespace takes the other end of its links along.
+        found = command.failures([*(each.down for each in self.nodes), *(each.close for each in [*self.nodes, *self.closing])])
         if (kind or found) and self.logs:
             shutil.copytree(self.folder, self.logs, dirs_exist_ok=True,
                             ignore=lambda _, names: [n for n in names if n.endswith(".sock")])

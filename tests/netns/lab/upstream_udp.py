@@ -82,7 +82,6 @@ class UpstreamUdpNode(node.Node):
     def _path(self, name):
         return os.path.join(self.folder, name)
 
-    def close(self):
-        found = command.failures([lambda each=each: each.stop(signal.SIGKILL) for each in reversed(self.daemons.values())])
-        super().close()
-        command.add_failures(None, found)
+    def down(self):
+        ending, self.daemons = list(self.daemons.values()), {}
+        command.add_failures(None, command.failures([lambda each=each: each.stop(signal.SIGKILL) for each in reversed(ending)]))
