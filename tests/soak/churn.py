@@ -118,9 +118,7 @@ class Ours:
         return f"{self.server.lists} lists and {self.server.watches} watches served"
 
     def close(self):
-        self.member.close()
-        self.server.close()
-        self.where.close()
+        command.add_failures(None, command.failures([self.member.close, self.server.close, self.where.close]))
 
 
 class Real:
@@ -172,9 +170,7 @@ class Real:
     def close(self):
         if self.load:
             command.stop(self.load, signal.SIGKILL)
-        self.member.close()
-        self.control.close()
-        self.where.close()
+        command.add_failures(None, command.failures([self.member.close, self.control.close, self.where.close]))
 
 
 def interrupted(number, _):
@@ -215,18 +211,23 @@ def main():
 
     signal.signal(signal.SIGTERM, interrupted)
     namespace.delete_leftovers()
-    with contextlib.ExitStack() as open_:
-        sides = []
-        for kind in (Ours, Real):
-            if chosen.only in (None, kind.name):
-                lab = open_.enter_context(topology.Lab(network="10.244.0.0/14", without_ipv6=True))
-                sides.append(kind(lab, chosen.short))
-                open_.callback(sides[-1].close)
-        try:
-            passed, failed = run(sides, seconds)
-        except command.Failure as failure:
-            print(f"not ok churn: {failure}")
-            passed, failed = 0, 1
+    passed = failed = 0
+    try:
+        with contextlib.ExitStack() as open_:
+            sides = []
+            for kind in (Ours, Real):
+                if chosen.only in (None, kind.name):
+                    lab = open_.enter_context(topology.Lab(network="10.244.0.0/14", without_ipv6=True))
+                    sides.append(kind(lab, chosen.short))
+                    open_.callback(sides[-1].close)
+            try:
+                passed, failed = run(sides, seconds)
+            except command.Failure as failure:
+                print(f"not ok churn: {failure}")
+                failed += 1
+    except command.Failure as failure:  # how a program ended
+        print(f"not ok end: {failure}")
+        failed += 1
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

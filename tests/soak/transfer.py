@@ -37,22 +37,26 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     namespace.delete_leftovers()
     passed = failed = 0
-    with topology.pair(topology.KINDS[chosen.subject], node.KernelNode, without_ipv6=True) as lab:
-        lab.up()
-        a, b = lab.nodes
-        for one, other in ((a, b), (b, a)):
-            way = f"{one.kind}-to-{other.kind}"
-            for name, work in ((f"tcp-{way}", lambda o=one, p=other: move_tcp(o, p, octets)),
-                               (f"udp-paced-{way}", lambda o=one, p=other: move_udp(o, p, count, 20_000 if chosen.short else 50_000)),
-                               (f"udp-flood-{way}", lambda o=one, p=other: move_udp(o, p, count, None))):
-                began = time.monotonic()
-                try:
-                    report = work()
-                    print(f"ok {name} ({time.monotonic() - began:.1f} s): {report}", flush=True)
-                    passed += 1
-                except command.Failure as failure:
-                    print(f"not ok {name}: {failure}", flush=True)
-                    failed += 1
+    try:
+        with topology.pair(topology.KINDS[chosen.subject], node.KernelNode, without_ipv6=True) as lab:
+            lab.up()
+            a, b = lab.nodes
+            for one, other in ((a, b), (b, a)):
+                way = f"{one.kind}-to-{other.kind}"
+                for name, work in ((f"tcp-{way}", lambda o=one, p=other: move_tcp(o, p, octets)),
+                                   (f"udp-paced-{way}", lambda o=one, p=other: move_udp(o, p, count, 20_000 if chosen.short else 50_000)),
+                                   (f"udp-flood-{way}", lambda o=one, p=other: move_udp(o, p, count, None))):
+                    began = time.monotonic()
+                    try:
+                        report = work()
+                        print(f"ok {name} ({time.monotonic() - began:.1f} s): {report}", flush=True)
+                        passed += 1
+                    except command.Failure as failure:
+                        print(f"not ok {name}: {failure}", flush=True)
+                        failed += 1
+    except command.Failure as failure:  # the start, or how the daemon ended
+        print(f"not ok lab: {failure}")
+        failed += 1
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
