@@ -60,6 +60,13 @@ def test_ends():
             command.expect(bool(said) == bool(words) and all(word in said for word in words), f"{script}: {said!r} instead of {words}")
 
 
+def test_report_of_a_command():
+    """Also where the exit code does not matter."""
+    for check in (True, False):
+        said = failure_of(lambda: command.run("sh", "-c", f"echo {LEAK} >&2; exit 1", check=check))
+        command.expect(LEAK in said and "exit 1" in said, f"check={check}: {said!r}")
+
+
 def test_ended_by_itself():
     """Whether it is looked at meanwhile or at the end."""
     for script, words in (("echo ready >&2; exit 0", "exit code 0"), ("echo ready >&2; exit 7", "exit code 7"),

@@ -2,10 +2,15 @@
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
+
+
+REPORT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called")
+SHOWN = 30  # lines of a report
 
 
 class Failure(Exception):
@@ -22,15 +27,25 @@ def die_with_parent():
 
 
 def run(*words, stdin=None, check=True, timeout=60):
-    """Runs to the end and returns standard output. A failure names the command and shows its complaint."""
+    """Runs to the end and returns standard output. A failure names the command and shows its complaint. Without `check` any exit code is right,
+    a report of a sanitizer never."""
     try:
         done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=timeout, preexec_fn=die_with_parent)
     except subprocess.TimeoutExpired:
         raise Failure(f"{' '.join(words)}: no end after {timeout} s") from None
+    found = report(done.stderr)
+    expect(not found, f"{' '.join(words)}: exit {done.returncode}, a defect of its own:\n{found}")
     if check and done.returncode != 0:
         complaint = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-2:]
         raise Failure(f"{' '.join(words)}: exit {done.returncode}: {'; '.join(complaint)}")
     return done.stdout
+
+
+def report(text):
+    """What a sanitizer or an assertion wrote into a program's standard error, "" without."""
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if REPORT.search(line)), None)
+    return "" if first is None else "\n".join(f"    {line}" for line in lines[first:first + SHOWN])
 
 
 def start(*words, **options):

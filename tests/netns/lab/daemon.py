@@ -1,13 +1,9 @@
 """A program that runs until the test ends it. An end of its own, another exit code than it should have, or a defect that it reports of
 itself fails the test."""
 
-import re
 import signal
 
 from . import command
-
-REPORT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called")
-SHOWN = 30  # lines of a report
 
 
 class Daemon:
@@ -30,12 +26,8 @@ class Daemon:
         command.expect(self.process.poll() is None, self.ended())
 
     def report(self):
-        """What a sanitizer or an assertion wrote, "" without."""
-        lines = text(self.log).splitlines() if self.log else []
-        first = next((i for i, line in enumerate(lines) if REPORT.search(line)), None)
-        if first is None:
-            return ""
-        return f"{self.name} reports a defect of its own:\n" + "\n".join(f"    {line}" for line in lines[first:first + SHOWN])
+        found = command.report(text(self.log)) if self.log else ""
+        return f"{self.name} reports a defect of its own:\n{found}" if found else ""
 
     def stop(self, how=signal.SIGTERM, timeout=10):
         """Ends it; its exit code. SIGKILL says that the test means a crash. Failure with all that was not as it should be."""
