@@ -13,7 +13,7 @@ def expect_told(a, *words):
         text = a.ask("status", check=False)
         return all(word in text for word in words)
     command.wait_until(told, lambda: f"status of a says {words}: {a.ask('status', check=False)}", timeout=15)
-    command.expect(a.running(), f"the daemon ended: {a.last_words()}")
+    a.daemon.expect_running()
 
 
 @weft_only
@@ -78,7 +78,7 @@ def test_broken_kubeconfig(cluster):
                  f"{a.token}", f'{{"users": "{a.token}"', ""):
         lease.write_text(a.path("kubeconfig"), text)
         a.spawn()
-        command.expect_equal(a.process.wait(10), 1, f"exit status with {text!r}")
+        a.expect_exit(1, f"kubeconfig {text!r}")
         command.expect(a.path("kubeconfig") in a.last_words(), f"{text!r}: {a.last_words()}")
 
 

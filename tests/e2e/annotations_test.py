@@ -72,7 +72,7 @@ def test_put_back(cluster):
         cluster.api.annotate("a", {ANNOTATION + key: value for key, value in changes.items()})
         command.wait_until(lambda: cluster.said("a") == right, lambda: f"{what}: a says {cluster.said('a')}", timeout=10)
         cluster.settle(what)
-    command.expect(a.running(), "the daemon ended")
+    a.daemon.expect_running()
 
 
 @weft_only

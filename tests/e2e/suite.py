@@ -22,9 +22,8 @@ def interrupted(number, _):
 def run_one(site, subject, name, function):
     """None, or why it failed. An interruption leaves everything to the site's end."""
     scene = Cluster(site, subject, name)
-    reason = cases.judge(function, scene) or cases.judge(scene.inspect)
-    left = cases.judge(scene.close)
-    return reason or left
+    reasons = [cases.judge(function, scene), cases.judge(scene.inspect), cases.judge(scene.close)]
+    return "\nand then: ".join(filter(None, reasons)) or None
 
 
 def main():
@@ -39,13 +38,18 @@ def main():
     except command.Failure as failure:
         print(f"tests/e2e: {failure}", file=sys.stderr)
         return 2
-    if not chosen.names:
-        tests = [(test, function) for test, function in tests if chosen.list or not hasattr(function, "slow")]
-    if chosen.subject == "upstream":
-        tests = [(test, function) for test, function in tests if not hasattr(function, "weft_only")]
+    left_out = {test: "of weft alone" for test, function in tests if chosen.subject == "upstream" and hasattr(function, "weft_only")}
+    if not chosen.names and not chosen.list:
+        left_out |= {test: "slow, runs when it is named" for test, function in tests if hasattr(function, "slow")}
+    tests = [(test, function) for test, function in tests if test not in left_out]
     if chosen.list:
         print("\n".join(test for test, _ in tests))
         return 0
+    for test, why in left_out.items():
+        print(f"left out {test}: {why}")
+    if not tests:
+        print("tests/e2e: no test is left", file=sys.stderr)
+        return 2
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)

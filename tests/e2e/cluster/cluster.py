@@ -72,8 +72,18 @@ class Cluster:
 
     # ---- Judging
 
+    def ended(self):
+        """Programs that ended by themselves, of the control plane and of all nodes, as sentences."""
+        return [*self.control.ended(), *(each for node in self.members.values() for each in node.ended())]
+
+    def expect_alive(self):
+        """Whatever the test asks: nothing that it has started and not ended may be gone."""
+        found = self.ended()
+        command.expect(not found, "; ".join(found))
+
     def differences(self, of=None):
         """What the running nodes (or this one) know otherwise than the API server, as sentences."""
+        self.expect_alive()
         nodes = self.api.nodes()
         found = []
         for each in [of] if of else self.members.values():
@@ -93,6 +103,7 @@ class Cluster:
 
     def silent_pairs(self):
         """Pods that do not reach one another, as sentences."""
+        self.expect_alive()
         talking = [each for each in self.members.values() if each.pod and each.running()]
         return [f"{one.name} does not reach {other.name} by {family}" for one in talking for other in talking for family in self.families
                 if one is not other and not reaches(one.pod, other.pod_address(family))]
@@ -128,13 +139,13 @@ class Cluster:
         for each in self.members.values():
             if each.kind in ("weft", "weft.exe"):
                 audit.expect_modest(self.audit, each, refusals)
-                for secret in self.secrets:
-                    command.expect(secret not in each.log_text(), f"the log of {each.name} shows a secret; see {each.log_path()}")
+                for place, text in each.shown().items():
+                    command.expect(not any(secret in text for secret in self.secrets), f"{place} of {each.name} shows a secret; see {each.log_path()}")
 
     def close(self):
-        for each in self.members.values():
-            each.close()
-        self.site.tidy()
+        """All nodes end, rightly; the control plane goes on."""
+        found = self.control.ended() + command.failures([*(each.close for each in self.members.values()), self.site.tidy])
+        command.add_failures(None, found)
 
 
 def reaches(pod, address):

@@ -7,7 +7,7 @@ import os
 import signal
 import ssl
 
-from lab import command, lease, peers, topology
+from lab import command, daemon, lease, peers, topology
 
 from . import api, certificates
 
@@ -80,7 +80,8 @@ class ControlPlane:
                                 f"--advertise-client-urls=http://{ETCD}", "--listen-peer-urls=http://127.0.0.1:2380")
 
     def stop_etcd(self):
-        command.stop(self.etcd, signal.SIGKILL)
+        ending, self.etcd = self.etcd, None
+        ending.stop(signal.SIGKILL)
 
     def start_apiserver(self, *flags):
         self.starts += 1
@@ -97,16 +98,22 @@ class ControlPlane:
 
     def stop_apiserver(self, how=signal.SIGKILL):
         """At once: to its clients a crash. It keeps nothing that etcd does not have."""
-        command.stop(self.apiserver, how, timeout=70)
+        ending, self.apiserver = self.apiserver, None
+        ending.stop(how, timeout=70)
 
     def _ready_or_dead(self):
-        for process, name in ((self.etcd, "etcd"), (self.apiserver, "kube-apiserver")):
-            command.expect(process.poll() is None, f"{name} ended with {process.returncode}; see {self.log_path(name)}")
+        found = self.ended()
+        command.expect(not found, "; ".join(found))
         return self.api.ready()
+
+    def ended(self):
+        """Which of both ended by itself, as sentences."""
+        return [each.ended() for each in (self.etcd, self.apiserver) if each and each.ended()]
 
     def _start(self, name, *flags):
         with open(self.log_path(name), "a", encoding="utf-8") as log:
-            return self.where.start(peers.find(name), *flags, stdout=log, stderr=log)
+            process = self.where.start(peers.find(name), *flags, stdout=log, stderr=log)
+        return daemon.Daemon(name, process)
 
     def _grant(self):
         """As the manual says."""
@@ -178,6 +185,5 @@ class ControlPlane:
         return json.loads(text)
 
     def close(self):
-        for process in (self.apiserver, self.etcd):
-            if process:
-                command.stop(process, signal.SIGKILL)
+        found = command.failures([stop for stop, running in ((self.stop_apiserver, self.apiserver), (self.stop_etcd, self.etcd)) if running])
+        command.add_failures(None, found)

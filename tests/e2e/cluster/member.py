@@ -8,13 +8,15 @@ import os
 import re
 import shutil
 import signal
+import socket
 
-from lab import command, lease, namespace, peers, topology
+from lab import command, daemon, footprint, lease, namespace, peers, topology
 
 from . import site
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 DEVICES = {"ipv4": "flannel.4096", "ipv6": "flannel-v6.4096"}
+PODS_DEVICES = ("pod", "cni0")
 HEALTH = 10254
 
 # A root folder in which nothing is configured but what lies in $1; the rest of the words is the program.
@@ -24,13 +26,16 @@ OWN_ROOT = 'for d in /etc /run /var/lib; do mount -t tmpfs none $d; done; cp -a 
 class Member:
     """Shared by both kinds. A test may change `flags`, `environment` and `net_conf` before `up`."""
 
+    on_sigterm = 0  # flanneld's exit code
+
     def __init__(self, cluster, name):
         self.cluster, self.name = cluster, name
         self.address, self.address6 = site.address(name), site.address6(name)
         self.token = cluster.site.tokens[name]
         self.host = cluster.site.join(name, f"to-{name}", f"{self.address}/24", f"{self.address6}/64")
         self.host.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1)
-        self.pod = self.process = self.log = None
+        self.pod = None
+        self.daemon = None  # a daemon.Daemon, from its start until the test ends it
         self.root = ""  # where paths of the daemon's begin, seen from here
         self.folder = os.path.join(cluster.folder, name)
         os.makedirs(self.folder)
@@ -76,9 +81,15 @@ class Member:
         self._start("sh", "-ec", OWN_ROOT, "sh", self.path("root"), self.program(), *words)
         self.root = f"/proc/{self.process.pid}/root"
 
+    @property
+    def process(self):
+        return self.daemon and self.daemon.process
+
     def _start(self, *words):
-        self.log = open(self.log_path(), "a", encoding="utf-8")
-        self.process = self.host.start(*words, env=self.environment, stdout=self.log, stderr=self.log)
+        command.expect(self.daemon is None, f"flanneld of {self.name} was not ended")
+        with open(self.log_path(), "a", encoding="utf-8") as log:
+            process = self.host.start(*words, env=self.environment, stdout=log, stderr=log)
+        self.daemon = daemon.Daemon(f"{self.kind} flanneld of {self.name}", process, self.log_path(), self.on_sigterm)
 
     def up(self):
         self.spawn()
@@ -90,30 +101,41 @@ class Member:
         self.join_pod()
 
     def ready_or_dead(self):
-        command.expect(self.process.poll() is None, f"flanneld of {self.name} ended: {self.last_words()}")
+        self.daemon.expect_running()
         return self.health("/readyz")[0] == 200 if "healthz-port" in self.flags else bool(self.subnet_env())
 
     def running(self):
-        return self.process is not None and self.process.poll() is None
+        """Whether the test has started it, and not ended it."""
+        return self.daemon is not None
+
+    def ended(self):
+        """Programs of this node that ended by themselves, as sentences."""
+        return [*filter(None, [self.daemon and self.daemon.ended()])]
+
+    def expect_exit(self, code, what):
+        """Waits until flanneld ends by itself, which the test means it to do."""
+        ending, self.daemon = self.daemon, None
+        ending.expect_exit(code, what)
 
     def down(self, how=signal.SIGTERM):
-        if self.process is None:
+        """Ends flanneld; its exit code, which must be the right one. SIGKILL says that the test means a crash."""
+        if self.daemon is None:
             return None
-        code = command.stop(self.process, how, timeout=10)
-        self.log.close()
-        self.process = None
-        return code
+        ending, self.daemon = self.daemon, None
+        return ending.stop(how)
 
     def log_path(self):
         return os.path.join(self.cluster.logs, f"{self.name}.log")
 
     def log_text(self):
-        with open(self.log_path(), encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return daemon.text(self.log_path())
+
+    def shown(self):
+        """{place: text} of all that the daemon shows to whoever asks."""
+        return {"the log": self.log_text() if os.path.exists(self.log_path()) else ""}
 
     def last_words(self):
-        lines = self.log_text().strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return daemon.last_line(self.log_path())
 
     def health(self, path):
         """Status and body, or (0, reason) while nobody listens."""
@@ -179,13 +201,12 @@ class Member:
         return str(ipaddress.ip_interface(self.gateways[0]).network[0])
 
     def close(self):
-        if self.process:
-            with contextlib.suppress(command.Failure):
-                self.down(signal.SIGKILL)
+        found = command.failures([self.down])
         if self.pod:
             self.pod.close()
         self.cluster.site.part(f"to-{self.name}")
         self.host.close()
+        command.add_failures(None, found)
 
 
 class Upstream(Member):
@@ -217,6 +238,22 @@ class Weft(Member):
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
         self.flags |= {"dataplane": "userspace", "admin": self.path("admin.sock"), "state-dir": self.path("state")}
+        self.before = None  # the host's footprint before the first start, without the pod's part
+
+    def _start(self, *words):
+        self.before = self.before or footprint.take(self.host, PODS_DEVICES)
+        super()._start(*words)
+
+    def down(self, how=signal.SIGTERM):
+        """What it leaves on the host is only what it may."""
+        if self.daemon is None:
+            return None
+        code = super().down(how)
+        left = footprint.differences(self.before, footprint.take(self.host, PODS_DEVICES))
+        if self.net_conf["Backend"]["Type"] == "host-gw" or self.net_conf["Backend"].get("DirectRouting"):
+            left = footprint.without_left_routes(left)
+        command.expect(not left, f"the host of {self.name} is not as before its daemon's first start: {'; '.join(left)}")
+        return code
 
     @staticmethod
     def program():
@@ -225,6 +262,23 @@ class Weft(Member):
     def ask(self, *words, check=True):
         """flannelctl in this node."""
         return self.host.run(topology.find_program("flannelctl"), *words, "--admin", self.root + self.flags["admin"], check=check)
+
+    def shown(self):
+        found = super().shown()
+        if self.running() and not self.daemon.ended() and os.path.exists(self.root + self.flags["admin"]):
+            for path in ("/v1/status", "/v1/leases", "/v1/plan", "/v1/nothing"):
+                found[f"the admin socket's {path}"] = self.admin(path)
+            for path in ("/healthz", "/readyz"):
+                found[path] = self.health(path)[1]
+        return found
+
+    def admin(self, path):
+        """What the admin socket answers, whatever it is."""
+        connection = http.client.HTTPConnection("weft", timeout=5)
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.connect(self.root + self.flags["admin"])
+        connection.request("GET", path)
+        return connection.getresponse().read().decode()
 
     def leases(self):
         """{node: row} of the lease table."""

@@ -61,9 +61,9 @@ class Site:
 
     def tidy(self):
         """As after `up`, whatever the last test left: an API server with its usual flags, and no objects of ours."""
-        if self.control.etcd.poll() is not None:
+        if not self.control.etcd or self.control.etcd.ended():
             self.control.start_etcd()
-        if self.control.apiserver.poll() is not None:
+        if not self.control.apiserver or self.control.apiserver.ended():
             self.start_apiserver()
         elif self.flags:
             self.restart_apiserver()

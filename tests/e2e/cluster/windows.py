@@ -3,9 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 
-from lab import command, lease, peers, topology
+from lab import command, daemon, lease, peers, topology
 
 from . import member
 
@@ -23,6 +24,7 @@ class Node(member.Member):
     addresses and routes can be written, instead of Wine's."""
 
     emulated_host = False
+    on_sigterm = -signal.SIGTERM  # to Wine it is no word to the program
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
@@ -35,9 +37,11 @@ class Node(member.Member):
             self.flags[flag] = windows_path(self.flags[flag])
         self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
         self.write_kubeconfig({"token": self.token}, **{"certificate-authority": windows_path(cluster.control.path("ca.crt"))})
-        self.emulator = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}",
-                                        f"--adapter=eth0={self.address}", stdout=subprocess.PIPE)
-        command.expect_equal(self.emulator.stdout.readline(), f"listening on {EMULATOR}\n", "the emulator's first line")
+        with open(self.program_log("hns"), "w", encoding="utf-8") as log:
+            emulator = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}",
+                                       f"--adapter=eth0={self.address}", stdout=subprocess.PIPE, stderr=log)
+        self.emulator = daemon.Daemon(f"HNS emulator of {name}", emulator, self.program_log("hns"))
+        command.expect_equal(emulator.stdout.readline(), f"listening on {EMULATOR}\n", "the emulator's first line")
         # One server and its services first: programs would else hand them their output.
         self.wine("cmd", "/c", "exit")
 
@@ -117,15 +121,16 @@ class Node(member.Member):
 
     def wait_ready(self, timeout=40):
         def ready():
-            command.expect(self.process.poll() is None, f"flanneld.exe of {self.name} ended: {self.last_words()}")
+            self.daemon.expect_running()
             return self.subnet_env()
 
         command.wait_until(ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
 
     def start_program(self, name, *words):
         """Another peer beside flanneld.exe, until the node's end."""
-        log = open(self.program_log(name), "w", encoding="utf-8")
-        self.programs.append(self.host.start(*self.words(peers.find(name), *words), stdout=log, stderr=log))
+        with open(self.program_log(name), "w", encoding="utf-8") as log:
+            process = self.host.start(*self.words(peers.find(name), *words), stdout=log, stderr=log)
+        self.programs.append(daemon.Daemon(f"{name} of {self.name}", process, self.program_log(name), self.on_sigterm))
 
     def program_log(self, name):
         return os.path.join(self.cluster.logs, f"{self.name}-{name}.log")
@@ -140,14 +145,15 @@ class Node(member.Member):
         lease.write_text(self.path(name), text)
         return windows_path(self.path(name))
 
+    def ended(self):
+        return [*super().ended(), *filter(None, (each.ended() for each in (*self.programs, self.emulator)))]
+
     def close(self):
-        for process in self.programs:
-            command.stop(process)
+        found = command.failures([self.down, *(each.stop for each in self.programs), self.emulator.stop])
         subprocess.run(["/usr/lib/wine/wineserver", "-k"], env={"WINEPREFIX": self.prefix, "HOME": "/root"}, check=False)
-        if self.emulator.poll() is None:
-            command.stop(self.emulator)
-        super().close()
+        found += command.failures([super().close])
         shutil.rmtree(self.prefix, ignore_errors=True)
+        command.add_failures(None, found)
 
 
 class Upstream(Node):

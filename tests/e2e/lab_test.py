@@ -1,0 +1,37 @@
+"""This lab itself: what dies does not go unseen."""
+
+import os
+import signal
+
+from lab import command
+
+
+def crash(daemon, how=signal.SIGSEGV):
+    os.kill(daemon.process.pid, how)
+    command.wait_until(daemon.ended, "it has crashed")
+
+
+def expect_seen(cluster, words, looks):
+    for look in looks:
+        try:
+            look()
+        except command.Failure as failure:
+            command.expect(words in str(failure), f"{failure} lacks {words!r}")
+        else:
+            raise command.Failure(f"nobody saw: {words}")
+
+
+def test_deaths_are_seen(cluster):
+    """Also where another node alone is asked for; and once the test has ended the dead itself, all is well."""
+    a, b = cluster.pair()
+    looks = [cluster.differences, lambda: cluster.differences(a), cluster.silent_pairs, lambda: cluster.settle("a death", of=a)]
+    for each in (a, b):
+        crash(each.daemon)
+        expect_seen(cluster, f"flanneld of {each.name} ended by itself with", [*looks, each.down])
+        each.up()
+        cluster.settle(f"{each.name} starts after a crash")
+    etcd = cluster.control.etcd
+    crash(etcd, signal.SIGKILL)
+    expect_seen(cluster, "etcd ended by itself with signal SIGKILL", [*looks, cluster.control.stop_etcd])
+    cluster.control.start_etcd()
+    command.wait_until(cluster.api.ready, "the API server has its etcd back", timeout=20)
