@@ -26,7 +26,7 @@ struct LocalVtep {
   MacAddress mac;          // our published VTEP MAC: inner source
   Vni vni = kFlannelWindowsVni;
   std::uint16_t port = kVxlanPort;  // UDP destination port
-  bool udp_checksum = true;
+  bool udp_checksum = true;         // of outer IPv4; IPv6 always has it
 };
 
 // A lease as the data plane sees it.

@@ -15,7 +15,7 @@ static_assert(sizeof(EncapsulationTemplate) == 76);
 static_assert(std::is_trivially_copyable_v<EncapsulationTemplate>);
 
 EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
-    : wants_udp_checksum_(spec.udp_checksum) {
+    : wants_udp_checksum_(spec.udp_checksum || spec.outer_source.family() == IpFamily::kV6) {
   assert(spec.outer_source.family() == spec.outer_destination.family());
   const MutableBytes out(header_);
   std::size_t at = 0;

@@ -27,7 +27,9 @@ struct EncapsulationSpec {
   MacAddress inner_source;       // our VTEP
   MacAddress inner_destination;  // the remote VTEP
   std::uint8_t ttl = 64;
-  bool udp_checksum = false;  // RFC 7348 section 5 recommends zero
+  // Of outer IPv4, where RFC 7348 section 5 recommends zero. Outer IPv6 always has one: receivers
+  // drop zero unless configured otherwise (RFC 8200 section 8.1, RFC 6936 section 5).
+  bool udp_checksum = false;
 
   friend bool operator==(const EncapsulationSpec&, const EncapsulationSpec&) = default;
 };
@@ -56,7 +58,7 @@ class EncapsulationTemplate {
   bool is_plain_v4() const { return is_plain_v4_; }
   // Host order; is_v4().
   std::uint32_t outer_destination_v4() const { return LoadBe32(header_.data() + 16); }
-  // What it was made from.
+  // What it was made from, udp_checksum as it is sent.
   EncapsulationSpec spec() const;
 
   // Writes exactly size() octets at `at`: outer IP (DF set, identification 0, DSCP 0), UDP, VXLAN

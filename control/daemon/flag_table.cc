@@ -60,7 +60,8 @@ constexpr FlagRow kTable[] = {
      "what the sender of a received packet must be: strict, the lease that holds the inner source; "
      "lease, any lease's "
      "address; off, anybody"},
-    {kDataPlane, "udp-checksum", &O::udp_checksum, "", "fill in the UDP checksum of outer packets"},
+    {kDataPlane, "udp-checksum", &O::udp_checksum, "",
+     "fill in the UDP checksum of outer IPv4 packets; IPv6 always has it"},
 
     {kOutputs, "subnet-file", &O::subnet_file, "PATH", "where the CNI plugin reads subnet and MTU"},
     {kOutputs, "ip-masq", &O::ip_masq, "",

@@ -33,7 +33,7 @@ struct TunnelConfig {
   OuterMtu link_mtu = *OuterMtu::Of(1500);
   InnerMtu mtu = *InnerMtu::Of(1450);      // of the device
   InnerMtu pod_mtu = *InnerMtu::Of(1450);  // subnet.env's: the least of all devices'
-  bool udp_checksum = true;
+  bool udp_checksum = true;                // of outer IPv4; IPv6 always has it
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   // DirectRouting: peers on this adapter's link go by routes of the host. Its tunnel is empty: the
   // device has no index yet.

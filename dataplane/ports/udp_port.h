@@ -22,8 +22,10 @@ struct UdpOptions {
   // chooses the source by route.
   IpAddress bind_address{};
   std::uint16_t port = kVxlanPort;  // 0: the kernel chooses, see UdpPort::port
-  // False: datagrams are sent with checksum zero, as RFC 7348 section 4.1 prefers. The kernel then
-  // cannot segment; zero checksums are accepted on receipt in any case (RFC 6935 for IPv6).
+  // False: datagrams over IPv4 are sent with checksum zero, as RFC 7348 section 5 prefers. The
+  // kernel then cannot segment. Over IPv6 they always have one, for receivers drop zero unless
+  // configured otherwise (RFC 8200 section 8.1). Received zero is accepted over both: RFC 7348
+  // section 5 demands it, RFC 6935 section 5 allows it for a tunnel's port.
   bool udp_checksum = true;
   // 1..4096. Flows are spread over so many source ports in 49152..65535; a flow keeps its port.
   int sending_sockets = 256;
@@ -36,9 +38,9 @@ struct UdpOptions {
 // flow and size, and kDatagrams aggregates, leave with one system call (UDP_SEGMENT); aggregates
 // are received likewise (UDP_GRO).
 //
-// With udp_checksum off, features().datagram_aggregation is false, since software should not build
-// what the kernel will not take; Send takes aggregates even so and splits them, and Receive may
-// deliver them.
+// With udp_checksum off over IPv4, features().datagram_aggregation is false, since software should
+// not build what the kernel will not take; Send takes aggregates even so and splits them, and
+// Receive may deliver them.
 //
 // Path MTU: a datagram too big for its route gets kTooBigSilent; what the kernel or an ICMP error
 // says about the route comes out of TakePathMtuNotices. Other ICMP errors are counted and disturb

@@ -259,7 +259,7 @@ absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options
                v4 ? kIpDontFragment : kIpv6DontFragment, 1);
     Set<DWORD>(socket->get(), v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TTL : IPV6_UNICAST_HOPS,
                kOuterTtl);
-    if (!options.udp_checksum) Set<DWORD>(socket->get(), IPPROTO_UDP, kUdpNoChecksum, 1);
+    if (v4 && !options.udp_checksum) Set<DWORD>(socket->get(), IPPROTO_UDP, kUdpNoChecksum, 1);
     impl->senders.push_back(*std::move(socket));
   }
   return std::unique_ptr<UdpPort>(new UdpPort(std::move(impl)));

@@ -28,8 +28,8 @@ constexpr bool IsFull(int error) { return error == EAGAIN || error == ENOBUFS ||
 UdpSender::UdpSender(const UdpOptions& options, std::uint16_t destination_port)
     : family_(options.family),
       destination_port_(destination_port),
-      segments_(options.udp_checksum) {
-  features_.datagram_aggregation = options.udp_checksum;
+      segments_(options.udp_checksum || options.family == IpFamily::kV6) {
+  features_.datagram_aggregation = segments_;
 }
 
 absl::StatusOr<std::unique_ptr<UdpSender>> UdpSender::Open(const UdpOptions& options,

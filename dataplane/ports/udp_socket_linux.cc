@@ -15,8 +15,7 @@ namespace weft::dataplane {
 namespace {
 
 constexpr int kOuterTtl = 64;
-// <linux/udp.h> clashes with <netinet/udp.h>, which lacks these two.
-constexpr int kUdpNoCheck6Tx = 101;  // UDP_NO_CHECK6_TX
+// <linux/udp.h> clashes with <netinet/udp.h>, which lacks this one.
 constexpr int kUdpNoCheck6Rx = 102;  // UDP_NO_CHECK6_RX
 
 bool Set(int fd, int level, int option, int value) {
@@ -153,7 +152,6 @@ absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
     ok = ok && Set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
          Set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) && Set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) &&
          Set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kOuterTtl);
-    if (!options.udp_checksum) ok = ok && Set(fd, IPPROTO_UDP, kUdpNoCheck6Tx, 1);
   }
   if (!ok) return SocketError(options, first_port, errno);
 

@@ -3,6 +3,7 @@
 
 #include "tests/dataplane/support.h"
 #include "vxlan/flow_hash.h"
+#include "vxlan/transport_checksum.h"
 
 namespace weft::dataplane {
 namespace {
@@ -88,6 +89,18 @@ TEST(Encapsulate, LeavesTheUdpChecksumZeroWhenToldSo) {
   Node node(config);
   const Packet& packet = node.Encapsulate(ToPeer().Build());
   EXPECT_EQ(LoadBe16(packet.data + 26), 0);
+}
+
+TEST(Encapsulate, OverIpv6TheUdpChecksumIsAlwaysThere) {
+  ForwarderConfig config = DefaultConfig();
+  config.local.outer_source = Ip("2001:db8::2");
+  config.local.udp_checksum = false;
+  Node node(config);
+  const Octets inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(1, 2).Payload(20).Build();
+  const Packet& packet = node.Encapsulate(inner);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_NE(LoadBe16(packet.data + 46), 0);
+  EXPECT_EQ(VerifyTransportChecksum(packet.bytes()), TransportChecksum::kRight);
 }
 
 TEST(Encapsulate, CutsOffWhatFollowsTheIpPacket) {

@@ -189,6 +189,18 @@ TEST(Encapsulation, TheSpecComesBack) {
   }
 }
 
+// Receivers drop zero over IPv6 unless configured otherwise (RFC 8200 section 8.1).
+TEST(Encapsulation, WithoutUdpChecksumOverIpv4Only) {
+  for (const bool udp_checksum : {false, true}) {
+    EncapsulationSpec v4 = V4Spec();
+    EncapsulationSpec v6 = V6Spec();
+    v4.udp_checksum = v6.udp_checksum = udp_checksum;
+    EXPECT_EQ(EncapsulationTemplate(v4).wants_udp_checksum(), udp_checksum);
+    EXPECT_TRUE(EncapsulationTemplate(v6).wants_udp_checksum());
+    EXPECT_TRUE(EncapsulationTemplate(v6).spec().udp_checksum);
+  }
+}
+
 TEST(Encapsulation, AnEmptyTemplateStampsNothing) {
   const EncapsulationTemplate empty;
   EXPECT_EQ(empty.size(), 0u);
