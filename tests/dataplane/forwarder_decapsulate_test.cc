@@ -74,6 +74,26 @@ TEST(Decapsulate, CutsPaddingOff) {
   EXPECT_EQ(ShowInner(behind), Show(inner, FrameStart::kInnerIp));
 }
 
+// The bytes behind the end are the rest of the same packet: only the length says that it is short.
+TEST(Decapsulate, AnyTruncationIsDropped) {
+  for (const auto& [wire, octets] :
+       {std::pair(PortKind::kWirePacket, FromPeer().Build()),
+        std::pair(PortKind::kWireDatagram, FromPeer().BuildPayload())}) {
+    ForwarderConfig config = DefaultConfig();
+    config.wire = wire;
+    for (std::uint32_t size = 0; size < octets.size(); ++size) {
+      Node node(config);
+      Packet packet = node.buffers.Make(octets);
+      packet.outer_address = Ip("192.0.2.1");
+      packet.length = size;
+      const Verdict wanted = wire == PortKind::kWirePacket ? Verdict::kOuterMalformed
+                             : size < 8                    ? Verdict::kNotVxlan
+                                                           : Verdict::kInnerMalformed;
+      ASSERT_EQ(node.Decapsulate(packet).verdict, wanted) << size;
+    }
+  }
+}
+
 TEST(Decapsulate, SaysWhyItDrops) {
   const auto to = [](std::string_view address) {
     return FromPeer(PacketBuilder("10.244.1.7", address).Build());
@@ -122,6 +142,8 @@ TEST(Decapsulate, SaysWhyItDrops) {
       {"inner version 5", changed_inner(0, 0x55), Verdict::kInnerMalformed},
       {"inner IHL 4", changed_inner(0, 0x44), Verdict::kInnerMalformed},
       {"inner total length beyond the end", changed_inner(3, 0xff), Verdict::kInnerMalformed},
+      {"inner total length 0", changed_inner(3, 0), Verdict::kInnerMalformed},
+      {"inner total length below its header", changed_inner(3, 19), Verdict::kInnerMalformed},
       {"another node's pod", to("10.244.3.1").Build(), Verdict::kForeignSubnet},
       {"the world", to("8.8.8.8").Build(), Verdict::kForeignSubnet},
       {"multicast", to("224.0.0.1").Build(), Verdict::kForeignSubnet},
@@ -164,20 +186,68 @@ TEST(Decapsulate, ChecksTheSender) {
        Verdict::kUnknownPeer, Verdict::kForward},
       {"a stranger", "203.0.113.5", "172.30.0.1", "02:00:00:00:00:01", Verdict::kUnknownPeer,
        Verdict::kUnknownPeer},
+      // What stands for "no lease" has no MAC and no address either.
+      {"a stranger, MAC zero", "203.0.113.5", "172.30.0.1", "00:00:00:00:00:00",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"a stranger, address zero", "0.0.0.0", "172.30.0.1", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"a lease's pod, MAC zero", "203.0.113.5", "10.244.1.7", "00:00:00:00:00:00",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"a lease's pod, address zero", "0.0.0.0", "10.244.1.7", "02:00:00:00:00:99",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 inside", "192.0.2.1", "fd00:1::7", "02:00:00:00:00:99", Verdict::kForward,
+       Verdict::kForward},
+      {"IPv6 inside, public-ip-overwrite", "203.0.113.5", "fd00:1::7", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kForward},
+      {"IPv6 inside, a stranger", "203.0.113.5", "fd00:77::1", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 inside, a stranger, MAC zero", "203.0.113.5", "fd00:77::1", "00:00:00:00:00:00",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 outside", "2001:db8::6", "10.244.6.7", "02:00:00:00:00:99", Verdict::kForward,
+       Verdict::kForward},
+      {"IPv6 outside, a lease's IP, foreign inner source", "2001:db8::6", "172.30.0.1",
+       "02:00:00:00:00:01", Verdict::kUnknownPeer, Verdict::kForward},
+      {"IPv6 outside, a stranger", "2001:db8::77", "172.30.0.1", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 outside, a stranger, MAC zero", "2001:db8::77", "172.30.0.1", "00:00:00:00:00:00",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 outside, a stranger, address zero", "::", "172.30.0.1", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
   };
   for (const auto& row : rows) {
-    const Octets outer = FromPeer(PacketBuilder(row.inner_source, "10.244.2.9").Build())
-                             .Outer(row.outer_source, "192.0.2.2")
-                             .Macs(Mac(row.inner_mac), ours)
-                             .Build();
-    ForwarderConfig config = DefaultConfig();
-    config.peer_check = PeerCheck::kStrict;
-    EXPECT_EQ(Node(config).Decapsulate(outer).verdict, row.strict) << row.description;
-    config.peer_check = PeerCheck::kLease;
-    EXPECT_EQ(Node(config).Decapsulate(outer).verdict, row.lease) << row.description;
-    config.peer_check = PeerCheck::kOff;
-    EXPECT_EQ(Node(config).Decapsulate(outer).verdict, Verdict::kForward) << row.description;
+    const bool inner_v4 = Ip(row.inner_source).is_v4();
+    const bool outer_v4 = Ip(row.outer_source).is_v4();
+    VxlanBuilder outer =
+        FromPeer(PacketBuilder(row.inner_source, inner_v4 ? "10.244.2.9" : "fd00:2::9").Build())
+            .Outer(row.outer_source, outer_v4 ? "192.0.2.2" : "2001:db8::2")
+            .Macs(Mac(row.inner_mac), ours);
+    for (const PortKind wire : {PortKind::kWirePacket, PortKind::kWireDatagram}) {
+      SCOPED_TRACE(wire == PortKind::kWirePacket ? "whole packets" : "datagrams");
+      const auto verdict = [&](PeerCheck check) {
+        ForwarderConfig config = DefaultConfig();
+        config.wire = wire;
+        config.peer_check = check;
+        Node node(config);
+        if (wire == PortKind::kWirePacket) return node.Decapsulate(outer.Build()).verdict;
+        Packet datagram = node.buffers.Make(outer.BuildPayload());
+        datagram.outer_address = Ip(row.outer_source);
+        return node.Decapsulate(datagram).verdict;
+      };
+      EXPECT_EQ(verdict(PeerCheck::kStrict), row.strict) << row.description;
+      EXPECT_EQ(verdict(PeerCheck::kLease), row.lease) << row.description;
+      EXPECT_EQ(verdict(PeerCheck::kOff), Verdict::kForward) << row.description;
+    }
   }
+}
+
+// RFC 7348 section 5: "MUST be accepted", and RFC 6935 section 5 allows it for a tunnel's port.
+TEST(Decapsulate, TakesOuterIpv6WithoutUdpChecksum) {
+  Node node;
+  VxlanBuilder outer = FromPeer(PacketBuilder("10.244.6.1", "10.244.2.9").Build());
+  outer.Outer("2001:db8::6", "2001:db8::2");
+  EXPECT_EQ(node.Decapsulate(outer.Build()).verdict, Verdict::kForward);
+  EXPECT_EQ(node.Decapsulate(VxlanBuilder(outer).WrongUdpChecksum().Build()).verdict,
+            Verdict::kOuterChecksum);
 }
 
 TEST(Decapsulate, CountsByInnerSource) {

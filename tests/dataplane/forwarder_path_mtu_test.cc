@@ -24,7 +24,33 @@ Octets Superframe(std::size_t payload) {
   return PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(payload).Build();
 }
 
-TEST(PathMtu, TheLinkMinusTheHeadersFits) {
+// The quick loop takes datagrams, and whole packets without UDP checksum; the general path takes
+// the others. All have to know about sizes.
+struct Wire {
+  const char* name;
+  PortKind kind;
+  bool udp_checksum;
+};
+void PrintTo(const Wire& wire, std::ostream* out) { *out << wire.name; }
+
+class PathMtu : public testing::TestWithParam<Wire> {
+ protected:
+  static ForwarderConfig Config() {
+    ForwarderConfig config = DefaultConfig();
+    config.wire = GetParam().kind;
+    config.local.udp_checksum = GetParam().udp_checksum;
+    return config;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires, PathMtu,
+                         testing::Values(Wire{"packets", PortKind::kWirePacket, false},
+                                         Wire{"packets_checksum", PortKind::kWirePacket, true},
+                                         Wire{"datagrams", PortKind::kWireDatagram, false},
+                                         Wire{"datagrams_checksum", PortKind::kWireDatagram, true}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST_P(PathMtu, TheLinkMinusTheHeadersFits) {
   const struct {
     const char* description;
     std::uint32_t link;
@@ -39,7 +65,7 @@ TEST(PathMtu, TheLinkMinusTheHeadersFits) {
       {"jumbo, one too many", 9000, 9000, 8951, Verdict::kTooBig},
   };
   for (const auto& row : rows) {
-    ForwarderConfig config = DefaultConfig();
+    ForwarderConfig config = Config();
     config.link_mtu = *OuterMtu::Of(row.link);
     config.device_mtu = *InnerMtu::Of(row.device);
     Node node(config);
@@ -47,8 +73,8 @@ TEST(PathMtu, TheLinkMinusTheHeadersFits) {
   }
 }
 
-TEST(PathMtu, OverIpv6TwentyOctetsLess) {
-  ForwarderConfig config = DefaultConfig();
+TEST_P(PathMtu, OverIpv6TwentyOctetsLess) {
+  ForwarderConfig config = Config();
   config.local.outer_source = Ip("2001:db8::2");
   Node node(config);
   const auto to_six = [](std::size_t octets) {
@@ -58,8 +84,8 @@ TEST(PathMtu, OverIpv6TwentyOctetsLess) {
   EXPECT_EQ(node.Encapsulate(to_six(1431)).verdict, Verdict::kTooBig);
 }
 
-TEST(PathMtu, ASuperframeIsMeasuredByItsSegments) {
-  Node node;
+TEST_P(PathMtu, ASuperframeIsMeasuredByItsSegments) {
+  Node node(Config());
   EXPECT_EQ(
       node.Encapsulate(node.buffers.MakeSuperframe(Superframe(40'000), Segmentation::kTcp, 1410))
           .verdict,
@@ -70,8 +96,8 @@ TEST(PathMtu, ASuperframeIsMeasuredByItsSegments) {
       Verdict::kTooBig);
 }
 
-TEST(PathMtu, TheSenderIsToldTheInnerMtu) {
-  Node node;
+TEST_P(PathMtu, TheSenderIsToldTheInnerMtu) {
+  Node node(Config());
   const Octets inner = OfLength(1480);
   EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
   ASSERT_EQ(node.replies().size(), 1u);
@@ -94,8 +120,8 @@ TEST(PathMtu, TheSenderIsToldTheInnerMtu) {
   EXPECT_EQ(node.CountsOf("linux-1").sent_packets, 0u);
 }
 
-TEST(PathMtu, AnIpv6SenderGetsPacketTooBig) {
-  Node node;
+TEST_P(PathMtu, AnIpv6SenderGetsPacketTooBig) {
+  Node node(Config());
   const Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7").TotalLength(1451).Build();
   EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
   ASSERT_EQ(node.replies().size(), 1u);
@@ -109,7 +135,7 @@ TEST(PathMtu, AnIpv6SenderGetsPacketTooBig) {
   EXPECT_EQ(VerifyTransportChecksum(node.replies()[0].bytes()), TransportChecksum::kRight);
 }
 
-TEST(PathMtu, SomePacketsAreDroppedInSilence) {
+TEST_P(PathMtu, SomePacketsAreDroppedInSilence) {
   const struct {
     const char* description;
     Octets inner;
@@ -124,19 +150,19 @@ TEST(PathMtu, SomePacketsAreDroppedInSilence) {
        PacketBuilder("fd00:2::9", "fd00:1::7").Icmp(1, 0).TotalLength(1480).Build()},
   };
   for (const auto& row : rows) {
-    Node node;
+    Node node(Config());
     EXPECT_EQ(node.Encapsulate(row.inner).verdict, Verdict::kTooBigSilent) << row.description;
     EXPECT_TRUE(node.replies().empty()) << row.description;
   }
-  ForwarderConfig without_address = DefaultConfig();
+  ForwarderConfig without_address = Config();
   without_address.own_addresses = {Ip("fd00:2::")};
   Node node(without_address);
   EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBigSilent)
       << "no address of the family";
 }
 
-TEST(PathMtu, AnswersAreLimitedInRate) {
-  Node node;
+TEST_P(PathMtu, AnswersAreLimitedInRate) {
+  Node node(Config());
   int answered = 0;
   for (int i = 0; i < 200; ++i)
     answered += node.Encapsulate(OfLength(1480)).verdict == Verdict::kTooBig ? 1 : 0;
@@ -146,8 +172,8 @@ TEST(PathMtu, AnswersAreLimitedInRate) {
   EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBigSilent);
 }
 
-TEST(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
-  Node node;
+TEST_P(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
+  Node node(Config());
   node.now = seconds(100);
   node.forwarder.LearnPathMtu({Ip("192.0.2.3"), 1400}, node.now);
   const auto to = [](std::string_view address, std::size_t octets) {
@@ -169,7 +195,35 @@ TEST(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
   EXPECT_EQ(node.CountsOf("linux-3").path_mtu, 0u);
 }
 
-TEST(PathMtu, NoticesAreTakenWithCare) {
+// Though no packet went there meanwhile, which would have forgotten the old one.
+TEST_P(PathMtu, ALargerOneIsLearntOnceTheOldHasExpired) {
+  Node node(Config());
+  node.now = seconds(100);
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 1300}, node.now);
+  node.now += minutes(10) - seconds(1);
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 1400}, node.now);
+  EXPECT_EQ(node.CountsOf("linux-1").path_mtu, 1300u);
+  node.now += seconds(1);
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 1400}, node.now);
+  EXPECT_EQ(node.CountsOf("linux-1").path_mtu, 1400u);
+  node.now += minutes(10) - seconds(1);
+  EXPECT_EQ(node.Encapsulate(OfLength(1351)).verdict, Verdict::kTooBig) << "and lasts as long";
+  EXPECT_EQ(node.Encapsulate(OfLength(1350)).verdict, Verdict::kForward);
+  node.now += seconds(1);
+  EXPECT_EQ(node.Encapsulate(OfLength(1351)).verdict, Verdict::kForward);
+}
+
+// One that is learnt again while it is known lasts from then on.
+TEST_P(PathMtu, LearntAgainItLastsLonger) {
+  Node node(Config());
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 1400}, node.now);
+  node.now += minutes(6);
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 1400}, node.now);
+  node.now += minutes(6);
+  EXPECT_EQ(node.Encapsulate(OfLength(1351)).verdict, Verdict::kTooBig);
+}
+
+TEST_P(PathMtu, NoticesAreTakenWithCare) {
   const struct {
     const char* description;
     std::uint32_t first;
@@ -180,16 +234,18 @@ TEST(PathMtu, NoticesAreTakenWithCare) {
       {"smaller still", 1400, 1300, 1300},
       {"larger does not raise it before it expires", 1300, 1400, 1300},
       {"the link's own is no news", 1500, 0, 0},
+      {"one less is", 1499, 0, 1499},
+      {"none said", 0, 0, 0},
       {"beyond the link", 9000, 0, 0},
       {"below what IPv4 must carry", 68, 0, 552},
   };
   for (const auto& row : rows) {
-    Node node;
+    Node node(Config());
     node.forwarder.LearnPathMtu({Ip("192.0.2.1"), row.first}, node.now);
     node.forwarder.LearnPathMtu({Ip("192.0.2.1"), row.second}, node.now);
     EXPECT_EQ(node.CountsOf("linux-1").path_mtu, row.learnt) << row.description;
   }
-  Node node;
+  Node node(Config());
   node.forwarder.LearnPathMtu({Ip("2001:db8::6"), 600}, node.now);
   EXPECT_EQ(node.CountsOf("linux-6").path_mtu, 1280u);
   node.forwarder.LearnPathMtu({Ip("198.51.100.1"), 600},

@@ -106,6 +106,25 @@ TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
   EXPECT_EQ(FindUnfinishedChecksum(
                 PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Build()),
             std::nullopt);
+  // Whoever finishes a checksum sums up to the packet's end: nothing may lie behind what it covers.
+  const Octets udp = PacketBuilder("10.244.1.2", "10.244.2.3")
+                         .Udp(1, 2)
+                         .Payload(99)
+                         .PartialTransportChecksum()
+                         .Build();
+  EXPECT_EQ(FindUnfinishedChecksum(Concatenate(udp, Octets(1))), std::nullopt) << "padding";
+  // Two bytes in the IP packet that UDP's length leaves out; the pseudo-header is of that length.
+  const Octets short_udp = PacketBuilder("10.244.1.2", "10.244.2.3")
+                               .Raw(IpProtocol::kUdp)
+                               .Payload(Hex("0001 0002 0009 1907 77 7777"))
+                               .Build();
+  EXPECT_EQ(FindUnfinishedChecksum(short_udp), std::nullopt) << "behind UDP's length";
+  // ICMP has no pseudo-header: no sum of one is left in its field.
+  const Octets ping = PacketBuilder("10.244.1.2", "10.244.2.3")
+                          .Raw(IpProtocol::kIcmp)
+                          .Payload(Hex("0800 0000 1234 0001"))
+                          .Build();
+  EXPECT_EQ(FindUnfinishedChecksum(ping), std::nullopt);
   EXPECT_EQ(FindUnfinishedChecksum(Hex("45 00")), std::nullopt);
 }
 
