@@ -21,7 +21,7 @@ class PortHarness {
  public:
   virtual ~PortHarness() = default;
 
-  // To be asked anew after Inject: a harness may have to open its port again.
+  // To be asked again after Inject: a harness that is not live may have to open its port again.
   virtual PacketPort& port() = 0;
   // A packet the port's kind carries, `size` octets; packets of other numbers differ behind the
   // headers.

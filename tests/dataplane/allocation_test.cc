@@ -2,55 +2,11 @@
 // The packet path allocates nothing: this program counts every operator new.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <memory>
-#include <new>
+#include <cstdint>
 
 #include "dataplane/worker.h"
 #include "tests/dataplane/support.h"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-
-[[gnu::noinline]] void* Allocate(std::size_t size, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = nullptr;
-#ifdef _WIN32
-  memory = _aligned_malloc(size, alignment);
-#else
-  if (posix_memalign(&memory, alignment < sizeof(void*) ? sizeof(void*) : alignment, size) != 0)
-    memory = nullptr;
-#endif
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-[[gnu::noinline]] void Free(void* memory) {
-#ifdef _WIN32
-  _aligned_free(memory);
-#else
-  std::free(memory);
-#endif
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return Allocate(size, alignof(std::max_align_t)); }
-void* operator new[](std::size_t size) { return Allocate(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { Free(memory); }
-void operator delete[](void* memory) noexcept { Free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { Free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { Free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { Free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { Free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { Free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { Free(memory); }
+#include "tests/support/allocation_counter.h"
 
 namespace weft::dataplane {
 namespace {
@@ -84,10 +40,10 @@ class ReplayPort final : public PacketPort {
 };
 
 TEST(Allocation, TheCounterCounts) {
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = Allocations();
   int* volatile kept = new int;  // or the compiler may leave the pair out
   delete kept;
-  EXPECT_EQ(allocations - before, 1u);
+  EXPECT_EQ(Allocations() - before, 1u);
 }
 
 TEST(Allocation, NoneOnThePacketPath) {
@@ -126,12 +82,12 @@ TEST(Allocation, NoneOnThePacketPath) {
     }
     Worker worker(pods, wire, node.forwarder, node.counters);
     worker.Step({});
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = Allocations();
     for (int i = 0; i < 100; ++i) {
       worker.Step(std::chrono::milliseconds(i));
       node.forwarder.LearnPathMtu({IpAddress::V4(0xc000'0201), 1490}, std::chrono::milliseconds(i));
     }
-    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_EQ(Allocations() - before, 0u);
     EXPECT_GT(node.counters.Read().icmp_errors_sent, 0u);
     EXPECT_GT(node.CountsOf("linux-1").received_packets, 0u);
   }

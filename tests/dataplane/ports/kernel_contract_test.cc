@@ -63,15 +63,20 @@ std::unique_ptr<PortHarness> OpenUdpV6(bool checksum) {
   return OpenUdp("::1", "2001:db8::2", checksum);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kernel, PacketPortContract,
-    testing::Values(PortCase{"tun", [] { return DeviceHarness<TunPort>::Open("weft-tun"); }},
-                    PortCase{"tap", [] { return DeviceHarness<TapPort>::Open("weft-tap"); }},
-                    PortCase{"udp_v4", [] { return OpenUdpV4(true); }},
-                    PortCase{"udp_v4_without_checksum", [] { return OpenUdpV4(false); }},
-                    PortCase{"udp_v6", [] { return OpenUdpV6(true); }},
-                    PortCase{"udp_v6_without_checksum", [] { return OpenUdpV6(false); }}),
-    PortCaseName);
+const PortCase kDevices[] = {{"tun", [] { return DeviceHarness<TunPort>::Open("weft-tun"); }},
+                             {"tap", [] { return DeviceHarness<TapPort>::Open("weft-tap"); }}};
+const PortCase kUdp[] = {{"udp_v4", [] { return OpenUdpV4(true); }},
+                         {"udp_v4_without_checksum", [] { return OpenUdpV4(false); }},
+                         {"udp_v6", [] { return OpenUdpV6(true); }},
+                         {"udp_v6_without_checksum", [] { return OpenUdpV6(false); }}};
+
+INSTANTIATE_TEST_SUITE_P(Device, PacketPortContract, testing::ValuesIn(kDevices), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Device, LivePortContract, testing::ValuesIn(kDevices), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Device, PollablePortContract, testing::ValuesIn(kDevices), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, PacketPortContract, testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, LivePortContract, testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, PollablePortContract, testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, BoundedPortContract, testing::ValuesIn(kUdp), PortCaseName);
 
 }  // namespace
 }  // namespace weft::dataplane

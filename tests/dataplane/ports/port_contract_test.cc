@@ -149,7 +149,7 @@ class EdgeHarness : public LinkHarness {
   }
 };
 
-std::vector<PortCase> Cases() {
+std::vector<PortCase> LiveCases() {
   std::vector<PortCase> cases;
   const std::vector<std::pair<std::string, PortKind>> kinds = {
       {"l3", PortKind::kPodL3},
@@ -160,15 +160,23 @@ std::vector<PortCase> Cases() {
     cases.push_back({"memory_" + name, [kind = kind] { return Plain(kind); }});
     cases.push_back({"trace_" + name, [kind = kind] { return Decorated(kind, Traced); }});
     cases.push_back({"fault_" + name, [kind = kind] { return Decorated(kind, Faultless); }});
-    if (kind == PortKind::kWireDatagram) continue;
-    cases.push_back(
-        {"capture_" + name, [kind = kind] { return std::make_unique<CaptureHarness>(kind); }});
   }
   cases.push_back({"edge", [] { return std::make_unique<EdgeHarness>(); }});
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ports, PacketPortContract, testing::ValuesIn(Cases()), PortCaseName);
+const PortCase kCaptures[] = {
+    {"capture_l3", [] { return std::make_unique<CaptureHarness>(PortKind::kPodL3); }},
+    {"capture_l2", [] { return std::make_unique<CaptureHarness>(PortKind::kPodL2); }},
+    {"capture_packet", [] { return std::make_unique<CaptureHarness>(PortKind::kWirePacket); }}};
+
+INSTANTIATE_TEST_SUITE_P(Ports, PacketPortContract, testing::ValuesIn(LiveCases()), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Ports, LivePortContract, testing::ValuesIn(LiveCases()), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Ports, BoundedPortContract, testing::ValuesIn(LiveCases()), PortCaseName);
+// A file's world is read and written before and after: its port is not live.
+INSTANTIATE_TEST_SUITE_P(Files, PacketPortContract, testing::ValuesIn(kCaptures), PortCaseName);
+// Nothing here has a handle to wait for.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PollablePortContract);
 
 }  // namespace
 }  // namespace weft::dataplane

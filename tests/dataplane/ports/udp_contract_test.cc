@@ -12,11 +12,13 @@ std::unique_ptr<PortHarness> Open(bool checksum) {
   return UdpHarness::Make(Ip("127.0.0.1"), Ip("127.0.0.1"), checksum);
 }
 
-INSTANTIATE_TEST_SUITE_P(Itself, PacketPortContract,
-                         testing::Values(PortCase{"udp_v4", [] { return Open(true); }},
-                                         PortCase{"udp_v4_without_checksum",
-                                                  [] { return Open(false); }}),
-                         PortCaseName);
+const PortCase kItself[] = {{"udp_v4", [] { return Open(true); }},
+                            {"udp_v4_without_checksum", [] { return Open(false); }}};
+
+INSTANTIATE_TEST_SUITE_P(Itself, PacketPortContract, testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, LivePortContract, testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, PollablePortContract, testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, BoundedPortContract, testing::ValuesIn(kItself), PortCaseName);
 
 }  // namespace
 }  // namespace weft::dataplane

@@ -285,7 +285,9 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
     EXPECT_GE(udp->source_port, 49152);
     if (checksum || family.name == "v6") {
       EXPECT_NE(udp->checksum, 0);
-      EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kRight);
+      // The pair's device leaves the rest of the sum to a device that there is none of.
+      EXPECT_TRUE(FindUnfinishedChecksum(packet) ||
+                  VerifyTransportChecksum(packet) == TransportChecksum::kRight);
     } else {
       EXPECT_EQ(udp->checksum, 0);
     }

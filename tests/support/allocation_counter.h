@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts every operator new of the program that this is linked into. Not with sanitizers, which
+// bring an operator new of their own.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+// So far, of all threads.
+std::uint64_t Allocations();
+
+}  // namespace weft
