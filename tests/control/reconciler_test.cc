@@ -567,6 +567,46 @@ TEST_F(ReconcilerTest, AThousandBadLeasesDoNotFloodTheLog) {
   EXPECT_EQ(log.size(), 21u);
 }
 
+TEST_F(ReconcilerTest, InSyncOnceEverySinkSaysSo) {
+  source.Put(a);
+  source.Put(b);
+  Ready();
+  FakeSink other("other");
+  reconciler.AddSink(other);
+  ASSERT_TRUE(reconciler.report().in_sync);
+  const struct {
+    const char* description;
+    lease::SinkReport report;
+    bool in_sync;
+  } rows[] = {
+      {"all in place", {2, 2, {}}, true},
+      {"all in place, of before: its work goes on", {2, 2, {}, false}, false},
+      {"one is not in place", {2, 1, {}}, false},
+      {"one too many is in place", {2, 2, {"10.244.9.0/24: cannot be removed"}}, false},
+      {"one that can have no way", {1, 1, {}, true, {"10.244.2.0/24: no way"}}, true},
+  };
+  for (const auto& row : rows) {
+    for (const FakeSink* at : {&sink, &other}) {
+      reconciler.OnSinkReport(*at, row.report);
+      EXPECT_EQ(reconciler.report().in_sync, row.in_sync) << row.description;
+      reconciler.OnSinkReport(*at, {2, 2, {}});
+      EXPECT_TRUE(reconciler.report().in_sync) << row.description;
+    }
+  }
+}
+
+TEST_F(ReconcilerTest, NotInSyncWhileASinksWorkGoesOn) {
+  sink.settled = false;
+  source.Put(a);
+  Ready();
+  EXPECT_EQ(sink.world.size(), 1u);
+  EXPECT_FALSE(reconciler.report().in_sync);
+  reconciler.OnSinkReport(sink, {1, 1, {}});
+  EXPECT_TRUE(reconciler.report().in_sync);
+  source.Put(b);
+  EXPECT_FALSE(reconciler.report().in_sync);
+}
+
 // Errors want a person, warnings a look, the rest is news.
 TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
   std::vector<std::pair<NoticeLevel, std::string>> told;

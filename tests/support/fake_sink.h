@@ -39,6 +39,7 @@ class FakeSink final : public lease::Sink {
 
   std::map<IpPrefix, lease::Peer> world;  // what is in place; the test may break it
   std::set<IpPrefix> failing;             // subnets that cannot be changed now
+  bool settled = true;                    // false: as one whose work goes on elsewhere
   int touched = 0;                        // entries of `world` put or removed
   int resyncs = 0;
   int updates = 0;
@@ -60,7 +61,7 @@ class FakeSink final : public lease::Sink {
       world.erase(subnet);
       tracker_.EraseActual(subnet);
     }
-    lease::SinkReport report{tracker_.desired().size(), tracker_.applied(), {}};
+    lease::SinkReport report{tracker_.desired().size(), tracker_.applied(), {}, settled};
     for (const auto* set : {&tracker_.pending_upserts(), &tracker_.pending_removals()}) {
       for (const IpPrefix& subnet : *set)
         report.pending.push_back(subnet.ToString() + ": told to fail");

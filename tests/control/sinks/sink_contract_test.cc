@@ -14,14 +14,20 @@
 namespace weft::testing {
 namespace {
 
+std::string Way(const host::Route& route) {
+  return "via " + (route.gateway ? route.gateway->ToString() : "nobody") + " on adapter " +
+         std::to_string(route.adapter_index);
+}
+
 class FakeSinkRig final : public SinkRig {
  public:
   lease::Sink& sink() override { return sink_; }
-  std::set<std::string> InPlace() override {
-    std::set<std::string> subnets;
-    for (const auto& [subnet, peer] : sink_.world) subnets.insert(subnet.ToString());
-    return subnets;
+  std::map<std::string, std::string> InPlace() override {
+    std::map<std::string, std::string> ways;
+    for (const auto& [subnet, peer] : sink_.world) ways[subnet.ToString()] = WayTo(peer);
+    return ways;
   }
+  std::string WayTo(const lease::Peer& peer) override { return Text(peer); }
   void PlantOurs(const lease::Peer& peer) override { sink_.world.emplace(peer.subnet, peer); }
   void Lose(const IpPrefix& subnet) override { sink_.world.erase(subnet); }
   std::optional<std::size_t> Touched() override { return static_cast<std::size_t>(sink_.touched); }
@@ -35,13 +41,21 @@ class FakeSinkRig final : public SinkRig {
 class DataplaneRig final : public SinkRig {
  public:
   lease::Sink& sink() override { return sink_; }
-  std::set<std::string> InPlace() override {
-    std::set<std::string> subnets;
+  std::map<std::string, std::string> InPlace() override {
+    std::map<std::string, std::string> ways;
     for (const char* subnet : {"10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"}) {
-      if (table_.snapshot()->Find(Prefix(subnet).base()) != nullptr) subnets.insert(subnet);
+      const dataplane::Remote* remote = table_.snapshot()->Find(Prefix(subnet).base());
+      if (remote == nullptr) continue;
+      ways[subnet] = remote->vtep.ToString() + " " + remote->mac.ToString();
+      const EncapsulationSpec stamped = remote->encapsulation.spec();
+      EXPECT_EQ(stamped.outer_destination, remote->vtep);
+      EXPECT_EQ(stamped.inner_destination, remote->mac);
     }
-    EXPECT_EQ(subnets.size(), table_.size());
-    return subnets;
+    EXPECT_EQ(ways.size(), table_.size());
+    return ways;
+  }
+  std::string WayTo(const lease::Peer& peer) override {
+    return peer.public_ip.ToString() + " " + peer.vtep_mac.ToString();
   }
   void PlantOurs(const lease::Peer& peer) override {
     table_.Update(
@@ -67,7 +81,20 @@ class HnsRig final : public SinkRig {
     EXPECT_TRUE(rig_.Stands());
   }
   lease::Sink& sink() override { return sink_; }
-  std::set<std::string> InPlace() override { return rig_.Routes(); }
+  std::map<std::string, std::string> InPlace() override {
+    std::map<std::string, std::string> ways;
+    for (const hns::Policy& policy : rig_.Read().policies) {
+      const auto route = hns::ReadRemoteSubnetRoute(policy);
+      if (!route) continue;
+      const std::string way =
+          route->provider_address.ToString() + " " + route->router_mac.ToString();
+      EXPECT_TRUE(ways.emplace(route->destination.ToString(), way).second) << "two ways";
+    }
+    return ways;
+  }
+  std::string WayTo(const lease::Peer& peer) override {
+    return peer.public_ip.ToString() + " " + peer.vtep_mac.ToString();
+  }
   void PlantOurs(const lease::Peer& peer) override { rig_.Meddle("Add", PolicyOf(peer)); }
   void Lose(const IpPrefix& subnet) override {
     for (const hns::Policy& policy : rig_.Read().policies) {
@@ -117,10 +144,18 @@ class HnsRig final : public SinkRig {
 class DeviceRouteRig final : public SinkRig {
  public:
   lease::Sink& sink() override { return sink_; }
-  std::set<std::string> InPlace() override {
-    std::set<std::string> subnets;
-    for (const host::Route& route : host_.routes) subnets.insert(route.destination.ToString());
-    return subnets;
+  std::map<std::string, std::string> InPlace() override {
+    std::map<std::string, std::string> ways;
+    for (const host::Route& route : host_.routes)
+      EXPECT_TRUE(ways.emplace(route.destination.ToString(), Way(route)).second) << "two ways";
+    return ways;
+  }
+  // Always into the device: where the peer is, the data plane knows.
+  std::string WayTo(const lease::Peer& peer) override {
+    host::Route route;
+    route.gateway = peer.subnet.base();
+    route.adapter_index = 7;
+    return Way(route);
   }
   void PlantOurs(const lease::Peer& peer) override {
     host::Route route;
@@ -156,11 +191,17 @@ class HostRouteRig final : public SinkRig {
     host_.adapters = {eth0};
   }
   lease::Sink& sink() override { return sink_; }
-  std::set<std::string> InPlace() override {
-    std::set<std::string> subnets;
+  std::map<std::string, std::string> InPlace() override {
+    std::map<std::string, std::string> ways;
     for (const host::Route& route : host_.routes)
-      EXPECT_TRUE(subnets.insert(route.destination.ToString()).second) << "two ways";
-    return subnets;
+      EXPECT_TRUE(ways.emplace(route.destination.ToString(), Way(route)).second) << "two ways";
+    return ways;
+  }
+  std::string WayTo(const lease::Peer& peer) override {
+    host::Route route;
+    route.gateway = peer.public_ip;
+    route.adapter_index = 2;
+    return Way(route);
   }
   void PlantOurs(const lease::Peer& peer) override {
     host::Route route;
