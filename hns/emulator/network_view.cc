@@ -36,7 +36,7 @@ std::string PoliciesV2(Core& core, const NetworkObject& network) {
   if (const std::string ip = ManagementIp(core, network); !ip.empty()) {
     AppendV2(text, "ProviderAddress", Dump({{"ProviderAddress", ip}}));
   }
-  if (!network.dr_mac.empty()) {
+  if (!network.dr_mac.empty() && core.now >= network.dr_mac_from) {
     AppendV2(text, "DrMacAddress", Dump({{"Address", network.dr_mac}}));
   }
   network.policies.ForEach([&](const PolicyList::Item& item) {
@@ -121,7 +121,7 @@ Json NetworkV1Facts(Core& core, const NetworkObject& network) {
                 {"Flags", network.flags}};
   Put(facts, "DNSServerList", absl::StrJoin(servers, ","));
   Put(facts, "DNSSuffix", Field(network.dns, "Domain"));
-  Put(facts, "DrMacAddress", network.dr_mac);
+  if (core.now >= network.dr_mac_from) Put(facts, "DrMacAddress", network.dr_mac);
   Put(facts, "ManagementIP", ManagementIp(core, network));
   if (ShowsAdapter(core, network)) facts["NetworkAdapterName"] = network.adapter;
   return facts;

@@ -92,6 +92,7 @@ Reply CreateNetwork(Core& core, const Guid& wished, const Json& document) {
     const std::uint64_t drawn = Draw(core);
     network.dr_mac =
         network.mac_block + absl::StrFormat("%X-%02X", drawn & 0xF, (drawn >> 4) & 0xFF);
+    network.dr_mac_from = core.now + core.settings.dr_mac;
   }
   Tell(core, Notification::kNetworkPreCreate, network.id, network.flags);
   NeedSwitch(core, network.adapter);

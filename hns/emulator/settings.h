@@ -34,6 +34,7 @@ struct Settings {
 
   Milliseconds latency{0};        // of each call
   Milliseconds management_ip{0};  // until a network has its management IP
+  Milliseconds dr_mac{0};         // until an overlay has its DrMacAddress (assumed)
   Milliseconds new_interface{0};  // until the switch's interface is there
   Milliseconds gap{0};            // without connectivity while a switch is made or goes
   Milliseconds settle{0};         // after a delete, creating a network fails with `settle_code`

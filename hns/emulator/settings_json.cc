@@ -20,6 +20,7 @@ void ForEach(S& s, Visit visit) {
   visit("language", s.language);
   visit("latency_ms", s.latency);
   visit("management_ip_ms", s.management_ip);
+  visit("dr_mac_ms", s.dr_mac);
   visit("new_interface_ms", s.new_interface);
   visit("gap_ms", s.gap);
   visit("settle_ms", s.settle);

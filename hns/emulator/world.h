@@ -26,6 +26,7 @@ struct NetworkObject {
   Json ipams = Json::array();
   PolicyList policies;              // as sent; not what HNS itself adds
   std::string dr_mac;               // of an overlay, dashes and upper case
+  Milliseconds dr_mac_from{0};      // when that shows
   std::string mac_block;            // "00-15-5D-3A-7": the pool is its 4,096 addresses
   std::string adapter;              // physical; empty where no external switch is needed
   bool adapter_named = false;       // by the client

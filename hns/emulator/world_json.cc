@@ -26,6 +26,7 @@ Json Write(const NetworkObject& network) {
           {"ipams", network.ipams},
           {"policies", Write(network.policies)},
           {"dr_mac", network.dr_mac},
+          {"dr_mac_from_ms", network.dr_mac_from.count()},
           {"mac_block", network.mac_block},
           {"adapter", network.adapter},
           {"adapter_named", network.adapter_named},
@@ -112,6 +113,7 @@ bool Read(const Json& json, NetworkObject& network) {
   const auto ipams = ReadIpams(Field(json, "ipams"));
   if (ipams) network.ipams = *ipams;
   network.dr_mac = TextOf(Field(json, "dr_mac"));
+  network.dr_mac_from = Milliseconds(NumberOf(Field(json, "dr_mac_from_ms")));
   network.mac_block = TextOf(Field(json, "mac_block"));
   network.adapter = TextOf(Field(json, "adapter"));
   network.adapter_named = Flag(Field(json, "adapter_named"));

@@ -18,6 +18,15 @@ TEST_P(HnsApiContract, ManagementIpComesLater) {
   EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
 }
 
+TEST_P(HnsApiContract, SwitchDrMacComesLater) {
+  Switch([](auto& s) { s.dr_mac = Milliseconds(3000); });
+  const Handle network = MustCreate(Overlay());
+  EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(Standing(network, "DrMacAddress"), IsEmpty());
+  rig->clock.Advance(Milliseconds(3000));
+  EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
+}
+
 TEST_P(HnsApiContract, SwitchManagementIpFollows) {
   const Handle network = MustCreate(Overlay());
   rig->host.SetAddresses("Ethernet", {*IpAddress::Parse("192.168.1.77")});

@@ -96,6 +96,22 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_THAT(stage.api.changes, SizeIs(3)) << "network, HostRoute, routes";
 }
 
+TEST(OverlayKeeperTest, TheRouterMacIsWaitedForToo) {
+  OverlayStage stage({.dr_mac = 20min});
+  OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
+  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("flannel.4096"), HasSubstr("router MAC yet")));
+  EXPECT_EQ(outcome.management_ip, Ip("192.168.1.10"));
+  EXPECT_EQ(outcome.dr_mac, std::nullopt);
+  EXPECT_EQ(outcome.next, stage.Now() + 500ms);
+  outcome = stage.Drive(10min);
+  EXPECT_THAT(outcome.sentence, HasSubstr("router MAC for "));
+  EXPECT_THAT(stage.RoutesThere(), IsEmpty());
+  outcome = stage.Drive(20min);
+  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.dr_mac, stage.Overlay()->dr_mac());
+}
+
 TEST(OverlayKeeperTest, AChangedPeerIsOutForTwoCallsOnly) {
   OverlayStage stage;
   stage.Drive();

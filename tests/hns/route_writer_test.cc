@@ -224,6 +224,38 @@ TEST_F(RouteWriterTest, WhatIsSaidToBeGoneAndIsNot) {
   EXPECT_EQ(writer.next(), now + 1s);
 }
 
+// HNS refuses a request whole when one of its routes is not there: "not there" then says nothing
+// of the others, and nothing may be added before all are gone.
+TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
+  for (const bool replaced : {true, false}) {
+    SCOPED_TRACE(replaced ? "peers that changed" : "peers that are gone");
+    hns.rule = nullptr;
+    wanted = ManyRoutes(100);
+    Work();
+    ASSERT_THAT(hns.there, SizeIs(100));
+    for (auto& [destination, route] : wanted) route.router_mac = Mac("0e:2a:00:00:00:99");
+    if (!replaced) wanted.clear();
+    writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
+    hns.there.erase(hns.there.begin() + 42);  // behind the plan's back
+    std::size_t most = 0;
+    hns.rule = [&](bool add, const std::vector<Policy>& policies) {
+      most = std::max(most, hns.there.size() + (add ? policies.size() : 0));
+      const auto is_there = [&](const Policy& policy) {
+        return std::find(hns.there.begin(), hns.there.end(), policy) != hns.there.end();
+      };
+      const bool all_there = std::all_of(policies.begin(), policies.end(), is_there);
+      return add || all_there ? hresult::kOk : hresult::kPolicyNotFound;
+    };
+    while (writer.has_work() && writer.WriteBatch(network, now).ok()) {
+    }
+    Work();
+    EXPECT_TRUE(Holds());
+    EXPECT_LE(most, 100u) << "no route stood beside the one that it replaces";
+    EXPECT_THAT(writer.Pending(), IsEmpty());
+    EXPECT_EQ(writer.next(), std::nullopt);
+  }
+}
+
 TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
   wanted = RoutesTo({"10.244.1.0/24"});
   writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);

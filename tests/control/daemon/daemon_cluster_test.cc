@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon as a member of a cluster whose API server is a script: what it asks, in which order,
 // what it writes and tells. Over real sockets; on every system. (tests/e2e has the real server.)
+#include <atomic>
 #include <utility>
 
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/answers.h"
 #include "tests/support/fake_host.h"
@@ -147,6 +151,52 @@ TEST_F(DaemonClusterTest, ARefusalIsToldWithoutSecretsWhileHealthAnswers) {
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").text.find("401") != std::string::npos; }));
   EXPECT_FALSE(CheckNamed("source").ok);
   EXPECT_THAT(CheckNamed("source").text, Not(HasSubstr("planted")));
+}
+
+// HNS chooses the MAC that peers send to: another one in the first patch, and they would send into
+// the void until the next.
+TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
+  struct World {
+    class TurnedClock final : public hns::emulator::Clock {
+     public:
+      hns::emulator::Milliseconds Now() override { return now; }
+      void Sleep(hns::emulator::Milliseconds) override {}
+      std::atomic<hns::emulator::Milliseconds> now{std::chrono::hours(1)};
+    };
+    TurnedClock clock;
+    hns::emulator::SimpleHost host{{{"eth0", {*IpAddress::Parse("192.168.1.1")}, /*usable=*/true}}};
+    hns::emulator::Emulator hns{clock, host};
+  };
+  const struct {
+    const char* description;
+    hns::emulator::Settings settings;
+  } rows[] = {{"no router MAC", {.dr_mac = std::chrono::hours(1)}},
+              {"no management IP", {.management_ip = std::chrono::hours(1)}}};
+  config_.options.dataplane = "hns";
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    const auto world = std::make_shared<World>();
+    world->hns.Set(row.settings);
+    config_.hns = {world, &world->hns};
+    AnswerStream({Bare()});
+    Answer("200 OK", "{}");
+    const std::size_t before = server_.requests().size();
+    ASSERT_TRUE(StartDefault().ok());
+    ASSERT_TRUE(RunUntil([&] {
+      const auto hns = daemon_->ReadStatus().hns;
+      return hns && hns->state == "management-ip";
+    }));
+    EXPECT_EQ(server_.requests().size(), before + 1) << "the list alone";
+
+    world->clock.now = std::chrono::hours(3);
+    ASSERT_TRUE(RunUntilRequests(before + 2));
+    const auto networks = hns::Client(world->hns).Networks("flannel.4096");
+    ASSERT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
+    EXPECT_THAT(server_.requests().back(),
+                AllOf(StartsWith("PATCH "),
+                      HasSubstr(R"(\"VtepMAC\":\")" + networks->front().dr_mac()->ToString())));
+    daemon_.reset();
+  }
 }
 
 TEST_F(DaemonClusterTest, APodCidrOutsideNetworkIsNotPublished) {

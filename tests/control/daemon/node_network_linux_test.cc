@@ -11,6 +11,7 @@
 namespace weft::daemon {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 class NodeNetworkLinuxTest : public NodeNetworkFixture {
@@ -33,6 +34,17 @@ class NodeNetworkLinuxTest : public NodeNetworkFixture {
     admin::Status status;
     network_->FillStatus(status);
     return status.tunnels.size();
+  }
+  // As the kernel has it now.
+  static std::optional<host::Adapter> Device() {
+    const auto host = host::OpenHost();
+    EXPECT_TRUE(host.ok()) << host.status();
+    const auto adapters = (*host)->Adapters();
+    EXPECT_TRUE(adapters.ok()) << adapters.status();
+    for (const host::Adapter& adapter : *adapters) {
+      if (adapter.name == "flannel.4096") return adapter;
+    }
+    return std::nullopt;
   }
 };
 
@@ -108,6 +120,13 @@ TEST_F(NodeNetworkLinuxTest, AnAlteredDeviceIsMadeAnew) {
     EXPECT_EQ(Round(), "") << change;
     EXPECT_TRUE(CheckNamed("tunnels").ok) << change;
     EXPECT_EQ(RunIp("route get 10.244.2.5"), "") << change;
+    const std::optional<host::Adapter> device = Device();
+    ASSERT_TRUE(device) << change;
+    EXPECT_TRUE(device->up) << change;
+    EXPECT_EQ(device->mtu, 1450u) << change;
+    EXPECT_THAT(device->addresses,
+                Contains(host::AssignedAddress{*IpAddress::Parse("10.244.1.0"), 32}))
+        << change;
   }
 }
 
