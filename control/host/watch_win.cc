@@ -11,24 +11,15 @@ absl::StatusOr<std::unique_ptr<Watch>> MibWatch::Open(const IpHelper& helper,
       !helper.cancel_notify)
     return NotHere("listen to changes of adapters, addresses and routes");
   std::unique_ptr<MibWatch> watch(new MibWatch(helper, std::move(changed)));
-  const auto add = [&](DWORD code, HANDLE handle) {
+  const auto add = [&](auto* notify, auto* callback) {
+    HANDLE handle = nullptr;
+    const DWORD code = notify(AF_UNSPEC, callback, watch.get(), FALSE, &handle);
     if (code == NO_ERROR && handle) watch->handles_.push_back(handle);
     return code;
   };
-  HANDLE handle = nullptr;
-  DWORD code =
-      add(helper.notify_interface(AF_UNSPEC, &MibWatch::OnInterface, watch.get(), FALSE, &handle),
-          handle);
-  handle = nullptr;
-  if (code == NO_ERROR) {
-    code = add(helper.notify_address(AF_UNSPEC, &MibWatch::OnAddress, watch.get(), FALSE, &handle),
-               handle);
-  }
-  handle = nullptr;
-  if (code == NO_ERROR) {
-    code = add(helper.notify_route(AF_UNSPEC, &MibWatch::OnRoute, watch.get(), FALSE, &handle),
-               handle);
-  }
+  DWORD code = add(helper.notify_interface, &MibWatch::OnInterface);
+  if (code == NO_ERROR) code = add(helper.notify_address, &MibWatch::OnAddress);
+  if (code == NO_ERROR) code = add(helper.notify_route, &MibWatch::OnRoute);
   if (code != NO_ERROR) return Failure("listen to changes of adapters, addresses, routes", code);
   return watch;
 }
