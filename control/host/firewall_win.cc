@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/firewall_win.h"
 
-#include <winsock2.h>
-
-#include <windows.h>
-
-#include <netfw.h>
 #include <oleauto.h>
 
 #include <system_error>
@@ -30,7 +25,6 @@ class Held {
   Interface* operator->() const { return pointer_; }
   Interface* get() const { return pointer_; }
   Interface** out() { return &pointer_; }
-  void** out_void() { return reinterpret_cast<void**>(&pointer_); }
 
  private:
   Interface* pointer_ = nullptr;
@@ -50,9 +44,9 @@ class Text {
 
 class ComForThisCall {
  public:
-  ComForThisCall() : result_(::CoInitializeEx(nullptr, COINIT_MULTITHREADED)) {}
+  explicit ComForThisCall(const FirewallCom& com) : com_(com), result_(com.enter()) {}
   ~ComForThisCall() {
-    if (SUCCEEDED(result_)) ::CoUninitialize();
+    if (SUCCEEDED(result_)) com_.leave();
   }
   ComForThisCall(const ComForThisCall&) = delete;
   ComForThisCall& operator=(const ComForThisCall&) = delete;
@@ -61,6 +55,7 @@ class ComForThisCall {
   HRESULT result() const { return result_; }
 
  private:
+  const FirewallCom& com_;
   HRESULT result_;
 };
 
@@ -87,16 +82,15 @@ HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
 // The firewall's rules, to do `what`.
 class Rules {
  public:
-  explicit Rules(std::string_view what) : status_(Open(what)) {}
+  Rules(const FirewallCom& com, std::string_view what) : com_(com), status_(Open(com, what)) {}
   const absl::Status& status() const { return status_; }
   INetFwRules* operator->() const { return rules_.get(); }
 
  private:
-  absl::Status Open(std::string_view what) {
+  absl::Status Open(const FirewallCom& com, std::string_view what) {
     if (!com_.ready()) return Refused(what, "COM", com_.result());
     Held<INetFwPolicy2> policy;
-    HRESULT code = ::CoCreateInstance(__uuidof(NetFwPolicy2), nullptr, CLSCTX_INPROC_SERVER,
-                                      __uuidof(INetFwPolicy2), policy.out_void());
+    HRESULT code = com.open_policy(policy.out());
     if (FAILED(code) || !policy.get()) return Refused(what, "the firewall's policy", code);
     code = policy->get_Rules(rules_.out());
     if (FAILED(code) || !rules_.get()) return Refused(what, "its rules", code);
@@ -110,11 +104,26 @@ class Rules {
 
 bool IsNotThere(HRESULT code) { return code == HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND); }
 
+// `class_id`'s object, made in this process.
+template <typename Interface>
+HRESULT Make(const CLSID& class_id, Interface** out) {
+  return ::CoCreateInstance(class_id, nullptr, CLSCTX_INPROC_SERVER, __uuidof(Interface),
+                            reinterpret_cast<void**>(out));
+}
+
 }  // namespace
 
-absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
+FirewallCom FirewallCom::System() {
+  return {.enter = [] { return ::CoInitializeEx(nullptr, COINIT_MULTITHREADED); },
+          .leave = [] { ::CoUninitialize(); },
+          .open_policy = [](auto** out) { return Make(__uuidof(NetFwPolicy2), out); },
+          .make_rule = [](auto** out) { return Make(__uuidof(NetFwRule), out); }};
+}
+
+absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rule,
+                                  std::uint16_t port) {
   const std::string what = absl::StrCat("make the firewall rule ", rule);
-  const Rules rules(what);
+  const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
 
   const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
@@ -124,17 +133,16 @@ absl::Status AllowUdpInByFirewall(const std::string& rule, std::uint16_t port) {
     return SUCCEEDED(code) ? absl::OkStatus() : Refused(what, "the rule of that name", code);
   }
   Held<INetFwRule> made;
-  HRESULT code = ::CoCreateInstance(__uuidof(NetFwRule), nullptr, CLSCTX_INPROC_SERVER,
-                                    __uuidof(INetFwRule), made.out_void());
+  HRESULT code = com.make_rule(made.out());
   if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
   code = Fill(*made.get(), name, ports);
   if (SUCCEEDED(code)) code = rules->Add(made.get());
   return SUCCEEDED(code) ? absl::OkStatus() : Refused(what, "adding it", code);
 }
 
-absl::StatusOr<bool> FirewallHas(const std::string& rule) {
+absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule) {
   const std::string what = absl::StrCat("look for the firewall rule ", rule);
-  const Rules rules(what);
+  const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
   const Text name{Utf16(rule)};
   Held<INetFwRule> there;
@@ -143,9 +151,9 @@ absl::StatusOr<bool> FirewallHas(const std::string& rule) {
   return there.get() != nullptr;
 }
 
-absl::Status RemoveFromFirewall(const std::string& rule) {
+absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& rule) {
   const std::string what = absl::StrCat("remove the firewall rule ", rule);
-  const Rules rules(what);
+  const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
   const Text name{Utf16(rule)};
   const HRESULT code = rules->Remove(name.get());

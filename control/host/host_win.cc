@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // IP Helper and COM; what Wine lacks is said to be missing when it is asked for.
+#include "control/host/host_win.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/host/firewall_win.h"
-#include "control/host/host.h"
-#include "control/host/ip_helper_win.h"
 #include "control/host/routes_win.h"
 #include "control/host/watch_win.h"
 
@@ -22,7 +21,8 @@ absl::Status NotWritten(std::string_view what) {
 
 class WindowsHost final : public Host {
  public:
-  explicit WindowsHost(const IpHelper& helper) : helper_(helper) {}
+  WindowsHost(const IpHelper& helper, FirewallCom firewall)
+      : helper_(helper), firewall_(std::move(firewall)) {}
 
   absl::StatusOr<std::vector<Adapter>> Adapters() override {
     absl::StatusOr<std::vector<std::byte>> buffer = ReadAdapters();
@@ -100,13 +100,13 @@ class WindowsHost final : public Host {
     return ReadForwarding(helper_, adapter_index, family);
   }
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
-    return AllowUdpInByFirewall(rule, port);
+    return AllowUdpInByFirewall(firewall_, rule, port);
   }
   absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
-    return FirewallHas(rule);
+    return FirewallHas(firewall_, rule);
   }
   absl::Status RemoveFirewallRule(const std::string& rule) override {
-    return RemoveFromFirewall(rule);
+    return RemoveFromFirewall(firewall_, rule);
   }
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
     return MibWatch::Open(helper_, std::move(changed));
@@ -197,15 +197,20 @@ class WindowsHost final : public Host {
   }
 
   IpHelper helper_;
+  FirewallCom firewall_;
   std::map<std::uint32_t, Metrics> metrics_;  // by adapter, as of the last listing
 };
 
 }  // namespace
 
+std::unique_ptr<Host> MakeWindowsHost(const IpHelper& helper, FirewallCom firewall) {
+  return std::make_unique<WindowsHost>(helper, std::move(firewall));
+}
+
 absl::StatusOr<std::unique_ptr<Host>> OpenHost() {
   const absl::StatusOr<IpHelper> helper = IpHelper::Load();
   if (!helper.ok()) return helper.status();
-  return std::make_unique<WindowsHost>(*helper);
+  return MakeWindowsHost(*helper, FirewallCom::System());
 }
 
 }  // namespace weft::host

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows Firewall in memory, behind COM's own interfaces, as
+// learn.microsoft.com/windows/win32/api/ netfw describes them: names are not unique; a rule that
+// was found is live, each change of it counts at once; Item answers ERROR_FILE_NOT_FOUND, and
+// Remove does nothing, where there is no such rule.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/host/firewall_win.h"
+
+namespace weft::host {
+
+struct FakeRule {
+  std::wstring name, ports, remote_addresses = L"*", grouping, description;
+  LONG protocol = 256, profiles = 0;  // 256: any
+  NET_FW_RULE_DIRECTION direction = NET_FW_RULE_DIR_IN;
+  NET_FW_ACTION action = NET_FW_ACTION_ALLOW;
+  bool enabled = false;
+  friend bool operator==(const FakeRule&, const FakeRule&) = default;
+};
+
+class FakeFirewall {
+ public:
+  FakeFirewall() = default;
+  // Fails the test where an object was not released or COM not left.
+  ~FakeFirewall();
+  FakeFirewall(const FakeFirewall&) = delete;
+  FakeFirewall& operator=(const FakeFirewall&) = delete;
+
+  FirewallCom com();
+
+  void Put(const FakeRule& rule) { rules_.push_back(std::make_shared<FakeRule>(rule)); }
+  std::vector<FakeRule> rules() const;
+
+  // Each call of this name returns this: "CoInitializeEx", "CoCreateInstance policy",
+  // "CoCreateInstance rule", "get_Rules", "Item", "Add", "Remove", "put_Name", ...
+  void Fail(const std::string& call, HRESULT code) { failures_[call] = code; }
+  void Heal() { failures_.clear(); }
+  int calls(const std::string& call) { return calls_[call]; }
+  int apartments = 0;  // of COM, entered and not left
+
+  // Remove takes all rules of a name instead of the first: it is not documented which.
+  bool removes_all = false;
+
+  // For the objects.
+  HRESULT Enter(const std::string& call);
+  std::vector<std::shared_ptr<FakeRule>>& stored() { return rules_; }
+  int objects = 0;
+
+ private:
+  std::vector<std::shared_ptr<FakeRule>> rules_;
+  std::map<std::string, HRESULT> failures_;
+  std::map<std::string, int> calls_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each way through the firewall's calls, over a firewall in memory.
+#include "control/host/firewall_win.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/control/host/fake_firewall_win.h"
+
+namespace weft::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr char kRule[] = "OverlayTraffic4789UDP";
+constexpr wchar_t kWideRule[] = L"OverlayTraffic4789UDP";
+// EPT_S_NOT_REGISTERED, what each call says while the firewall's service is down.
+constexpr HRESULT kServiceDown = static_cast<HRESULT>(0x800706D9);
+
+class WindowsFirewallTest : public ::testing::Test {
+ protected:
+  static FakeRule Right(const std::wstring& port = L"4789") {
+    FakeRule rule;
+    rule.name = kWideRule;
+    rule.protocol = NET_FW_IP_PROTOCOL_UDP;
+    rule.ports = port;
+    rule.direction = NET_FW_RULE_DIR_IN;
+    rule.action = NET_FW_ACTION_ALLOW;
+    rule.profiles = NET_FW_PROFILE2_ALL;
+    rule.enabled = true;
+    return rule;
+  }
+  static FakeRule Other() {
+    FakeRule rule = Right();
+    rule.name = L"OverlayTraffic8472UDP";
+    return rule;
+  }
+  absl::Status Allow(std::uint16_t port = 4789) {
+    return AllowUdpInByFirewall(firewall_.com(), kRule, port);
+  }
+  absl::StatusOr<bool> Has() { return FirewallHas(firewall_.com(), kRule); }
+  absl::Status Remove() { return RemoveFromFirewall(firewall_.com(), kRule); }
+
+  FakeFirewall firewall_;
+};
+
+TEST_F(WindowsFirewallTest, ARuleIsMadeOnceAndLetsUdpToThePortIn) {
+  firewall_.Put(Other());
+  ASSERT_TRUE(Allow().ok());
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Other(), Right()));
+  ASSERT_TRUE(Allow().ok());
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Other(), Right()));
+  ASSERT_TRUE(Allow(8472).ok());
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Other(), Right(L"8472")));
+  EXPECT_EQ(firewall_.calls("Add"), 1);
+}
+
+// Each property by which a rule of that name would not let the tunnel in. That the rule may be
+// somebody else's, or switched off on purpose, is another question.
+TEST_F(WindowsFirewallTest, ARuleOfThatNameThatDoesNotLetTheTunnelInIsSetRight) {
+  struct Row {
+    const char* what;
+    void (*spoil)(FakeRule&);
+  };
+  for (const Row& row :
+       {Row{"another protocol", [](FakeRule& rule) { rule.protocol = NET_FW_IP_PROTOCOL_TCP; }},
+        Row{"any protocol, no ports",
+            [](FakeRule& rule) { rule.protocol = 256, rule.ports.clear(); }},
+        Row{"another port", [](FakeRule& rule) { rule.ports = L"8472"; }},
+        Row{"outbound", [](FakeRule& rule) { rule.direction = NET_FW_RULE_DIR_OUT; }},
+        Row{"blocks", [](FakeRule& rule) { rule.action = NET_FW_ACTION_BLOCK; }},
+        Row{"one profile", [](FakeRule& rule) { rule.profiles = NET_FW_PROFILE2_DOMAIN; }},
+        Row{"disabled", [](FakeRule& rule) { rule.enabled = false; }}}) {
+    FakeFirewall firewall;
+    FakeRule wrong = Right();
+    wrong.grouping = L"rke2";
+    FakeRule right = wrong;
+    row.spoil(wrong);
+    firewall.Put(wrong);
+    EXPECT_TRUE(AllowUdpInByFirewall(firewall.com(), kRule, 4789).ok()) << row.what;
+    EXPECT_THAT(firewall.rules(), ElementsAre(right)) << row.what;
+  }
+}
+
+TEST_F(WindowsFirewallTest, OfSeveralRulesOfThatNameOneIsSetRightAndNoneAdded) {
+  FakeRule wrong = Right();
+  wrong.enabled = false;
+  firewall_.Put(wrong);
+  firewall_.Put(wrong);
+  ASSERT_TRUE(Allow().ok());
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Right(), wrong));
+}
+
+TEST_F(WindowsFirewallTest, ARuleIsFoundByItsNameAlone) {
+  firewall_.Put(Other());
+  EXPECT_EQ(*Has(), false);
+  FakeRule disabled = Right(L"1");
+  disabled.enabled = false;
+  firewall_.Put(disabled);
+  EXPECT_EQ(*Has(), true);
+}
+
+TEST_F(WindowsFirewallTest, ARuleIsRemovedByItsNameAlsoOneThatIsNotThere) {
+  for (const bool all : {false, true}) {
+    firewall_.removes_all = all;
+    firewall_.Put(Right());
+    firewall_.Put(Other());
+    EXPECT_TRUE(Remove().ok());
+    EXPECT_THAT(firewall_.rules(), ElementsAre(Other()));
+    EXPECT_TRUE(Remove().ok());
+    EXPECT_THAT(firewall_.rules(), ElementsAre(Other()));
+    firewall_.stored().clear();
+  }
+  firewall_.Fail("Remove", HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND));
+  EXPECT_TRUE(Remove().ok());
+}
+
+// ---- Refusals: what was to be done, at which step, the system's text, the code, what to do
+
+struct Refusal {
+  const char* call;
+  const char* step;
+};
+class RefusedRule : public WindowsFirewallTest, public ::testing::WithParamInterface<Refusal> {
+ protected:
+  void Expect(const absl::Status& status, const std::string& what, const std::string& code) {
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                StartsWith("cannot " + what + " " + kRule + ": " + GetParam().step + ": "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("(0x" + code + ")"));
+  }
+};
+
+// What every one of the three needs.
+class RefusedRules : public RefusedRule {};
+TEST_P(RefusedRules, IsNamed) {
+  firewall_.Put(Right());
+  firewall_.Fail(GetParam().call, kServiceDown);
+  Expect(Allow(), "make the firewall rule", "800706d9");
+  Expect(Has().status(), "look for the firewall rule", "800706d9");
+  Expect(Remove(), "remove the firewall rule", "800706d9");
+  firewall_.Heal();
+  EXPECT_TRUE(Allow().ok()) << "the service is up";
+}
+INSTANTIATE_TEST_SUITE_P(Calls, RefusedRules,
+                         ::testing::Values(Refusal{"CoInitializeEx", "COM"},
+                                           Refusal{"CoCreateInstance policy",
+                                                   "the firewall's policy"},
+                                           Refusal{"get_Rules", "its rules"}));
+
+// Success without an object, as a stub (Wine's) may say.
+class NoObject : public RefusedRule {};
+TEST_P(NoObject, IsARefusal) {
+  firewall_.Fail(GetParam().call, S_FALSE);
+  Expect(Allow(), "make the firewall rule", "00000001");
+}
+INSTANTIATE_TEST_SUITE_P(Calls, NoObject,
+                         ::testing::Values(Refusal{"CoCreateInstance policy",
+                                                   "the firewall's policy"},
+                                           Refusal{"get_Rules", "its rules"},
+                                           Refusal{"CoCreateInstance rule", "a new rule"}));
+
+class RefusedNewRule : public RefusedRule {};
+TEST_P(RefusedNewRule, IsNamedAndNothingAdded) {
+  firewall_.Fail(GetParam().call, E_ACCESSDENIED);
+  const absl::Status status = Allow();
+  Expect(status, "make the firewall rule", "80070005");
+  EXPECT_THAT(std::string(status.message()), ::testing::EndsWith("; run as administrator"));
+  EXPECT_THAT(firewall_.rules(), IsEmpty());
+}
+INSTANTIATE_TEST_SUITE_P(
+    Calls, RefusedNewRule,
+    ::testing::Values(Refusal{"CoCreateInstance rule", "a new rule"}, Refusal{"Add", "adding it"},
+                      Refusal{"put_Name", "adding it"}, Refusal{"put_Protocol", "adding it"},
+                      Refusal{"put_LocalPorts", "adding it"}, Refusal{"put_Direction", "adding it"},
+                      Refusal{"put_Action", "adding it"}, Refusal{"put_Profiles", "adding it"},
+                      Refusal{"put_Enabled", "adding it"}));
+
+class RefusedChange : public RefusedRule {};
+TEST_P(RefusedChange, IsNamedAndNoSecondRuleAdded) {
+  FakeRule wrong = Right(L"1");
+  wrong.enabled = false;
+  firewall_.Put(wrong);
+  firewall_.Fail(GetParam().call, E_ACCESSDENIED);
+  Expect(Allow(), "make the firewall rule", "80070005");
+  EXPECT_EQ(firewall_.rules().size(), 1u);
+  EXPECT_EQ(firewall_.calls("Add"), 0);
+}
+INSTANTIATE_TEST_SUITE_P(Calls, RefusedChange,
+                         ::testing::Values(Refusal{"put_Name", "the rule of that name"},
+                                           Refusal{"put_Enabled", "the rule of that name"}));
+
+TEST_F(WindowsFirewallTest, AnAnswerThatIsNotAboutTheRuleIsNoAnswer) {
+  firewall_.Put(Right());
+  firewall_.Fail("Item", E_OUTOFMEMORY);
+  const absl::Status found = Has().status();
+  EXPECT_THAT(std::string(found.message()),
+              StartsWith("cannot look for the firewall rule OverlayTraffic4789UDP: asking for it"));
+  firewall_.Fail("Remove", E_ACCESSDENIED);
+  const absl::Status removed = Remove();
+  EXPECT_THAT(std::string(removed.message()), HasSubstr("removing it"));
+  EXPECT_THAT(std::string(removed.message()), HasSubstr("run as administrator"));
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
+}
+
+// A thread that already has COM, as another apartment, has COM: it is used and not left.
+TEST_F(WindowsFirewallTest, AnotherApartmentIsUsedAndNotLeft) {
+  firewall_.Fail("CoInitializeEx", RPC_E_CHANGED_MODE);
+  EXPECT_TRUE(Allow().ok());
+  EXPECT_EQ(firewall_.apartments, 0);
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
+}
+
+// The system's own, here Wine's stub: COM is entered and left on each thread by itself.
+TEST(WindowsFirewall, TheSystemsAnswersOrIsNamed) {
+  for (const DWORD apartment : {COINIT_MULTITHREADED, COINIT_APARTMENTTHREADED}) {
+    std::thread([&] {
+      ASSERT_TRUE(SUCCEEDED(::CoInitializeEx(nullptr, apartment)));
+      const auto has = FirewallHas(FirewallCom::System(), "weft-no-such-rule");
+      if (has.ok()) {
+        EXPECT_FALSE(*has);
+      } else {
+        EXPECT_THAT(std::string(has.status().message()),
+                    StartsWith("cannot look for the firewall rule weft-no-such-rule: "));
+        EXPECT_THAT(std::string(has.status().message()), ::testing::Not(HasSubstr(": COM: ")));
+      }
+      ::CoUninitialize();
+    }).join();
+  }
+}
+
+}  // namespace
+}  // namespace weft::host
