@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// That a file is replaced as one: what a CNI plugin reads of subnet.env is the old text or the new.
+#include "control/file_io.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <iterator>
+#include <thread>
+
+#include "tests/support/open_file.h"
+
+namespace weft::control {
+namespace {
+
+using testing::OpenFile;
+
+class FileIoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(PathOf(folder_));
+    std::filesystem::create_directories(PathOf(folder_));
+  }
+  void TearDown() override { std::filesystem::remove_all(PathOf(folder_)); }
+  std::size_t FilesInFolder() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(PathOf(folder_)), {}));
+  }
+  // Of one letter and its own size, so that a part or a mixture shows.
+  static std::string Text(int version) {
+    return std::string(static_cast<std::size_t>(6000 + version % 10 * 1000),
+                       static_cast<char>('a' + version % 10));
+  }
+  static bool IsWhole(const std::string& text) {
+    return !text.empty() && text == Text(text[0] - 'a');
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/file-io-\u00e9-" +
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path_ = folder_ + "/subnet.env";
+};
+
+// One who opened it before reads the old text to its end, however late.
+TEST_F(FileIoTest, AnOpenReaderKeepsTheOldTextWhole) {
+  ASSERT_TRUE(ReplaceFileText(path_, Text(9)).ok());
+  OpenFile before(path_);
+  ASSERT_TRUE(before.is_open());
+  const absl::Status replaced = ReplaceFileText(path_, Text(1));
+  ASSERT_TRUE(replaced.ok()) << replaced;
+  EXPECT_TRUE(before.Text() == Text(9)) << before.Text()[0];
+  EXPECT_TRUE(OpenFile(path_).Text() == Text(1)) << OpenFile(path_).Text()[0];
+  EXPECT_EQ(FilesInFolder(), 1u);
+}
+
+TEST_F(FileIoTest, AReaderNeverSeesAPartAndIsNeverKeptOut) {
+  ASSERT_TRUE(ReplaceFileText(path_, Text(0)).ok());
+  std::atomic<bool> stop = false;
+  std::atomic<int> reads = 0;
+  int refused = 0, parts = 0;
+  std::thread reader([&] {
+    while (!stop) {
+      OpenFile file(path_);
+      if (!file.is_open()) {
+        ++refused;
+      } else if (!IsWhole(file.Text())) {
+        ++parts;
+      }
+      ++reads;
+    }
+  });
+  // Of a file that is truncated and written, nearly half of the reads see a part.
+  for (int version = 0; version < 300 || reads < 3000; ++version)
+    EXPECT_TRUE(ReplaceFileText(path_, Text(version)).ok());
+  stop = true;
+  reader.join();
+  EXPECT_EQ(parts, 0) << "of " << reads << " reads";
+  EXPECT_EQ(refused, 0) << "of " << reads << " reads";
+  EXPECT_EQ(FilesInFolder(), 1u);
+}
+
+TEST_F(FileIoTest, AFolderThatIsNotThereIsAnErrorAndNotMade) {
+  const absl::Status status = ReplaceFileText(folder_ + "/no/subnet.env", "A=1\n");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot "));
+  EXPECT_EQ(FilesInFolder(), 0u);
+}
+
+}  // namespace
+}  // namespace weft::control

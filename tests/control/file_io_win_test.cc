@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers that do not share the file, as on Windows most do (Go's os.ReadFile, a virus scanner).
+#include <windows.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "control/file_io.h"
+
+namespace weft::control {
+namespace {
+
+class FileIoWindowsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    ASSERT_TRUE(ReplaceFileText(path_.string(), "old\n").ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  HANDLE Open(DWORD share) const {
+    const HANDLE file = ::CreateFileW(path_.c_str(), GENERIC_READ, share, nullptr, OPEN_EXISTING,
+                                      FILE_ATTRIBUTE_NORMAL, nullptr);
+    EXPECT_NE(file, INVALID_HANDLE_VALUE) << ::GetLastError();
+    return file;
+  }
+  std::string Text() const {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::size_t FilesInFolder() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("file-io-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path path_ = folder_ / "subnet.env";
+};
+
+// One that stays is waited for, then named; what it reads stays whole, and nothing else is left.
+TEST_F(FileIoWindowsTest, AReaderThatKeepsItFromBeingReplacedIsNamed) {
+  for (const DWORD share :
+       {DWORD{0}, DWORD{FILE_SHARE_READ}, DWORD{FILE_SHARE_READ | FILE_SHARE_WRITE}}) {
+    const HANDLE reader = Open(share);
+    const auto begin = std::chrono::steady_clock::now();
+    const absl::Status status = ReplaceFileText(path_.string(), "new\n");
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200))
+        << "a scanner that takes that long is waited for";
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot replace it: "));
+    char text[8];
+    DWORD size = 0;
+    EXPECT_TRUE(::ReadFile(reader, text, sizeof text, &size, nullptr));
+    EXPECT_EQ(std::string(text, size), "old\n");
+    ::CloseHandle(reader);
+    EXPECT_EQ(Text(), "old\n");
+    EXPECT_EQ(FilesInFolder(), 1u) << "no temporary file";
+  }
+}
+
+TEST_F(FileIoWindowsTest, AReaderThatGoesIsNoFailure) {
+  const HANDLE reader = Open(FILE_SHARE_READ);
+  std::thread goes([&] {
+    while (FilesInFolder() == 1) std::this_thread::yield();  // the new text is being written
+    ::CloseHandle(reader);
+  });
+  const absl::Status status = ReplaceFileText(path_.string(), "new\n");
+  goes.join();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Text(), "new\n");
+  EXPECT_EQ(FilesInFolder(), 1u);
+}
+
+}  // namespace
+}  // namespace weft::control
