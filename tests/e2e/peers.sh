@@ -12,7 +12,7 @@ flannel_version=v0.28.9
 etcd_version=v3.6.16
 kubernetes_version=v1.36.3
 peers=(flanneld etcd kube-apiserver kubectl nodeload
-  flanneld.exe kube-proxy.exe win-overlay.exe win-bridge.exe host-local.exe hcsshim-probe.exe powershell.exe)
+  flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe host-local.exe hcsshim-probe.exe powershell.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
 
@@ -64,13 +64,15 @@ kubernetes_program() {
     "k8s.io/kubernetes/cmd/$1"
 }
 
+# Flannel's own plugin, as released last before it moved to github.com/flannel-io/cni-plugin, which not every proxy serves.
+recipe_flannel.exe() { cni_plugin meta/flannel "$1" v0.9.1; }
 recipe_win-overlay.exe() { cni_plugin main/windows/win-overlay "$1"; }
 recipe_win-bridge.exe() { cni_plugin main/windows/win-bridge "$1"; }
 recipe_host-local.exe() { cni_plugin ipam/host-local "$1"; }
 
 cni_plugin() {
   printf 'module peers/cni\ngo 1.26\n' >go.mod
-  go get "github.com/containernetworking/plugins@v1.9.1"
+  go get "github.com/containernetworking/plugins@${3:-v1.9.1}"
   GOOS=windows CGO_ENABLED=0 go build -ldflags "-s -w" -o "$2" "github.com/containernetworking/plugins/plugins/$1"
 }
 
@@ -126,7 +128,7 @@ stored() {
     echo "$flannel_version $etcd_version $kubernetes_version"
     case $1 in
       flanneld*) declare -f flannel_program ;;
-      win-* | host-local*) declare -f cni_plugin ;;
+      flannel.exe | win-* | host-local*) declare -f cni_plugin ;;
     esac
     [ "$1" != hcsshim-probe.exe ] || cat "$here"/hcsshim_probe/*
     [ "$1" != powershell.exe ] || cat "$here"/powershell/*
