@@ -6,7 +6,8 @@ set -eu
 wine=${WEFT_WINE:-/usr/lib/wine}
 export WINEPREFIX=${WINEPREFIX:-${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}/wineprefix}
 export WINEDEBUG=${WINEDEBUG:--all}
-export WINEDLLOVERRIDES=${WINEDLLOVERRIDES:-"mscoree=;mshtml=;winemenubuilder.exe="}
+# Without a debugger, which would end a crashed program with its own status: often zero.
+export WINEDLLOVERRIDES=${WINEDLLOVERRIDES:-"mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}
 if [ ! -d "$WINEPREFIX/drive_c" ]; then
   echo "$WINEPREFIX: no Wine prefix there; run: cmake/bootstrap.sh windows" >&2
   exit 1
