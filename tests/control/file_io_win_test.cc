@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <thread>
 
 #include "control/file_io.h"
@@ -68,15 +70,27 @@ TEST_F(FileIoWindowsTest, AReaderThatKeepsItFromBeingReplacedIsNamed) {
 
 TEST_F(FileIoWindowsTest, AReaderThatGoesIsNoFailure) {
   const HANDLE reader = Open(FILE_SHARE_READ);
+  std::atomic<bool> over = false;
   std::thread goes([&] {
-    while (FilesInFolder() == 1) std::this_thread::yield();  // the new text is being written
-    ::CloseHandle(reader);
+    while (FilesInFolder() == 1 && !over) std::this_thread::yield();
+    ::CloseHandle(reader);  // the new text is being written
   });
   const absl::Status status = ReplaceFileText(path_.string(), "new\n");
+  over = true;
   goes.join();
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(Text(), "new\n");
   EXPECT_EQ(FilesInFolder(), 1u);
+}
+
+TEST_F(FileIoWindowsTest, WhatCannotBeWrittenBesideItReplacesNothing) {
+  const std::filesystem::path temporary =
+      folder_ / ("subnet.env." + std::to_string(::GetCurrentProcessId()) + ".tmp");
+  std::filesystem::create_directory(temporary);
+  const absl::Status status = ReplaceFileText(path_.string(), "new\n");
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::StartsWith("cannot write a file beside it: "));
+  EXPECT_EQ(Text(), "old\n");
 }
 
 }  // namespace
