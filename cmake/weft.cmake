@@ -91,11 +91,11 @@ function(weft_test name)
   endif()
 endfunction()
 
-# weft_fuzz(<name> SOURCES ... [LIBS ...] CORPUS <dir>)
+# weft_fuzz(<name> SOURCES ... [LIBS ...] CORPUS <dir> RUNS <number>)
 # The sources define LLVMFuzzerTestOneInput. With WEFT_FUZZ: the libFuzzer binary <name>. Otherwise
-# <name>_replay, a ctest that feeds it every file of the corpus.
+# <name>_replay, a ctest that feeds it every file of the corpus. RUNS: how many inputs are some 15 s of CI.
 function(weft_fuzz name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS;RUNS" "SOURCES;LIBS")
   weft_reject_unparsed("weft_fuzz(${name})" "${arg_UNPARSED_ARGUMENTS}")
   cmake_path(ABSOLUTE_PATH arg_CORPUS NORMALIZE)
   if(WEFT_FUZZ)
@@ -105,8 +105,8 @@ function(weft_fuzz name)
       add_custom_target(fuzz_targets)  # what the fuzz build preset builds
     endif()
     add_dependencies(fuzz_targets ${name})
-    # tests/run.sh reads this list: binary, corpus.
-    file(APPEND ${PROJECT_BINARY_DIR}/fuzz-targets.txt "${name} ${arg_CORPUS}\n")
+    # tests/soak/fuzz.sh reads this list: binary, corpus, runs.
+    file(APPEND ${PROJECT_BINARY_DIR}/fuzz-targets.txt "${name} ${arg_CORPUS} ${arg_RUNS}\n")
   elseif(WEFT_TESTS AND NOT WEFT_THREADS_ONLY)
     weft_program(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc
       LIBS ${arg_LIBS})

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # An hour of fuzzing, shared by the targets; a finding fails, and its input is kept
 #   tests/soak/fuzz.sh [--short]        WEFT_FUZZ_TOTAL: seconds for all targets together (3600)
-#                                       WEFT_SEED: a number, or random (random)
+#                                       WEFT_SEED: random (the default) goes on with what earlier runs found;
+#                                       a number repeats itself: so many runs as the target's CMakeLists.txt
+#                                       says, from the committed corpus only, and seconds are a limit
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -13,40 +15,59 @@ list=build/fuzz/fuzz-targets.txt
 count=$(wc -l <"$list") || exit 1
 [ "$count" -gt 0 ] || { echo "no fuzz targets"; exit 1; }
 workers=$(nproc)
-seed=()
-[ "${WEFT_SEED:-random}" = random ] || seed=(-seed="$WEFT_SEED")
+seed=${WEFT_SEED:-random}
 seconds=$((total * workers / count))
-echo "$count targets, $workers at a time, $seconds s each"
+folder=build/fuzz/found
+if [ "$seed" = random ]; then
+  echo "$count targets, $workers at a time, $seconds s each"
+else
+  # What one run leaves must not lead the next elsewhere: it is there to be read.
+  folder=build/fuzz/repeated
+  rm -rf "$folder"
+  echo "$count targets, $workers at a time, from seed $seed, at most $seconds s each"
+fi
 
 passed=0 failed=0
+# New inputs go to the build folder; the committed corpus is only read.
 one() {
-  local name=$1 corpus=$2 folder=build/fuzz/found
+  local name=$1 corpus=$2 runs=$3 inputs
   mkdir -p "$folder/$name"
-  # New inputs go to the build folder; the committed corpus is only read.
-  build/fuzz/bin/"$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 "${seed[@]}" -print_final_stats=1 \
-    -artifact_prefix="$folder/$name-" "$folder/$name" "$corpus" >"$folder/$name.log" 2>&1
+  local options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$folder/$name-")
+  if [ "$seed" = random ]; then
+    options+=("$folder/$name" "$corpus")
+  else
+    # A list in order of names: a folder's own order differs from clone to clone. Without -reload, which reads the
+    # folder back once a second.
+    inputs=$(find "$corpus" -type f | LC_ALL=C sort | paste -sd,)
+    options+=(-seed="$seed" -runs="$runs" -reload=0 -seed_inputs="$inputs" "$folder/$name")
+  fi
+  build/fuzz/bin/"$name" "${options[@]}" >"$folder/$name.log" 2>&1
 }
 
 running=()
 reap() {  # waits for the oldest
-  local pid=${running[0]%% *} name=${running[0]#* }
+  local each=${running[0]} pid name runs units log
+  read -r pid name runs <<<"$each"
+  log=$folder/$name.log
   running=("${running[@]:1}")
   if wait "$pid"; then
     passed=$((passed + 1))
-    echo "ok $name ($(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/found/$name.log") inputs)"
+    units=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    echo "ok $name ($units inputs, $(grep -oE 'cov: [0-9]+ ft: [0-9]+' "$log" | tail -n 1))"
+    [ "$seed" = random ] || [ "$units" -ge "$runs" ] || echo "   $runs were to be run: $seconds s were over"
   else
     failed=$((failed + 1))
-    echo "not ok $name: $(grep -m1 -E 'ERROR|SUMMARY|ALARM' "build/fuzz/found/$name.log"), log build/fuzz/found/$name.log"
+    echo "not ok $name: $(grep -m1 -E 'does not hold|ERROR|SUMMARY|ALARM' "$log"), log $log"
     # Of a machine that is gone afterwards, this is all that is left.
-    for input in build/fuzz/found/"$name"-*; do echo "$input, in base64: $(base64 -w0 "$input")"; done
+    for input in "$folder/$name"-*; do [ -f "$input" ] && echo "$input, in base64: $(base64 -w0 "$input")"; done
   fi
 }
 trap 'for each in "${running[@]}"; do kill "${each%% *}" 2>/dev/null; done' EXIT
 
-while read -r name corpus; do
+while read -r name corpus runs; do
   [ ${#running[@]} -lt "$workers" ] || reap
-  one "$name" "$corpus" &
-  running+=("$! $name")
+  one "$name" "$corpus" "$runs" &
+  running+=("$! $name $runs")
 done <"$list"
 while [ ${#running[@]} -gt 0 ]; do reap; done
 echo "$passed passed, $failed failed"

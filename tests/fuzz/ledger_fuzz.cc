@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as the ledger of --state-dir: set aside untouched, or entries that survive being
+// written; and every reader of the entries takes them for its own or leaves them.
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "control/daemon/hns_ledger.h"
+#include "control/daemon/node_ledger.h"
+#include "control/daemon/route_ledger.h"
+#include "control/daemon/static_route_ledger.h"
+#include "control/ledger.h"
+#include "tests/fuzz/input.h"
+
+namespace {
+
+using weft::control::Ledger;
+using weft::control::LedgerEntry;
+using weft::fuzz::Require;
+namespace fs = std::filesystem;
+
+// In memory where the system has that, and gone with the process.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = fs::is_directory("/dev/shm") ? "/dev/shm/" : "/tmp/";
+    pattern += "weft-ledger-fuzz-XXXXXX";
+    Require(::mkdtemp(pattern.data()) != nullptr, "a folder");
+    path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  void Write(std::string_view text) const {
+    std::ofstream(path_ + "/ledger.json", std::ios::binary) << text;
+    fs::remove(path_ + "/ledger.json.broken");
+  }
+  std::string Read(const char* name) const {
+    std::ifstream in(path_ + "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void CheckFile(const Folder& folder, std::string_view text) {
+  folder.Write(text);
+  Ledger ledger(folder.path());
+  if (const absl::Status loaded = ledger.Load(); !loaded.ok()) {
+    Require(absl::IsDataLoss(loaded) && ledger.entries().empty(), "an empty ledger");
+    Require(folder.Read("ledger.json.broken") == text, "nothing is lost");
+    Require(!fs::exists(ledger.path()), "the broken one is out of the way");
+    return;
+  }
+  // Written with one more entry, and read again.
+  const LedgerEntry more{"fuzz", "one more", "id \"\\\n", true, "shape"};
+  Require(ledger.Put(more).ok(), "written");
+  Ledger again(folder.path());
+  Require(again.Load().ok() && again.entries() == ledger.entries(), "the same entries");
+  Require(again.Find(more.kind, more.name) != nullptr, "the one more");
+  Require(again.Remove(more.kind, more.name).ok() && !again.Find(more.kind, more.name), "removed");
+}
+
+void CheckReaders(const Folder& folder, std::string_view text) {
+  using namespace weft;
+  folder.Write(text);
+  const auto node = std::make_shared<daemon::NodeLedger>(folder.path());
+  daemon::HnsLedger hns(node);
+  for (const hns::Kind kind : {hns::Kind::kNetwork, hns::Kind::kEndpoint})
+    static_cast<void>(hns.Entries(kind));
+  const auto routes = daemon::RecallStaticRoutes(*node);
+  daemon::RememberStaticRoutes(*node, routes);
+  // What was recalled is what was remembered: nothing is made up, nothing changes by going round.
+  const auto again = daemon::RecallStaticRoutes(*node);
+  Require(again.size() == routes.size(), "the links of the static routes");
+  for (const auto& [mac, mine] : routes) {
+    const auto found = again.find(mac);
+    Require(found != again.end() && found->second.size() == mine.size(), "their routes");
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      Require(found->second[i].destination == mine[i].destination &&
+                  found->second[i].gateway == mine[i].gateway &&
+                  found->second[i].adapter_index == mine[i].adapter_index,
+              "their routes");
+  }
+  daemon::RouteLedger keeper(node);
+  keeper.KeepOnly(IpFamily::kV4, {});
+  keeper.KeepOnly(IpFamily::kV6, {});
+  node->Use([](Ledger& ledger) -> daemon::NodeLedger::Written {
+    for (const LedgerEntry& entry : ledger.entries()) {
+      Require(entry.kind != weft::control::kHostRoute || !IpPrefix::Parse(entry.name) ||
+                  !IpAddress::Parse(entry.id),
+              "no host route stays");
+    }
+    return std::nullopt;
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Folder folder;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  CheckFile(folder, text);
+  CheckReaders(folder, text);
+  return 0;
+}

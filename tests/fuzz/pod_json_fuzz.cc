@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a Pod: refused in one line, or a node's name that a Pod with that name says too.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "control/kube/codec/pod_codec_json.h"
+#include "nlohmann/json.hpp"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/lease_promises.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using weft::fuzz::Require;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto name = weft::kube::DecodePodNodeName(text);
+  if (!name.ok()) {
+    weft::fuzz::CheckMessage(name.status().message());
+    return 0;
+  }
+  Require(!name->empty(), "a name");
+  const nlohmann::json pod = {{"spec", {{"nodeName", *name}}}};
+  const auto again = weft::kube::DecodePodNodeName(pod.dump());
+  Require(again.ok() && *again == *name, "a Pod with that name");
+  return 0;
+}
