@@ -37,7 +37,8 @@ RemoteSpec Lease(const char* peer, const char* subnet, const char* vtep, const c
   return {peer, *IpPrefix::Parse(subnet), Ip(vtep), Mac(mac)};
 }
 
-// Nested subnets, two leases at one VTEP, one peer of both families, an IPv6 underlay.
+// Nested subnets, two leases at one VTEP, one peer of both families, an IPv6 underlay; linux-5 has
+// what no lease should: half of our own subnet, and groups.
 const std::vector<RemoteSpec>& Leases() {
   static const std::vector<RemoteSpec> leases = {
       Lease("linux-1", "10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01"),
@@ -46,6 +47,11 @@ const std::vector<RemoteSpec>& Leases() {
       Lease("linux-3b", "10.244.33.0/24", "192.0.2.3", "02:00:00:00:00:3b"),
       Lease("linux-4", "10.244.3.128/25", "192.0.2.4", "02:00:00:00:00:04"),
       Lease("linux-4", "fd00:1::8000/113", "192.0.2.4", "02:00:00:00:00:04"),
+      Lease("linux-5", "10.244.2.128/25", "192.0.2.5", "02:00:00:00:00:05"),
+      Lease("linux-5", "224.0.0.0/24", "192.0.2.5", "02:00:00:00:00:05"),
+      Lease("linux-5", "255.255.255.0/24", "192.0.2.5", "02:00:00:00:00:05"),
+      Lease("linux-5", "fd00:2::/80", "192.0.2.5", "02:00:00:00:00:05"),
+      Lease("linux-5", "ff02::/64", "192.0.2.5", "02:00:00:00:00:05"),
       Lease("linux-6", "10.244.6.0/24", "2001:db8::6", "02:00:00:00:00:06"),
       Lease("linux-6", "fd00:6::/64", "2001:db8::6", "02:00:00:00:00:06"),
   };
@@ -154,6 +160,8 @@ const std::vector<Octets>& OutwardTemplates() {
       to("10.244.1.7").Tcp(1, 2).PartialTransportChecksum().TotalLength(3000).Build(),
       to("10.244.6.7").Udp(1, 2).PartialTransportChecksum().TotalLength(3000).Build(),
       to("10.244.3.7").Udp(1, 2).TotalLength(560).Build(),
+      PacketBuilder("fd00:2::9", "ff02::1").Build(),
+      PacketBuilder("fd00:2::9", "fd00:2::7").Build(),
   };
   return templates;
 }

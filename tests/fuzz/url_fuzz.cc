@@ -11,6 +11,7 @@
 #include "control/kube/client/cluster_access_proxy.h"
 #include "control/kube/client/url.h"
 #include "tests/fuzz/input.h"
+#include "vxlan/ip_address.h"
 
 namespace {
 
