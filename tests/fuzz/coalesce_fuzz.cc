@@ -73,7 +73,8 @@ Octets ReadPacket(fuzz::Input& input, Stream& stream, Packet& descriptor) {
     const std::uint32_t header = inner->header_length + (Load8(tcp + 12) >> 4) * 4u;
     stream.next_sequence += static_cast<std::uint32_t>(octets.size()) - header;
   }
-  if ((flags & 8) != 0) octets.resize(octets.size() - std::min<std::size_t>(argument, octets.size() - 1));
+  if ((flags & 8) != 0)
+    octets.resize(octets.size() - std::min<std::size_t>(argument, octets.size() - 1));
   if ((flags & 16) != 0) octets.resize(octets.size() + argument);
   for (int i = 0; i < patches; ++i) {
     const std::uint8_t at = input.Byte();
@@ -125,7 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   pods.tcp_segmentation = (setting & 1) == 0;
   pods.udp_segmentation = (setting & 2) == 0;
   pods.partial_checksum = (setting & 4) == 0;
-  const bool slices = (setting & 8) != 0;         // end to end in one buffer, as an aggregate's are
+  const bool slices = (setting & 8) != 0;  // end to end in one buffer, as an aggregate's are
   const std::uint32_t tailroom = setting >> 4 << 8;  // of a packet in a buffer of its own
   Stream stream;
   std::vector<Octets> originals;
@@ -170,9 +171,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     Require(packet.verdict == Verdict::kForward && pods.partial_checksum, "who takes superframes");
-    Require(packet.segmentation == Segmentation::kTcp ? pods.tcp_segmentation
-                                                      : pods.udp_segmentation,
-            "superframes of what the port takes");
+    Require(
+        packet.segmentation == Segmentation::kTcp ? pods.tcp_segmentation : pods.udp_segmentation,
+        "superframes of what the port takes");
     Require(packet.length <= 65'535, "a superframe is an IP packet");
     RequireRightWhole(packet);
     const auto segments = fuzz::CutUp(packet, PortKind::kPodL3, {});

@@ -248,7 +248,8 @@ Sample ReadSample(const Setting& setting, Input& input) {
     const std::byte value{input.Byte()};
     if (at < octets.size()) octets[at] = value;
   }
-  if ((flags & 0x20) != 0) octets.resize(octets.size() - std::min<std::size_t>(argument, octets.size()));
+  if ((flags & 0x20) != 0)
+    octets.resize(octets.size() - std::min<std::size_t>(argument, octets.size()));
   if ((flags & 0x40) != 0) octets.resize(octets.size() + argument);
   if ((flags & 0x80) != 0) packet.verdict = Verdict::kPodFull;
   if ((flags & 0x02) != 0) packet.checksum = ChecksumState::kPartial;
@@ -374,7 +375,8 @@ void RequireSame(const Path& a, const Path& b) {
   for (std::size_t i = 0; i < a.results.size(); ++i) RequireSamePacket(a.results[i], b.results[i]);
   Require(a.replies.size() == b.replies.size(), "the number of ICMP answers");
   for (std::size_t i = 0; i < a.replies.size(); ++i) RequireSamePacket(a.replies[i], b.replies[i]);
-  for (std::size_t i = 0; i < a.rows.size(); ++i) RequireSameCounts(a.rows[i].counts, b.rows[i].counts);
+  for (std::size_t i = 0; i < a.rows.size(); ++i)
+    RequireSameCounts(a.rows[i].counts, b.rows[i].counts);
   Require(a.values.to_wire.packets == b.values.to_wire.packets &&
               a.values.to_wire.octets == b.values.to_wire.octets &&
               a.values.to_pods.packets == b.values.to_pods.packets &&
@@ -402,8 +404,7 @@ class Rules {
                         !IsOwn(inner->destination()) && (lease = LeaseOf(inner->destination()));
     if (!routed) return Require(result.verdict != Verdict::kForward, "what has no way is dropped");
     if (inner->total_length > LimitTo(*lease)) {
-      return Require(result.verdict == Verdict::kTooBig ||
-                         result.verdict == Verdict::kTooBigSilent,
+      return Require(result.verdict == Verdict::kTooBig || result.verdict == Verdict::kTooBigSilent,
                      "what is too big is dropped as such");
     }
     Require(result.verdict == Verdict::kForward, "what has a way is sent");
@@ -520,7 +521,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   weft::fuzz::Input input(data, size);
   const Setting setting = ReadSetting(input);
   std::vector<Sample> samples;
-  while (!input.empty() && samples.size() < kMaxBatch) samples.push_back(ReadSample(setting, input));
+  while (!input.empty() && samples.size() < kMaxBatch)
+    samples.push_back(ReadSample(setting, input));
   if (samples.empty()) return 0;
 
   Path quick(setting, true);

@@ -53,8 +53,8 @@ void CheckOwnText(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const char* key : {"FLANNEL_NETWORK", "FLANNEL_SUBNET", "FLANNEL_IPV6_NETWORK",
-                          "FLANNEL_IPV6_SUBNET"})
+  for (const char* key :
+       {"FLANNEL_NETWORK", "FLANNEL_SUBNET", "FLANNEL_IPV6_NETWORK", "FLANNEL_IPV6_SUBNET"})
     CheckKey(text, key);
   CheckOwnText(text);
   return 0;

@@ -24,7 +24,9 @@ namespace {
 using fuzz::Require;
 
 const std::vector<Octets>& Templates() {
-  const auto v4 = [] { return PacketBuilder("10.244.2.9", "10.244.1.7").PartialTransportChecksum(); };
+  const auto v4 = [] {
+    return PacketBuilder("10.244.2.9", "10.244.1.7").PartialTransportChecksum();
+  };
   const auto v6 = [] { return PacketBuilder("fd00:2::9", "fd00:1::7").PartialTransportChecksum(); };
   constexpr std::uint16_t kLast = TcpHeader::kAck | TcpHeader::kPsh | TcpHeader::kFin;
   static const std::vector<Octets> templates = {

@@ -50,7 +50,10 @@ void CheckUrl(std::string_view text) {
     return;
   }
   Require(!url->host.empty() && url->host.size() <= 255, "a host");
-  for (const char c : absl::StrCat(url->host, url->path)) Require(c > ' ' && c < '\x7f', "sendable");
+  for (const char c : absl::StrCat(url->host, url->path))
+    Require(c > ' ' && c < '\x7f', "sendable");
+  const bool implied = url->port == 0 || url->port == (url->scheme == "https" ? 443 : 80);
+  Require(implied || text.find(absl::StrCat(url->port)) != std::string_view::npos, "its own port");
   Require(url->path.empty() || (url->path.front() == '/' && url->path.back() != '/'), "the path");
   const auto again = ParseUrl(Text(*url));
   Require(again.ok() && again->scheme == url->scheme && again->host == url->host &&
@@ -70,8 +73,8 @@ void CheckProxy(std::string_view text, std::string_view exceptions, std::string_
   }
   ClusterAccess access;
   access.host = std::string(host);
-  const auto found = ProxyOfEnvironment(
-      access, [&](const std::string& name) -> std::optional<std::string> {
+  const auto found =
+      ProxyOfEnvironment(access, [&](const std::string& name) -> std::optional<std::string> {
         if (name == "HTTPS_PROXY") return std::string(text);
         if (name == "NO_PROXY") return std::string(exceptions);
         return std::nullopt;

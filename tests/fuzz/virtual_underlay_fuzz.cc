@@ -45,8 +45,7 @@ void CheckFinished(const Packet& packet, const Octets& original, InnerMtu mtu) {
   Require(packet.segmentation != Segmentation::kDatagrams, "no aggregate");
   const std::uint32_t header = SuperframeHeaderLength(packet);
   Require(header != 0 && header <= packet.length && packet.segment_size != 0, "its headers");
-  Require(packet.segmentation == Segmentation::kUdp ||
-              header + packet.segment_size <= mtu.octets(),
+  Require(packet.segmentation == Segmentation::kUdp || header + packet.segment_size <= mtu.octets(),
           "TCP segments fit the pods' MTU");
   const auto segments = fuzz::CutUp(packet, PortKind::kPodL3, {});
   std::size_t sent = header;
@@ -92,8 +91,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Octets ip(payload.begin() + kBefore, payload.begin() + kBefore + inner->total_length);
   if ((setting & 1) != 0 && CompleteTransportChecksum(ip)) {
     const std::size_t start = inner->header_length;
-    const std::size_t field =
-        start + (inner->protocol == IpProtocol::kTcp ? 16 : inner->protocol == IpProtocol::kUdp ? 6 : 2);
+    const std::size_t field = start + (inner->protocol == IpProtocol::kTcp   ? 16
+                                       : inner->protocol == IpProtocol::kUdp ? 6
+                                                                             : 2);
     const PartialSum pseudo =
         inner->is_v4()
             ? PseudoHeaderV4(inner->source_v4(), inner->destination_v4(), inner->protocol,

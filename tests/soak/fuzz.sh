@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # An hour of fuzzing, shared by the targets; a finding fails, and its input is kept
 #   tests/soak/fuzz.sh [--short]        WEFT_FUZZ_TOTAL: seconds for all targets together (3600)
-#                                       WEFT_SEED: random (the default) goes on with what earlier runs found;
-#                                       a number repeats itself: so many runs as the target's CMakeLists.txt
-#                                       says, from the committed corpus only, and seconds are a limit
+#                                       WEFT_SEED: random (the default) continues from what earlier runs found;
+#                                       a number repeats itself exactly: the runs that tests/fuzz/CMakeLists.txt
+#                                       gives each target, from the committed corpus only; seconds are a limit
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -21,27 +21,34 @@ folder=build/fuzz/found
 if [ "$seed" = random ]; then
   echo "$count targets, $workers at a time, $seconds s each"
 else
-  # What one run leaves must not lead the next elsewhere: it is there to be read.
+  # Kept for reading only: what one run finds must not change the next.
   folder=build/fuzz/repeated
   rm -rf "$folder"
   echo "$count targets, $workers at a time, from seed $seed, at most $seconds s each"
+  # libFuzzer mutates with values that were compared, and pointers are among them: only at fixed addresses does a
+  # seed repeat itself. The environment lies on the stack, and moves what is behind it.
+  fixed=(env -i PATH="$PATH" setarch -R)
+  if ! "${fixed[@]}" true 2>/dev/null; then
+    fixed=()
+    echo "setarch -R is refused here: addresses are random, and the seed repeats itself only roughly"
+  fi
 fi
 
 passed=0 failed=0
 # New inputs go to the build folder; the committed corpus is only read.
 one() {
-  local name=$1 corpus=$2 runs=$3 inputs
+  local name=$1 corpus=${2#"$PWD"/} runs=$3 inputs
   mkdir -p "$folder/$name"
-  local options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$folder/$name-")
+  local command=(build/fuzz/bin/"$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
+    -artifact_prefix="$folder/$name-")
   if [ "$seed" = random ]; then
-    options+=("$folder/$name" "$corpus")
+    command+=("$folder/$name" "$corpus")
   else
-    # A list in order of names: a folder's own order differs from clone to clone. Without -reload, which reads the
-    # folder back once a second.
+    # Listed by name: a folder's own order differs between clones. -reload would read the folder back every second.
     inputs=$(find "$corpus" -type f | LC_ALL=C sort | paste -sd,)
-    options+=(-seed="$seed" -runs="$runs" -reload=0 -seed_inputs="$inputs" "$folder/$name")
+    command=("${fixed[@]}" "${command[@]}" -seed="$seed" -runs="$runs" -reload=0 -seed_inputs="$inputs" "$folder/$name")
   fi
-  build/fuzz/bin/"$name" "${options[@]}" >"$folder/$name.log" 2>&1
+  exec "${command[@]}" >"$folder/$name.log" 2>&1
 }
 
 running=()
