@@ -56,6 +56,7 @@ inline constexpr Hresult kServiceNotActive = 0x80070426;
 inline constexpr Hresult kElementNotFound = 0x80070490;
 inline constexpr Hresult kRpcServerUnavailable = 0x800706BA;
 inline constexpr Hresult kRpcCallFailed = 0x800706BE;
+inline constexpr Hresult kRpcCallFailedDne = 0x800706BF;
 inline constexpr Hresult kNoMoreEndpoints = 0x800706D9;  // the hns service is stopped
 inline constexpr Hresult kObjectAlreadyExists = 0x80071392;
 }  // namespace hresult

@@ -45,7 +45,7 @@ absl::StatusOr<host::Adapter> ParseAdapter(std::string_view text) {
   return adapter;
 }
 
-std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter) {
+std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter, bool usable) {
   const std::uint32_t index = host.state().next_index;
   adapter.index = index;
   adapter.mtu = 1500;
@@ -56,8 +56,8 @@ std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter) {
                           std::byte{0x00},
                           static_cast<std::byte>(index >> 8),
                           static_cast<std::byte>(index)};
-  adapter.mac = MacAddress::FromOctets(octets.data());
-  return host.AddAdapter(std::move(adapter));
+  if (adapter.mac == MacAddress()) adapter.mac = MacAddress::FromOctets(octets.data());
+  return host.AddAdapter(std::move(adapter), usable);
 }
 
 }  // namespace weft::emulator

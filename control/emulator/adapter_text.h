@@ -17,7 +17,8 @@ std::optional<std::vector<host::AssignedAddress>> ParseAddresses(std::string_vie
 // "Ethernet=192.168.80.11/24,fd80::11": name and addresses; the rest is AddNic's.
 absl::StatusOr<host::Adapter> ParseAdapter(std::string_view text);
 
-// Up, with an MTU of 1500 and a MAC of its own; its index.
-std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter);
+// Up, with an MTU of 1500 and, where it has none, a MAC of its own; its index. A team and its
+// members have one MAC; the members are not `usable`.
+std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter, bool usable = true);
 
 }  // namespace weft::emulator

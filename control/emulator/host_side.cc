@@ -17,7 +17,11 @@ std::optional<PhysicalAdapter> Physical(const HostState& state, std::string_view
   for (const EmulatedAdapter& each : state.adapters) {
     if (each.adapter.name != name || each.gone || each.adapter.loopback) continue;
     if (hns::emulator::IsHostAdapterName(name)) return std::nullopt;
-    return PhysicalAdapter{each.adapter.name, each.usable};
+    const bool is_virtual =
+        !each.endpoint.empty() ||
+        std::any_of(state.switches.begin(), state.switches.end(),
+                    [&](const auto& entry) { return entry.second == each.adapter.name; });
+    return PhysicalAdapter{each.adapter.name, each.usable, is_virtual};
   }
   return std::nullopt;
 }
@@ -59,9 +63,19 @@ std::optional<PhysicalAdapter> EmulatedHostSide::FindDefault() {
   }
   for (const EmulatedAdapter& each : state.adapters) {
     const auto physical = Physical(state, each.adapter.name);
-    if (physical && physical->usable) return physical;
+    if (physical && physical->usable && !physical->is_virtual) return physical;
   }
   return std::nullopt;
+}
+
+std::vector<PhysicalAdapter> EmulatedHostSide::UsableAdapters() {
+  const HostState state = host_.state();
+  std::vector<PhysicalAdapter> usable;
+  for (const EmulatedAdapter& each : state.adapters) {
+    const auto physical = Physical(state, each.adapter.name);
+    if (physical && physical->usable && !physical->is_virtual) usable.push_back(*physical);
+  }
+  return usable;
 }
 
 std::vector<IpAddress> EmulatedHostSide::AddressesOf(std::string_view adapter) {
@@ -79,9 +93,9 @@ std::vector<IpAddress> EmulatedHostSide::AddressesOf(std::string_view adapter) {
   return addresses;
 }
 
-void EmulatedHostSide::AttachSwitch(std::string_view adapter,
+void EmulatedHostSide::AttachSwitch(std::string_view adapter, const std::string& host_adapter,
                                     const hns::emulator::SwitchTiming& timing) {
-  host_.BindSwitch(adapter, HostAdapterName(adapter), timing.gap, timing.new_interface);
+  host_.BindSwitch(adapter, host_adapter, timing.gap, timing.new_interface, timing.link_local);
 }
 
 void EmulatedHostSide::DetachSwitch(std::string_view adapter,

@@ -52,9 +52,9 @@ absl::Status World::Read(std::string_view text) {
   return absl::OkStatus();
 }
 
-void World::Reboot() {
+void World::Reboot(const hns::emulator::Restart& restart) {
   host_.Reboot();
-  hns_.Reboot();
+  hns_.Reboot(restart);
 }
 
 void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,

@@ -27,7 +27,8 @@ class World {
   // All or nothing; empty text and absent members are a new one. InvalidArgument names what cannot
   // be read.
   absl::Status Read(std::string_view text);
-  void Reboot();  // of the machine: both
+  // Of the machine: both.
+  void Reboot(const hns::emulator::Restart& restart = hns::emulator::kReboot);
 
  private:
   host::EmulatedHost host_;

@@ -59,7 +59,13 @@ Answer AddAdapter(World& world, Fields& fields) {
   adapter.name = fields.Named("adapter");
   adapter.addresses = AddressesIn(fields);
   if (IndexOf(world, adapter.name) != 0) fields.Refuse("adapter", "a name that is not taken");
-  return Then(fields, [&] { AddNic(world.host(), std::move(adapter)); });
+  if (const std::string text = fields.Text("mac"); !text.empty()) {
+    const auto mac = MacAddress::Parse(text);
+    if (!mac) fields.Refuse("mac", "such as 00-15-5D-00-00-0A");
+    adapter.mac = mac.value_or(MacAddress());
+  }
+  const bool usable = fields.Flag("usable", true);
+  return Then(fields, [&] { AddNic(world.host(), std::move(adapter), usable); });
 }
 
 std::optional<host::Route> RouteIn(World& world, Fields& fields) {
@@ -96,7 +102,11 @@ Answer LoadHost(World& world, Fields& fields) {
 const std::map<std::string_view, Carry>& Commands() {
   static const std::map<std::string_view, Carry> commands = {
       {"reboot",
-       [](World& world, Fields& fields) { return Then(fields, [&] { world.Reboot(); }); }},
+       [](World& world, Fields& fields) {
+         const auto restart = hns::emulator::ReadRestart(fields, hns::emulator::kReboot);
+         if (!restart.ok()) return Answer(restart.status());
+         return Then(fields, [&] { world.Reboot(*restart); });
+       }},
       {"host",
        [](World& world, Fields& fields) {
          if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
@@ -104,6 +114,11 @@ const std::map<std::string_view, Carry>& Commands() {
        }},
       {"load-host", LoadHost},
       {"add-adapter", AddAdapter},
+      {"stop-firewall",
+       [](World& world, Fields& fields) {
+         const auto how_long = static_cast<host::Milliseconds::rep>(fields.Number("for_ms", 0));
+         return Then(fields, [&] { world.host().StopFirewall(host::Milliseconds(how_long)); });
+       }},
       {"remove-adapter",
        [](World& world, Fields& fields) {
          const std::string adapter = AdapterIn(world, fields);

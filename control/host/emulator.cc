@@ -19,6 +19,12 @@ bool IsSameWay(const Route& a, const Route& b) {
          a.adapter_index == b.adapter_index;
 }
 
+std::vector<FirewallRule>::iterator FirstNamed(std::vector<FirewallRule>& rules,
+                                               const std::string& name) {
+  return std::find_if(rules.begin(), rules.end(),
+                      [&](const FirewallRule& each) { return each.name == name; });
+}
+
 absl::Status NoAdapter(std::string_view what, std::uint32_t index) {
   return absl::NotFoundError(
       absl::StrCat("cannot ", what, " adapter ", index, ": there is no such adapter"));
@@ -77,6 +83,18 @@ bool EmulatedHost::Visible(const EmulatedAdapter& adapter) const {
   return !adapter.gone && adapter.visible_from <= now_();
 }
 
+bool EmulatedHost::IsLinkLocal(const EmulatedAdapter& adapter) const {
+  return now_() < adapter.link_local_until;
+}
+
+std::vector<AssignedAddress> EmulatedHost::AddressesOf(const EmulatedAdapter& adapter) const {
+  std::vector<AssignedAddress> addresses = adapter.adapter.addresses;
+  if (!IsLinkLocal(adapter)) return addresses;
+  std::erase_if(addresses, [](const AssignedAddress& each) { return each.address.is_v4(); });
+  addresses.insert(addresses.begin(), {IpAddress::V4(0xA9FE'95D8), 16});
+  return addresses;
+}
+
 EmulatedAdapter* EmulatedHost::Find(std::uint32_t index) {
   for (EmulatedAdapter& each : state_.adapters) {
     if (each.adapter.index == index && Visible(each)) return &each;
@@ -95,7 +113,9 @@ absl::StatusOr<std::vector<Adapter>> EmulatedHost::Adapters() {
   const std::lock_guard lock(mutex_);
   std::vector<Adapter> adapters;
   for (const EmulatedAdapter& each : state_.adapters) {
-    if (Visible(each)) adapters.push_back(each.adapter);
+    if (!Visible(each)) continue;
+    adapters.push_back(each.adapter);
+    adapters.back().addresses = AddressesOf(each);
   }
   return adapters;
 }
@@ -105,7 +125,9 @@ absl::StatusOr<std::vector<Route>> EmulatedHost::Routes(IpFamily family,
   const std::lock_guard lock(mutex_);
   std::vector<Route> routes;
   for (const Route& route : state_.routes) {
-    if (route.destination.family() == family && Find(route.adapter_index) &&
+    const EmulatedAdapter* adapter = Find(route.adapter_index);
+    if (route.destination.family() == family && adapter != nullptr &&
+        !(route.gateway && route.gateway->is_v4() && IsLinkLocal(*adapter)) &&
         (adapter_index == 0 || route.adapter_index == adapter_index))
       routes.push_back(route);
   }
@@ -119,11 +141,12 @@ absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
   const auto consider = [&](const Route& route) {
     const EmulatedAdapter* adapter = Find(route.adapter_index);
     if (!adapter || !adapter->adapter.up || !route.destination.Contains(destination)) return;
+    if (route.gateway && route.gateway->is_v4() && IsLinkLocal(*adapter)) return;
     const auto rank = [](const Route& r) { return std::pair(-r.destination.length(), r.metric); };
     if (!best || rank(route) < rank(*best)) best = route;
   };
   for (const EmulatedAdapter& each : state_.adapters) {
-    for (const AssignedAddress& assigned : each.adapter.addresses) {
+    for (const AssignedAddress& assigned : AddressesOf(each)) {
       Route connected;
       connected.destination = *IpPrefix::Of(assigned.address, assigned.prefix_length);
       connected.adapter_index = each.adapter.index;
@@ -137,7 +160,7 @@ absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
         absl::StrCat("cannot find a route to ", destination.ToString(), ": there is none"));
   }
   if (!best->source) {
-    for (const AssignedAddress& assigned : Find(best->adapter_index)->adapter.addresses) {
+    for (const AssignedAddress& assigned : AddressesOf(*Find(best->adapter_index))) {
       if (assigned.address.family() != destination.family()) continue;
       best->source = assigned.address;
       break;
@@ -176,7 +199,7 @@ absl::Status EmulatedHost::AddAddress(std::uint32_t adapter_index, const Assigne
 bool EmulatedHost::OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const {
   for (const EmulatedAdapter& each : state_.adapters) {
     if (each.adapter.index != adapter_index) continue;
-    for (const AssignedAddress& assigned : each.adapter.addresses) {
+    for (const AssignedAddress& assigned : AddressesOf(each)) {
       if (IpPrefix::Of(assigned.address, assigned.prefix_length)->Contains(gateway)) return true;
     }
   }
@@ -238,22 +261,35 @@ absl::StatusOr<bool> EmulatedHost::Forwarding(std::uint32_t adapter_index, IpFam
   return family == IpFamily::kV4 ? found->forwarding_v4 : found->forwarding_v6;
 }
 
+absl::Status EmulatedHost::CheckFirewall(std::string_view what, const std::string& rule) const {
+  if (state_.firewall_from <= now_()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot ", what, " the firewall's rule ", rule,
+                                             ": its service is not up (0x800706d9)"));
+}
+
 absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t port) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(state_.firewall, [&](const FirewallRule& each) { return each.name == rule; });
-  state_.firewall.push_back({rule, port});
+  if (absl::Status status = CheckFirewall("make", rule); !status.ok()) return status;
+  const auto first = FirstNamed(state_.firewall, rule);
+  if (first != state_.firewall.end()) {
+    first->udp_port = port;
+  } else {
+    state_.firewall.push_back({rule, port});
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> EmulatedHost::HasFirewallRule(const std::string& rule) {
   const std::lock_guard lock(mutex_);
-  return std::any_of(state_.firewall.begin(), state_.firewall.end(),
-                     [&](const FirewallRule& each) { return each.name == rule; });
+  if (absl::Status status = CheckFirewall("read", rule); !status.ok()) return status;
+  return FirstNamed(state_.firewall, rule) != state_.firewall.end();
 }
 
 absl::Status EmulatedHost::RemoveFirewallRule(const std::string& rule) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(state_.firewall, [&](const FirewallRule& each) { return each.name == rule; });
+  if (absl::Status status = CheckFirewall("remove", rule); !status.ok()) return status;
+  const auto first = FirstNamed(state_.firewall, rule);
+  if (first != state_.firewall.end()) state_.firewall.erase(first);
   return absl::OkStatus();
 }
 

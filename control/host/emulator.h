@@ -39,11 +39,14 @@ class EmulatedHost final : public Host {
   // The first external network of HNS on `adapter`: its addresses, and the routes by DHCP (the
   // default ones), move to a new adapter `host_adapter`, which has the same MAC, another index, no
   // forwarding, and shows after `new_interface`. Other routes are swallowed. Nothing reaches the
-  // host for `gap`.
+  // host for `gap`. For `link_local` the new adapter's IPv4 address is one of 169.254/16, and its
+  // routes by gateways are not there.
   void BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
-                  Milliseconds new_interface);
+                  Milliseconds new_interface, Milliseconds link_local = Milliseconds(0));
   // The last network went: everything moves back, with the same losses.
   void UnbindSwitch(std::string_view adapter, Milliseconds gap, Milliseconds new_interface);
+  // Its service answers 0x800706D9 for so long, as it does until it is up after a boot (assumed).
+  void StopFirewall(Milliseconds how_long);
   void RemoveAdapter(std::string_view name);
   void RemoveEndpoint(std::string_view endpoint);  // its adapter
   // Routes that somebody put are gone; the default ones come again by DHCP.
@@ -71,6 +74,9 @@ class EmulatedHost final : public Host {
   struct Watchers;
 
   bool Visible(const EmulatedAdapter& adapter) const;
+  bool IsLinkLocal(const EmulatedAdapter& adapter) const;
+  std::vector<AssignedAddress> AddressesOf(const EmulatedAdapter& adapter) const;
+  absl::Status CheckFirewall(std::string_view what, const std::string& rule) const;
   // Null where there is none that shows.
   EmulatedAdapter* Find(std::uint32_t index);
   EmulatedAdapter* FindNamed(std::string_view name);

@@ -110,7 +110,7 @@ void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
 }
 
 void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
-                              Milliseconds new_interface) {
+                              Milliseconds new_interface, Milliseconds link_local) {
   {
     const std::lock_guard lock(mutex_);
     if (!FindNamed(adapter) || state_.switches.contains(std::string(adapter))) return;
@@ -119,6 +119,7 @@ void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter
     made.adapter.name = host_adapter;
     made.adapter.up = true;
     made.visible_from = now_() + new_interface;
+    if (link_local > Milliseconds(0)) made.link_local_until = now_() + link_local;
     made.usable = false;
     state_.adapters.push_back(std::move(made));
     EmulatedAdapter& from = *FindNamed(adapter);
@@ -149,6 +150,11 @@ void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
     state_.gap_until = now_() + gap;
   }
   Tell();
+}
+
+void EmulatedHost::StopFirewall(Milliseconds how_long) {
+  const std::lock_guard lock(mutex_);
+  state_.firewall_from = now_() + how_long;
 }
 
 bool EmulatedHost::Reachable() const {

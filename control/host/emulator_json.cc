@@ -23,6 +23,7 @@ std::string HostStateText(const HostState& state) {
     out["switches"].push_back({{"adapter", adapter}, {"hostAdapter", host_adapter}});
   out["nextIndex"] = state.next_index;
   if (state.gap_until != Milliseconds(0)) out["gapUntil"] = state.gap_until.count();
+  if (state.firewall_from != Milliseconds(0)) out["firewallFrom"] = state.firewall_from.count();
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -54,6 +55,7 @@ absl::StatusOr<HostState> ParseHostState(std::string_view text) {
   state.next_index = in.U32("nextIndex", highest + 1);
   if (state.next_index <= highest) in.Refuse("nextIndex", "is not above every adapter's index");
   state.gap_until = in.Time("gapUntil");
+  state.firewall_from = in.Time("firewallFrom");
   if (!status.ok()) return status;
   return state;
 }

@@ -18,14 +18,16 @@ using Milliseconds = std::chrono::milliseconds;
 
 struct EmulatedAdapter {
   Adapter adapter;
-  bool gone = false;             // pulled out; comes back with the same index
-  Milliseconds visible_from{0};  // an interface that the system is still making
-  bool usable = true;            // a switch can be built on it: no Wi-Fi, no team's member
+  bool gone = false;                 // pulled out; comes back with the same index
+  Milliseconds visible_from{0};      // an interface that the system is still making
+  Milliseconds link_local_until{0};  // its IPv4 addresses are 169.254.149.216/16
+  bool usable = true;                // a switch can be built on it: no Wi-Fi, no team's member
   bool forwarding_v4 = false, forwarding_v6 = false;
   std::string endpoint;  // the HNS endpoint that shows itself so, where it is one
   friend bool operator==(const EmulatedAdapter&, const EmulatedAdapter&) = default;
 };
 
+// Names are not unique: of several rules of one name Windows' calls mean the first (assumed).
 struct FirewallRule {
   std::string name;
   std::uint16_t udp_port = 0;
@@ -39,7 +41,8 @@ struct HostState {
   // Adapters on which a switch stands, by their own name, and that of the host's adapter there.
   std::map<std::string, std::string> switches;
   std::uint32_t next_index = 10;
-  Milliseconds gap_until{0};  // till then nothing reaches the machine
+  Milliseconds gap_until{0};      // till then nothing reaches the machine
+  Milliseconds firewall_from{0};  // before it the firewall's service is not up
   friend bool operator==(const HostState&, const HostState&) = default;
 };
 

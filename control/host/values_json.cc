@@ -52,6 +52,8 @@ Json JsonOf(const EmulatedAdapter& each) {
     out["addresses"].push_back(AssignedText(address));
   if (each.gone) out["gone"] = true;
   if (each.visible_from != Milliseconds(0)) out["visibleFrom"] = each.visible_from.count();
+  if (each.link_local_until != Milliseconds(0))
+    out["linkLocalUntil"] = each.link_local_until.count();
   if (!each.usable) out["usable"] = false;
   if (each.forwarding_v4) out["forwardingIPv4"] = true;
   if (each.forwarding_v6) out["forwardingIPv6"] = true;
@@ -78,6 +80,7 @@ EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::St
   });
   out.gone = in.Bool("gone", false);
   out.visible_from = in.Time("visibleFrom");
+  out.link_local_until = in.Time("linkLocalUntil");
   out.usable = in.Bool("usable", true);
   out.forwarding_v4 = in.Bool("forwardingIPv4", false);
   out.forwarding_v6 = in.Bool("forwardingIPv6", false);

@@ -2,6 +2,7 @@
 // What one call works on. The lock is held.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct Core {
   HostSide& host;
   Milliseconds now;
   std::vector<Event>& events;  // told once the lock is free
+  std::size_t policies = 0;    // that the call named
 };
 
 // The next number of the row that `seed` begins.

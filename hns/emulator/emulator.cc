@@ -8,10 +8,37 @@
 #include "hns/emulator/service.h"
 #include "hns/emulator/v1_calls.h"
 #include "hns/emulator/world_json.h"
+#include "hns/intercepted_api.h"
 
 namespace weft::hns::emulator {
 
 namespace {
+
+// Asks the service whether it is an old one before each call.
+class Process final : public InterceptedApi {
+ public:
+  Process(Emulator& emulator, Service& service)
+      : InterceptedApi(emulator),
+        service_(service),
+        born_(service.Locked([](Service& s) { return s.lives(); })) {}
+
+ private:
+  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override {
+    if (call.function.starts_with("HcnClose") || !IsOld()) return make();
+    return service_.Locked([](Service& s) {
+      Reply reply = Refuse(s.settings().dead_handle_code);
+      reply.error_record = ErrorRecord(s.settings().language, reply.code);
+      return reply;
+    });
+  }
+  bool IsOld() {
+    return service_.Locked(
+        [this](Service& s) { return s.settings().processes_die && s.lives() != born_; });
+  }
+
+  Service& service_;
+  const std::uint64_t born_;
+};
 
 CallInfo Info(Operation operation, Kind kind, std::string id, std::string document) {
   return {0, std::string(FunctionName(operation, kind)), std::move(id), std::move(document)};
@@ -117,6 +144,10 @@ void Emulator::Add(Fault fault) {
 }
 void Emulator::ClearFaults() {
   service_->Locked([](Service& s) { s.faults().Clear(); });
+  service_->Release();
+}
+std::size_t Emulator::hanging_calls() const {
+  return service_->Locked([](Service& s) { return s.hanging(); });
 }
 void Emulator::OnEachCall(std::function<void(const CallInfo&)> before,
                           std::function<void(const CallInfo&, const Reply&)> after) {
@@ -136,21 +167,22 @@ void Emulator::StartService(const Restart& restart) {
   service_
       ->Change([&](Core& core) {
         LoseByRestart(core, restart);
-        core.world.running = true;
+        ComeBack(core, {});
       })
       .IgnoreError();
 }
 void Emulator::RestartService(const Restart& restart) {
   service_->Stop([&](Core& core) {
     LoseByRestart(core, restart);
-    core.world.running = true;
+    ComeBack(core, restart);
   });
 }
-void Emulator::Reboot() {
-  service_->Stop([](Core& core) {
-    LoseByReboot(core);
-    core.world.running = true;
+void Emulator::Reboot(const Restart& restart) {
+  service_->Stop([&](Core& core) {
+    LoseByReboot(core, restart);
+    ComeBack(core, restart);
   });
+  service_->Release();
 }
 
 void Emulator::TakeName(const std::string& name) {
@@ -160,6 +192,8 @@ void Emulator::TakeName(const std::string& name) {
 void Emulator::ReleaseName(const std::string& name) {
   service_->Change([&](Core& core) { core.world.taken_names.erase(name); }).IgnoreError();
 }
+
+std::unique_ptr<Api> Emulator::NewProcess() { return std::make_unique<Process>(*this, *service_); }
 
 std::size_t Emulator::open_handles() const {
   return service_->Locked([](Service& s) { return s.handles().open(); });

@@ -31,13 +31,36 @@ struct CallInfo {
   std::string document;      // settings, query or request
 };
 
-// What a restart of the service takes along. Handles and subscriptions always die.
+// What a restart of the service takes along. Handles and subscriptions always die. What is kept was
+// restored by HNS from its backup: making a load balancer again then fails with 0x800700B7
+// (kubernetes#139503, Microsoft, 2026), attaching an endpoint again with 0x803B0014 (WSL's
+// WslCoreNetworkEndpointSettings.h). Against it: no endpoint left (calico#5164), one of 577 load
+// balancers (kubernetes#110674).
 struct Restart {
-  enum class Networks : std::uint8_t { kKept, kPersistentKept, kLost };
+  enum class Networks : std::uint8_t { kKept, kPersistentKept, kLost };  // lost: with all on them
   Networks networks = Networks::kKept;
-  bool routes_kept = true;      // RemoteSubnetRoute and HostRoute policies
-  bool endpoints_kept = false;  // with load balancers and attachments
+  bool routes_kept = true;  // RemoteSubnetRoute and HostRoute policies; nobody has said
+  bool endpoints_kept = true;
+  bool load_balancers_kept = true;
+  bool attachments_kept = true;  // of endpoints that are kept
+  // Endpoints say that they are attached, in v1 as 3, and the host has no interface of them
+  // (calico#11203, flannel#1391).
+  bool attachments_stale = false;
+  // Persistent networks stay tied to an adapter's id that is gone (calico#11840: a new
+  // NetCfgInstanceId after a reboot): degraded, and nothing mends them.
+  bool adapter_ids_new = false;
+  // Until then creating a network fails with Settings::settle_code (Microsoft/SDN#177: E_INVALIDARG
+  // after a reboot).
+  Milliseconds unsettled{0};
+  // The service is stopped first for so long, and comes back by itself: the service control manager
+  // restarts one that crashed after 120 s (hcsshim#2155, event 7031).
+  Milliseconds away{0};
 };
+// Endpoints of persistent networks may survive (docker/for-win#13965); most do not.
+inline constexpr Restart kReboot = {.networks = Restart::Networks::kPersistentKept,
+                                    .endpoints_kept = false,
+                                    .load_balancers_kept = false,
+                                    .attachments_kept = false};
 
 // Where the world is kept for others to see: a file (world_file.h).
 class WorldKeeper {
@@ -50,7 +73,8 @@ class WorldKeeper {
   virtual absl::Status End(const std::optional<std::string>& world) = 0;
 };
 
-// Any thread. A slow call holds up nobody else. `clock` and `host` outlive it.
+// Any thread. A slow call holds up nobody else. `clock` and `host` outlive it. Its end waits for no
+// call: none may be under way.
 class Emulator final : public Api {
  public:
   Emulator(Clock& clock, HostSide& host, Settings settings = {});
@@ -72,7 +96,8 @@ class Emulator final : public Api {
   void Set(const Settings& settings);
 
   void Add(Fault fault);
-  void ClearFaults();
+  void ClearFaults();  // calls that hang go on
+  std::size_t hanging_calls() const;
   // `before` runs before anything has happened, `after` when the call is done and not yet answered.
   // Without the lock: they may restart the service, or throw to play a killed process.
   void OnEachCall(std::function<void(const CallInfo&)> before,
@@ -81,15 +106,19 @@ class Emulator final : public Api {
   std::map<std::string, std::uint64_t> calls() const;
   std::uint64_t total_calls() const;
 
-  // Stopped, every call answers 0x800706D9.
+  // Stopped, every call answers Settings::stopped_code.
   void StopService();
   void StartService(const Restart& restart = {});
   void RestartService(const Restart& restart = {});
-  // Networks that are not persistent are gone, and all endpoints, namespaces, load balancers.
-  void Reboot();
+  // All namespaces are gone too. Calls that hang go on.
+  void Reboot(const Restart& restart = kReboot);
   // A network's name that creates are refused for, and that nobody finds.
   void TakeName(const std::string& name);
   void ReleaseName(const std::string& name);
+
+  // A client process, which this object outlives: after a restart it may be an old one, whose every
+  // call but a close fails (Settings::processes_die). This object itself is one that never ends.
+  std::unique_ptr<Api> NewProcess();
 
   // Not yet closed; and how often a handle was used that was closed already, or never given out.
   std::size_t open_handles() const;

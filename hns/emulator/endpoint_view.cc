@@ -3,13 +3,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hns/emulator/networks.h"
 #include "hns/emulator/v1_policies.h"
 
 namespace weft::hns::emulator {
 namespace {
 
 // v1's words for where an endpoint is in its life.
-enum class V1State { kCreated = 1, kAttached = 2 };
+enum class V1State { kCreated = 1, kAttached, kAttachedSharing, kDetached, kDegraded };
+
+V1State StateOf(Core& core, const EndpointObject& endpoint) {
+  if (endpoint.stale) return V1State::kAttachedSharing;
+  const V1State plain = endpoint.attached ? V1State::kAttached : V1State::kCreated;
+  if (!core.settings.all_endpoint_states) return plain;
+  const auto network = core.world.networks.find(endpoint.network);
+  if (network != core.world.networks.end() && IsDegraded(core, network->second)) {
+    return V1State::kDegraded;
+  }
+  if (endpoint.attached) {
+    return endpoint.compartment != 0 ? V1State::kAttachedSharing : V1State::kAttached;
+  }
+  return endpoint.detached ? V1State::kDetached : V1State::kCreated;
+}
 
 std::string Gateway(const EndpointObject& endpoint) {
   for (const auto& route : endpoint.routes) {
@@ -51,13 +66,12 @@ std::string EndpointV2(Core&, const EndpointObject& endpoint) {
 }
 
 Json EndpointV1Facts(Core& core, const EndpointObject& endpoint) {
-  Json facts = {
-      {"ID", endpoint.id.ToUpperString()},
-      {"Name", endpoint.name},
-      {"VirtualNetwork", endpoint.network.ToUpperString()},
-      {"MacAddress", endpoint.mac},
-      {"Flags", endpoint.flags},
-      {"State", static_cast<int>(endpoint.attached ? V1State::kAttached : V1State::kCreated)}};
+  Json facts = {{"ID", endpoint.id.ToUpperString()},
+                {"Name", endpoint.name},
+                {"VirtualNetwork", endpoint.network.ToUpperString()},
+                {"MacAddress", endpoint.mac},
+                {"Flags", endpoint.flags},
+                {"State", static_cast<int>(StateOf(core, endpoint))}};
   const auto network = core.world.networks.find(endpoint.network);
   if (network != core.world.networks.end()) {
     facts["VirtualNetworkName"] = network->second.name;

@@ -47,6 +47,7 @@ Reply ModifyEndpoint(Core& core, EndpointObject& endpoint, const Json& request) 
   const auto check = [&](const PolicyWish& wish) {
     return CheckEndpointPolicy(core.settings, wish);
   };
+  core.policies += wishes->size();
   return ChangePolicies(core.settings, *change, *wishes, check, endpoint.policies);
 }
 
@@ -71,8 +72,9 @@ Reply DeleteEndpoint(Core& core, Guid id) {
 }
 
 Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compartment) {
-  if (endpoint.attached) return Refuse(hresult::kEndpointAlreadyAttached);
+  if (endpoint.attached) return Refuse(core.settings.already_attached_code);
   endpoint.attached = true;
+  endpoint.detached = false;
   endpoint.compartment = compartment;
   if (compartment != 0) core.host.AttachEndpoint(AsHostSees(endpoint));
   Tell(core, Notification::kNetworkEndpointAttached, endpoint.id);
@@ -82,7 +84,8 @@ Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compart
 Reply DetachEndpoint(Core& core, EndpointObject& endpoint) {
   if (!endpoint.attached) return Refuse(kEndpointNotAttached);
   if (endpoint.compartment != 0) core.host.DetachEndpoint(endpoint.id);
-  endpoint.attached = false;
+  endpoint.attached = endpoint.stale = false;
+  endpoint.detached = true;
   endpoint.compartment = 0;
   Tell(core, Notification::kNetworkEndpointDetached, endpoint.id);
   return {};

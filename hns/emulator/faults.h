@@ -30,6 +30,9 @@ struct Fault {
   Hresult code = hresult::kOk;  // kOk: only slow
   std::string error_record{};   // empty: the usual one for the code
   bool done = false;            // carried out all the same, and then answered so
+  // Does not return until the faults are cleared or the machine boots (azure-container-networking
+  // #1359 "hns got stuck in delete endpoint", WSL#12793: a list, until a reboot). Then as above.
+  bool hangs = false;
 };
 
 // Not thread-safe: the emulator's lock guards it.

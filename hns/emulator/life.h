@@ -8,6 +8,8 @@
 namespace weft::hns::emulator {
 
 void LoseByRestart(Core& core, const Restart& restart);
-void LoseByReboot(Core& core);
+void LoseByReboot(Core& core, const Restart& restart);
+// The service runs, or will, by itself.
+void ComeBack(Core& core, const Restart& restart);
 
 }  // namespace weft::hns::emulator

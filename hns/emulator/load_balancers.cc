@@ -65,9 +65,10 @@ Reply Read(Core& core, const Json& document, LoadBalancerObject& balancer) {
     Put(balancer.document, member, WithoutZeroes(Field(document, member)));
   }
   for (const auto& [id, other] : core.world.load_balancers) {
-    if (id != balancer.id && Collide(other.document, balancer.document)) {
-      return Refuse(hresult::kPortAlreadyExists);
-    }
+    if (id == balancer.id || !Collide(other.document, balancer.document)) continue;
+    // kubernetes#139503: what kube-proxy gets that makes one again which outlived a restart.
+    const bool equal = other.document == balancer.document && other.endpoints == balancer.endpoints;
+    return Refuse(equal ? kAlreadyExists : hresult::kPortAlreadyExists);
   }
   return CheckFeatures(core.settings, balancer.document);
 }

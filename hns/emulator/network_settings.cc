@@ -128,7 +128,10 @@ std::optional<PhysicalAdapter> FindAdapter(Core& core, const PolicyList& policie
     return core.host.FindByName(TextOf(Field(by_constraint, "InterfaceAlias")));
   }
   named = false;
-  return core.host.FindDefault();
+  if (core.settings.adapter_choice == AdapterChoice::kDefaultRoute) return core.host.FindDefault();
+  const std::vector<PhysicalAdapter> usable = core.host.UsableAdapters();
+  if (usable.empty()) return std::nullopt;
+  return usable[Draw(core) % usable.size()];
 }
 
 }  // namespace
@@ -208,6 +211,7 @@ Reply ChooseAdapter(Core& core, NetworkObject& network) {
     return Refuse(hresult::kInvalidArgument);
   }
   const auto adapter = FindAdapter(core, network.policies, network.adapter_named);
+  if (adapter && adapter->is_virtual) return Refuse(hresult::kInvalidArgument);
   if (!adapter || !adapter->usable) return Refuse(hresult::kAdapterNotFound);
   for (const auto& [id, other] : core.world.networks) {
     const bool transparent = (other.type == "Transparent") != (network.type == "Transparent");

@@ -18,6 +18,27 @@ bool IsHnsOwn(std::string_view type) {
          absl::EqualsIgnoreCase(type, "NetAdapterName");
 }
 
+bool IsVxlanPort(std::string_view type) { return absl::EqualsIgnoreCase(type, "VxlanPort"); }
+
+// Without the VSID of any subnet.
+Json WithoutVsid(Json ipams) {
+  for (Json& ipam : ipams) {
+    const auto subnets = ipam.find("Subnets");
+    if (subnets == ipam.end() || !subnets->is_array()) continue;
+    for (Json& subnet : *subnets) {
+      Json others = Json::array();
+      for (const Json& policy : ItemsOf(Field(subnet, "Policies"))) {
+        if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "VSID")) {
+          others.push_back(policy);
+        }
+      }
+      subnet.erase("Policies");
+      Put(subnet, "Policies", std::move(others));
+    }
+  }
+  return ipams;
+}
+
 void AppendV2(std::string& text, std::string_view type, const std::string& settings) {
   absl::StrAppend(&text, text.empty() ? "" : ",", R"({"Type":")", type, R"(","Settings":)",
                   settings, "}");
@@ -40,15 +61,17 @@ std::string PoliciesV2(Core& core, const NetworkObject& network) {
     AppendV2(text, "DrMacAddress", Dump({{"Address", network.dr_mac}}));
   }
   network.policies.ForEach([&](const PolicyList::Item& item) {
-    if (!IsHnsOwn(item.type)) AppendV2(text, item.type, item.settings);
+    const bool left_out = !core.settings.vxlan_port_shown && IsVxlanPort(item.type);
+    if (IsHnsOwn(item.type) || left_out || core.now < item.shown_from) return;
+    AppendV2(text, item.type, item.settings);
   });
   return text;
 }
 
-std::string PoliciesV1(const NetworkObject& network) {
+std::string PoliciesV1(const Core& core, const NetworkObject& network) {
   std::string text;
   network.policies.ForEach([&](const PolicyList::Item& item) {
-    if (IsHnsOwn(item.type)) return;
+    if (IsHnsOwn(item.type) || core.now < item.shown_from) return;
     const std::string_view rest = std::string_view(item.settings).substr(1);
     absl::StrAppend(&text, text.empty() ? "" : ",", R"({"Type":)", Dump(item.type),
                     rest == "}" ? "" : ",", rest);
@@ -94,7 +117,7 @@ std::string NetworkV2(Core& core, const NetworkObject& network) {
                    {"Health", {{"Extra", Json::object()}}},
                    {"SchemaVersion", {{"Major", 2}, {"Minor", 0}}}};
   if (network.type != "NAT") document["Type"] = network.type;
-  Put(document, "Ipams", network.ipams);
+  Put(document, "Ipams", core.settings.vsid_shown ? network.ipams : WithoutVsid(network.ipams));
   Put(document, "Flags", network.flags);
   if (!network.adapter.empty()) {
     Json& extra = document["Health"]["Extra"];
@@ -151,7 +174,7 @@ std::string NetworkV1(Core& core, const NetworkObject& network) {
   for (const auto& subnet : SubnetsOf(network.ipams)) {
     subnets.push_back(SubnetV1(core, network, subnet));
   }
-  return With(document, "Policies", PoliciesV1(network));
+  return With(document, "Policies", PoliciesV1(core, network));
 }
 
 }  // namespace weft::hns::emulator

@@ -16,17 +16,24 @@ std::string NewMacBlock(Core& core) {
   return absl::StrFormat("00-15-5D-%02X-%X", drawn & 0xFF, (drawn >> 8) & 0xF);
 }
 
-void NeedSwitch(Core& core, const std::string& adapter) {
-  if (adapter.empty() || core.world.switches.contains(adapter)) return;
+SwitchTiming TimingOf(const Settings& settings) {
+  return {settings.gap, settings.new_interface, settings.link_local};
+}
+
+// False: there was one.
+bool NeedSwitch(Core& core, const std::string& adapter) {
+  if (adapter.empty() || core.world.switches.contains(adapter)) return false;
   core.world.switches.insert(adapter);
-  core.host.AttachSwitch(adapter, {core.settings.gap, core.settings.new_interface});
+  core.host.AttachSwitch(adapter, HostAdapterName(adapter, core.settings.host_adapter),
+                         TimingOf(core.settings));
+  return true;
 }
 
 void ReleaseSwitch(Core& core, const std::string& adapter) {
   const auto stands_on = [&](const auto& entry) { return entry.second.adapter == adapter; };
   if (adapter.empty() || std::ranges::any_of(core.world.networks, stands_on)) return;
   if (core.world.switches.erase(adapter) == 0) return;
-  core.host.DetachSwitch(adapter, {core.settings.gap, core.settings.new_interface});
+  core.host.DetachSwitch(adapter, TimingOf(core.settings));
 }
 
 Reply ModifyDns(NetworkObject& network, Change change, const Json& settings) {
@@ -72,7 +79,10 @@ Reply ModifyNetworkPolicies(Core& core, NetworkObject& network, Change change,
   const auto check = [&](const PolicyWish& wish) {
     return CheckNetworkPolicy(core.settings, network.type, wish);
   };
-  return ChangePolicies(core.settings, change, *wishes, check, network.policies);
+  core.policies += wishes->size();
+  const Milliseconds shown = core.settings.policies_shown;
+  return ChangePolicies(core.settings, change, *wishes, check, network.policies,
+                        shown > Milliseconds(0) ? core.now + shown : Milliseconds(0));
 }
 
 }  // namespace
@@ -95,10 +105,13 @@ Reply CreateNetwork(Core& core, const Guid& wished, const Json& document) {
     network.dr_mac_from = core.now + core.settings.dr_mac;
   }
   Tell(core, Notification::kNetworkPreCreate, network.id, network.flags);
-  NeedSwitch(core, network.adapter);
-  network.management_from = core.now + core.settings.management_ip;
+  // As they are before the switch takes them.
   for (const auto& address : core.host.AddressesOf(network.adapter)) {
     if (network.first_management_ip.empty()) network.first_management_ip = address.ToString();
+  }
+  network.management_from = core.now + core.settings.management_ip;
+  if (NeedSwitch(core, network.adapter) && core.settings.link_local > Milliseconds(0)) {
+    network.link_local_until = core.now + core.settings.link_local;
   }
   Tell(core, Notification::kNetworkCreate, network.id, network.flags);
   reply.text = network.id.ToString();
@@ -153,7 +166,8 @@ void DropNetwork(Core& core, Guid id) {
 }
 
 bool IsDegraded(Core& core, const NetworkObject& network) {
-  return !network.adapter.empty() && !core.host.FindByName(network.adapter);
+  if (network.adapter.empty()) return false;
+  return network.unbound || !core.host.FindByName(network.adapter);
 }
 
 std::string ManagementIp(Core& core, const NetworkObject& network) {
@@ -164,8 +178,11 @@ std::string ManagementIp(Core& core, const NetworkObject& network) {
       })) {
     return {};
   }
+  if (network.unbound) return {};
   const auto addresses = core.host.AddressesOf(network.adapter);
-  if (addresses.empty()) return {};
+  const bool early = core.settings.management_ip_early && !IsDegraded(core, network);
+  if (addresses.empty()) return early ? network.first_management_ip : std::string();
+  if (core.now < network.link_local_until) return std::string(kLinkLocal);
   if (!core.settings.management_ip_follows && !network.first_management_ip.empty()) {
     return network.first_management_ip;
   }

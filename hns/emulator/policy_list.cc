@@ -25,8 +25,8 @@ std::string DestinationOf(std::string_view type, const Json& settings) {
 
 }  // namespace
 
-void PolicyList::Add(std::string type, const Json& settings) {
-  Item item{std::move(type), SettingsText(settings)};
+void PolicyList::Add(std::string type, const Json& settings, Milliseconds shown_from) {
+  Item item{std::move(type), SettingsText(settings), shown_from};
   by_content_.emplace(ContentKey(item.type, item.settings), next_);
   const std::string destination = DestinationOf(item.type, settings);
   if (!destination.empty()) ++routes_[destination];
@@ -51,7 +51,7 @@ void PolicyList::RemoveType(std::string_view type) {
 }
 
 void PolicyList::Erase(std::map<std::uint64_t, Item>::iterator item) {
-  const auto& [type, settings] = item->second;
+  const auto& [type, settings, shown_from] = item->second;
   const auto [begin, end] = by_content_.equal_range(ContentKey(type, settings));
   by_content_.erase(
       std::find_if(begin, end, [&](auto& entry) { return entry.second == item->first; }));

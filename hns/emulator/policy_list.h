@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "hns/emulator/clock.h"
 #include "hns/emulator/document.h"
 
 namespace weft::hns::emulator {
@@ -18,9 +19,10 @@ class PolicyList {
   struct Item {
     std::string type;      // as sent
     std::string settings;  // JSON object, keys sorted
+    Milliseconds shown_from{0};
   };
 
-  void Add(std::string type, const Json& settings);
+  void Add(std::string type, const Json& settings, Milliseconds shown_from = Milliseconds(0));
   // The oldest of those with equal settings. False: there is none.
   bool Remove(std::string_view type, const Json& settings);
   void RemoveType(std::string_view type);  // compared without case

@@ -59,7 +59,8 @@ bool VersionHas(Version version, std::string_view type) {
 
 // One wish, on a list that may be a copy.
 Hresult ChangeOne(const Settings& settings, Change change, const PolicyWish& wish,
-                  const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list) {
+                  const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                  Milliseconds shown_from) {
   if (change == Change::kRemove) {
     if (list.Remove(wish.type, wish.settings) || !settings.missing_policy_refused) {
       return hresult::kOk;
@@ -73,14 +74,15 @@ Hresult ChangeOne(const Settings& settings, Change change, const PolicyWish& wis
                              list.HasRouteTo(TextOf(Field(wish.settings, "DestinationPrefix")));
     if (same_prefix || list.Has(wish.type, wish.settings)) return hresult::kPolicyAlreadyExists;
   }
-  list.Add(wish.type, wish.settings);
+  list.Add(wish.type, wish.settings, shown_from);
   return hresult::kOk;
 }
 
 Reply ChangeInOrder(const Settings& settings, Change change, std::span<const PolicyWish> wishes,
-                    const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list) {
+                    const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                    Milliseconds shown_from) {
   for (const auto& wish : wishes) {
-    const Hresult code = ChangeOne(settings, change, wish, check, list);
+    const Hresult code = ChangeOne(settings, change, wish, check, list, shown_from);
     if (Failed(code)) return Refuse(code);
   }
   return {};
@@ -141,7 +143,8 @@ std::optional<Change> ReadChange(const Json& request_type) {
 }
 
 Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicyWish>& wishes,
-                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list) {
+                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                     Milliseconds shown_from) {
   if (settings.batch_limit != 0 && wishes.size() > settings.batch_limit) {
     return Refuse(settings.batch_code);
   }
@@ -163,7 +166,7 @@ Reply ChangePolicies(const Settings& settings, Change change, const std::vector<
   if (change == Change::kUpdate) {
     for (const auto& wish : rest) target.RemoveType(wish.type);
   }
-  Reply reply = ChangeInOrder(settings, change, rest, check, target);
+  Reply reply = ChangeInOrder(settings, change, rest, check, target, shown_from);
   if (whole && reply.ok()) list = std::move(copy);
   if (reply.ok() && cut) return Refuse(settings.batch_code);
   return reply;

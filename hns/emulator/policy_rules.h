@@ -32,8 +32,9 @@ enum class Change : std::uint8_t { kAdd, kRemove, kUpdate };
 std::optional<Change> ReadChange(const Json& request_type);
 
 // Carries out a request with the switches of `settings` for batches and duplicates. `check` is
-// asked for each policy that is added.
+// asked for each policy that is added; views show those from `shown_from` on.
 Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicyWish>& wishes,
-                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list);
+                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                     Milliseconds shown_from = Milliseconds(0));
 
 }  // namespace weft::hns::emulator

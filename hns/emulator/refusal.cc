@@ -68,6 +68,11 @@ constexpr std::array kRows = {
         "终结点映射器中没有更多的终结点可用。 "},
     Row{hresult::kObjectAlreadyExists, "The object already exists. ",
         "Das Objekt ist bereits vorhanden. ", "对象已存在。 "},
+    Row{kAlreadyExists, "Cannot create a file when that file already exists. ",
+        "Eine Datei kann nicht erstellt werden, wenn sie bereits vorhanden ist. ",
+        "当文件已存在时，无法创建该文件。 "},
+    Row{hresult::kRpcCallFailedDne, "The remote procedure call failed and did not execute. ", "",
+        ""},
     Row{kDuplicateName, "You were not connected because a duplicate name exists on the network. ",
         "", ""},
 };

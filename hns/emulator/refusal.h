@@ -12,6 +12,7 @@ namespace weft::hns::emulator {
 // Met in HNS, of no interest to weft's own code.
 inline constexpr Hresult kGuidConversionFailure = 0x803B0019;
 inline constexpr Hresult kEndpointNotAttached = 0x803B0034;
+inline constexpr Hresult kAlreadyExists = 0x800700B7;  // an equal load balancer
 inline constexpr Hresult kDuplicateName = 0x80070034;  // a second NAT network
 
 // The system's own text for `code` in "en", "de" or "zh", with the trailing space that HNS has.

@@ -17,18 +17,25 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
   const auto after = after_;
   const std::string language = settings_.language;
   const Milliseconds slow = settings_.latency + (fault ? fault->delay : Milliseconds(0));
+  const std::uint64_t releases = releases_;
   lock.unlock();
 
   if (before) before(call);
   if (slow > Milliseconds(0)) clock_.Sleep(slow);
+  if (fault && fault->hangs && !fault->done) Hang(releases);
 
   const bool refused = fault && Failed(fault->code);
   Reply reply;
+  Milliseconds cost{0};
   if (!refused || fault->done) {
-    const absl::Status status =
-        Exclusively([&](Core& core) { reply = Execute(changes, call, core, work); });
+    const absl::Status status = Exclusively([&](Core& core) {
+      reply = Execute(changes, call, core, work);
+      cost = CostOf(changes, core);
+    });
     if (!status.ok()) reply = Refuse(hresult::kUnspecified, std::string(status.message()));
   }
+  if (cost > Milliseconds(0)) clock_.Sleep(cost);
+  if (fault && fault->hangs && fault->done) Hang(releases);
   if (refused) {
     Forget(reply.handle, call);  // nobody learns it
     reply = Refuse(fault->code);
@@ -45,7 +52,12 @@ Reply Service::Execute(bool changes, const CallInfo& call, Core& core, const Wor
   if (!settings_.elevated) return Refuse(hresult::kAccessDenied);
   // What is left of a handle is given back without the service.
   const bool closes = call.function.starts_with("HcnClose");
-  if (!world_.running && !closes) return Refuse(hresult::kNoMoreEndpoints);
+  if (!world_.running && world_.back_at > Milliseconds(0) && core.now >= world_.back_at) {
+    world_.running = true;
+    world_.back_at = Milliseconds(0);
+    ++version_;
+  }
+  if (!world_.running && !closes) return Refuse(settings_.stopped_code);
   if (call.function.starts_with("Hcn") && !Supports(settings_.version, Feature::kV2Functions)) {
     return Refuse(hresult::kModuleNotFound);
   }
@@ -54,6 +66,29 @@ Reply Service::Execute(bool changes, const CallInfo& call, Core& core, const Wor
   const bool in_part = !settings_.atomic_batches || settings_.batch_applied != 0;
   if (changes && (reply.ok() || in_part)) ++version_;
   return reply;
+}
+
+Milliseconds Service::CostOf(bool changes, const Core& core) const {
+  Microseconds cost = settings_.policy_cost * core.policies;
+  if (changes && settings_.object_cost > Microseconds(0)) {
+    std::size_t objects = world_.endpoints.size() + world_.load_balancers.size();
+    for (const auto& [id, network] : world_.networks) objects += network.policies.size();
+    cost += settings_.object_cost * objects;
+  }
+  return std::chrono::ceil<Milliseconds>(cost);
+}
+
+void Service::Hang(std::uint64_t since) {
+  std::unique_lock lock(mutex_);
+  ++hanging_;
+  released_.wait(lock, [&] { return releases_ != since; });
+  --hanging_;
+}
+
+void Service::Release() {
+  const std::lock_guard lock(mutex_);
+  ++releases_;
+  released_.notify_all();
 }
 
 absl::Status Service::Change(const std::function<void(Core&)>& work) {

@@ -2,6 +2,9 @@
 // How a call comes to the world: counted, slowed, refused or carried out, told. Any thread.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -32,6 +35,9 @@ class Service {
   absl::Status KeepIn(WorldKeeper* keeper);
   std::string Save();
 
+  // Calls that hang go on.
+  void Release();
+
   // The object's id behind `handle`. For work, and so are the handles.
   Reply Resolve(Kind kind, Handle handle, Guid& id);
   Handles& handles() { return handles_; }
@@ -44,6 +50,8 @@ class Service {
     return look(*this);
   }
   Faults& faults() { return faults_; }
+  std::size_t hanging() const { return hanging_; }
+  std::uint64_t lives() const { return world_.lives; }
   std::uint64_t version() const { return version_; }
   void SetHooks(std::function<void(const CallInfo&)> before,
                 std::function<void(const CallInfo&, const Reply&)> after) {
@@ -63,6 +71,8 @@ class Service {
   absl::Status LetIn(News& news);
   void Adopt(World world, Settings settings, News& news);
   Reply Execute(bool changes, const CallInfo& call, Core& core, const Work& work);
+  Milliseconds CostOf(bool changes, const Core& core) const;
+  void Hang(std::uint64_t since);
   void Forget(Handle handle, const CallInfo& call);
 
   Clock& clock_;
@@ -72,6 +82,9 @@ class Service {
   World world_;
   Handles handles_;
   Faults faults_;
+  std::condition_variable released_;
+  std::uint64_t releases_ = 0;  // so far
+  std::size_t hanging_ = 0;
   std::function<void(const CallInfo&)> before_;
   std::function<void(const CallInfo&, const Reply&)> after_;
   std::uint64_t version_ = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How this HNS behaves where real ones differ, or where nobody knows. The defaults are the
-// likeliest or the most often reported.
+// likeliest or the most often reported. Each comment names where it was seen (a GitHub thread, or a
+// file of a project), or says `assumed`.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -27,12 +29,25 @@ enum class V1Failures : std::uint8_t {
   kText,     // always S_OK and "Success":false
 };
 
+// The physical adapter of a network that names none.
+enum class AdapterChoice : std::uint8_t {
+  kDefaultRoute,
+  kRandom,  // azure-container-networking network_windows.go: HNS "will just pick one randomly"
+};
+
+using Microseconds = std::chrono::microseconds;
+
 struct Settings {
   Version version{13, 3};       // Server 2022; what it cannot do is refused (features.h)
   std::uint64_t seed = 1;       // of ids and MACs
   std::string language = "en";  // of error texts: en, de, zh
 
-  Milliseconds latency{0};        // of each call
+  Milliseconds latency{0};  // of each call
+  // Of each policy that a modify names (assumed; azure-container-networking#1875: hardly any), and
+  // of each call that changes something, for each endpoint, load balancer and network policy that
+  // exists (kubernetes#109124: 2,000 services with 5,000 endpoints took 114 minutes).
+  Microseconds policy_cost{0};
+  Microseconds object_cost{0};
   Milliseconds management_ip{0};  // until a network has its management IP
   Milliseconds dr_mac{0};         // until an overlay has its DrMacAddress (assumed)
   Milliseconds new_interface{0};  // until the switch's interface is there
@@ -46,7 +61,10 @@ struct Settings {
   bool atomic_batches = true;          // one bad policy refuses all; else those before it stay
   std::uint64_t batch_limit = 0;       // more policies in one request are refused; 0: no limit
   std::uint64_t batch_applied = 0;     // this many are applied before the rest is refused; 0: all
-  Hresult batch_code = hresult::kInvalidArgument;  // of the two above
+  // Of the two above. kOk: the request is accepted, and the rest is dropped in silence (assumed;
+  // azure-container-networking#1893 made batches smaller out of fear of it).
+  Hresult batch_code = hresult::kInvalidArgument;
+  Milliseconds policies_shown{0};  // until either view shows a policy that was accepted (assumed)
 
   bool same_address_accepted = false;        // Server 2019 lets two endpoints have one address
   bool overlapping_subnets_accepted = true;  // in two overlay networks; else HCN_E_INVALID_SUBNET
@@ -59,12 +77,38 @@ struct Settings {
   UnknownFilter unknown_filter = UnknownFilter::kMatchesNone;
   V1Failures v1_failures = V1Failures::kMixed;
 
+  // In schema 2, of what was sent. Not one public program reads them back; schema 1 shows the VSID
+  // of each subnet (start.ps1's log on 17763).
+  bool vsid_shown = true;
+  bool vxlan_port_shown = true;
   bool adapter_shown = true;                // the NetAdapterName policy is told back
   bool chosen_adapter_shown = false;        // ... also where HNS chose it
   bool management_ip_follows = true;        // the host's address; else the one it had first
   bool management_ip_after_attach = false;  // of an L2Bridge: once the host has an endpoint on it
-  bool disconnect_told = true;              // to subscribers; else they die in silence
-  Hresult dead_handle_code = hresult::kObjectUsedAfterUnload;  // opened before a restart
+  // Though the switch's interface does not exist yet (start.ps1's log on 17763: flanneld "Could not
+  // find valid interface matching 10.1.36.50").
+  bool management_ip_early = false;
+  // After the switch is made, the host's address there, and with it the management IP, is one of
+  // 169.254/16 for so long (sig-windows-tools#105, azure-container-networking#235).
+  Milliseconds link_local{0};
+  // The host's adapter on a switch; "*" is the physical one's name. "vEthernet (*) 2"
+  // (azure-container-networking#235); one without it (Microsoft/SDN#269: a switch by Hyper-V).
+  std::string host_adapter = "vEthernet (*)";
+  AdapterChoice adapter_choice = AdapterChoice::kDefaultRoute;
+  // v1: 4 after a detach, 5 on a network without its adapter, 3 where the host is attached
+  // (hcsshim internal/hns/hnsendpoint.go); else 1 and 2 alone.
+  bool all_endpoint_states = false;
+  // Of a second attach. 0x80070022 on 1809 (flannel#1112).
+  Hresult already_attached_code = hresult::kEndpointAlreadyAttached;
+
+  bool disconnect_told = true;  // to subscribers; else they die in silence
+  // Of every call while the service is stopped. Others that WSL takes for it (its
+  // WslCoreNetworkingSupport.h): 0x80370114, 0x800706BE, 0x800704DB, 0x80070424, 0x80070032.
+  Hresult stopped_code = hresult::kNoMoreEndpoints;
+  // Of a handle from before a restart (WSL#9634); where processes die, of every call of a process
+  // that began before it (the same; that a new process fares better is assumed).
+  Hresult dead_handle_code = hresult::kRpcCallFailedDne;
+  bool processes_die = false;
 };
 
 }  // namespace weft::hns::emulator

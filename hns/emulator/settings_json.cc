@@ -19,6 +19,8 @@ void ForEach(S& s, Visit visit) {
   visit("seed", s.seed);
   visit("language", s.language);
   visit("latency_ms", s.latency);
+  visit("policy_cost_us", s.policy_cost);
+  visit("object_cost_us", s.object_cost);
   visit("management_ip_ms", s.management_ip);
   visit("dr_mac_ms", s.dr_mac);
   visit("new_interface_ms", s.new_interface);
@@ -32,6 +34,7 @@ void ForEach(S& s, Visit visit) {
   visit("batch_limit", s.batch_limit);
   visit("batch_applied", s.batch_applied);
   visit("batch_code", s.batch_code);
+  visit("policies_shown_ms", s.policies_shown);
   visit("same_address_accepted", s.same_address_accepted);
   visit("overlapping_subnets_accepted", s.overlapping_subnets_accepted);
   visit("same_vsid_accepted", s.same_vsid_accepted);
@@ -42,17 +45,28 @@ void ForEach(S& s, Visit visit) {
   visit("backends_must_exist", s.backends_must_exist);
   visit("unknown_filter", s.unknown_filter);
   visit("v1_failures", s.v1_failures);
+  visit("vsid_shown", s.vsid_shown);
+  visit("vxlan_port_shown", s.vxlan_port_shown);
   visit("adapter_shown", s.adapter_shown);
   visit("chosen_adapter_shown", s.chosen_adapter_shown);
   visit("management_ip_follows", s.management_ip_follows);
   visit("management_ip_after_attach", s.management_ip_after_attach);
+  visit("management_ip_early", s.management_ip_early);
+  visit("link_local_ms", s.link_local);
+  visit("host_adapter", s.host_adapter);
+  visit("adapter_choice", s.adapter_choice);
+  visit("all_endpoint_states", s.all_endpoint_states);
+  visit("already_attached_code", s.already_attached_code);
   visit("disconnect_told", s.disconnect_told);
+  visit("stopped_code", s.stopped_code);
   visit("dead_handle_code", s.dead_handle_code);
+  visit("processes_die", s.processes_die);
 }
 
 constexpr std::array<std::string_view, 3> kDuplicates = {"appended", "refused",
                                                          "refused-by-prefix"};
 constexpr std::array<std::string_view, 2> kUnknownFilter = {"matches-none", "ignored"};
+constexpr std::array<std::string_view, 2> kAdapterChoice = {"default-route", "random"};
 constexpr std::array<std::string_view, 3> kV1Failures = {"mixed", "hresult", "text"};
 
 Json Write(bool value) { return value; }
@@ -60,9 +74,11 @@ Json Write(std::uint64_t value) { return value; }
 Json Write(Hresult value) { return absl::StrFormat("0x%08X", value); }
 Json Write(const std::string& value) { return value; }
 Json Write(Milliseconds value) { return value.count(); }
+Json Write(Microseconds value) { return value.count(); }
 Json Write(Version value) { return absl::StrCat(value.major, ".", value.minor); }
 Json Write(Duplicates value) { return kDuplicates.at(static_cast<std::size_t>(value)); }
 Json Write(UnknownFilter value) { return kUnknownFilter.at(static_cast<std::size_t>(value)); }
+Json Write(AdapterChoice value) { return kAdapterChoice.at(static_cast<std::size_t>(value)); }
 Json Write(V1Failures value) { return kV1Failures.at(static_cast<std::size_t>(value)); }
 
 bool Read(const Json& json, bool& value) {
@@ -87,6 +103,13 @@ bool Read(const Json& json, Milliseconds& value) {
   value = Milliseconds(count);
   return true;
 }
+bool Read(const Json& json, Microseconds& value) {
+  constexpr std::uint64_t kMost = 1000ull * 1000 * 60 * 60;
+  std::uint64_t count = 0;
+  if (!Read(json, count) || count > kMost) return false;
+  value = Microseconds(count);
+  return true;
+}
 bool Read(const Json& json, Version& value) {
   const std::string text = TextOf(json);
   const std::vector<std::string_view> parts = absl::StrSplit(text, '.');
@@ -104,6 +127,7 @@ bool ReadWord(const Json& json, const std::array<std::string_view, N>& words, En
 }
 bool Read(const Json& json, Duplicates& value) { return ReadWord(json, kDuplicates, value); }
 bool Read(const Json& json, UnknownFilter& value) { return ReadWord(json, kUnknownFilter, value); }
+bool Read(const Json& json, AdapterChoice& value) { return ReadWord(json, kAdapterChoice, value); }
 bool Read(const Json& json, V1Failures& value) { return ReadWord(json, kV1Failures, value); }
 
 }  // namespace

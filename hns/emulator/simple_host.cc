@@ -7,7 +7,7 @@ namespace weft::hns::emulator {
 namespace {
 
 std::optional<PhysicalAdapter> Found(const SimpleHost::Adapter& adapter) {
-  return PhysicalAdapter{adapter.name, adapter.usable};
+  return PhysicalAdapter{adapter.name, adapter.usable, adapter.is_virtual};
 }
 
 }  // namespace
@@ -67,9 +67,18 @@ std::optional<PhysicalAdapter> SimpleHost::FindByAddress(const IpAddress& addres
 std::optional<PhysicalAdapter> SimpleHost::FindDefault() {
   const std::lock_guard lock(mutex_);
   for (const auto& adapter : adapters_) {
-    if (adapter.usable) return Found(adapter);
+    if (adapter.usable && !adapter.is_virtual) return Found(adapter);
   }
   return std::nullopt;
+}
+
+std::vector<PhysicalAdapter> SimpleHost::UsableAdapters() {
+  const std::lock_guard lock(mutex_);
+  std::vector<PhysicalAdapter> usable;
+  for (const auto& adapter : adapters_) {
+    if (adapter.usable && !adapter.is_virtual) usable.push_back(*Found(adapter));
+  }
+  return usable;
 }
 
 std::vector<IpAddress> SimpleHost::AddressesOf(std::string_view name) {
@@ -80,7 +89,7 @@ std::vector<IpAddress> SimpleHost::AddressesOf(std::string_view name) {
   return {};
 }
 
-void SimpleHost::AttachSwitch(std::string_view adapter, const SwitchTiming&) {
+void SimpleHost::AttachSwitch(std::string_view adapter, const std::string&, const SwitchTiming&) {
   const std::lock_guard lock(mutex_);
   switches_.emplace(adapter);
   ++switches_made_;

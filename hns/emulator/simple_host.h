@@ -18,6 +18,7 @@ class SimpleHost final : public HostSide {
     std::string name;
     std::vector<IpAddress> addresses;
     bool usable = true;
+    bool is_virtual = false;
   };
   // One adapter "Ethernet" with `address`.
   explicit SimpleHost(const IpAddress& address = IpAddress::V4(0xC0A8'010A));
@@ -33,8 +34,10 @@ class SimpleHost final : public HostSide {
   std::optional<PhysicalAdapter> FindByName(std::string_view name) override;
   std::optional<PhysicalAdapter> FindByAddress(const IpAddress& address) override;
   std::optional<PhysicalAdapter> FindDefault() override;
+  std::vector<PhysicalAdapter> UsableAdapters() override;
   std::vector<IpAddress> AddressesOf(std::string_view adapter) override;
-  void AttachSwitch(std::string_view adapter, const SwitchTiming& timing) override;
+  void AttachSwitch(std::string_view adapter, const std::string& host_adapter,
+                    const SwitchTiming& timing) override;
   void DetachSwitch(std::string_view adapter, const SwitchTiming& timing) override;
   void AttachEndpoint(const HostEndpoint& endpoint) override;
   void DetachEndpoint(const Guid& endpoint) override;

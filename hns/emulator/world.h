@@ -32,6 +32,8 @@ struct NetworkObject {
   bool adapter_named = false;       // by the client
   Milliseconds management_from{0};  // when its management IP shows
   std::string first_management_ip;
+  Milliseconds link_local_until{0};  // its management IP is one of 169.254/16
+  bool unbound = false;              // tied to an adapter's id that is gone
   std::uint64_t endpoints_made = 0;
 };
 
@@ -52,6 +54,8 @@ struct EndpointObject {
   Guid compartment_namespace;     // zero: none
   bool attached = false;          // to the host or, in v1, to a container
   std::uint32_t compartment = 0;  // of the host, when attached to it
+  bool stale = false;             // attached, and the host has no interface of it
+  bool detached = false;          // once, and not attached since
   bool is_remote() const { return (flags & 1u) != 0; }
 };
 
@@ -71,6 +75,7 @@ struct LoadBalancerObject {
 
 struct World {
   bool running = true;
+  Milliseconds back_at{0};  // a stopped service comes back by itself; zero: it does not
   std::uint64_t lives = 0;  // of the service, ended
   std::uint64_t drawn = 0;  // ids and MACs so far
   std::map<Guid, NetworkObject> networks;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/emulator/world_json.h"
 
+#include <cstddef>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "hns/emulator/network_settings.h"
 #include "hns/emulator/policy_rules.h"
@@ -12,7 +15,9 @@ namespace {
 Json Write(const PolicyList& policies) {
   Json items = Json::array();
   policies.ForEach([&](const PolicyList::Item& item) {
-    items.push_back({{"Type", item.type}, {"Settings", *ParseDocument(item.settings)}});
+    Json written = {{"Type", item.type}, {"Settings", *ParseDocument(item.settings)}};
+    if (item.shown_from > Milliseconds(0)) written["shown_from_ms"] = item.shown_from.count();
+    items.push_back(std::move(written));
   });
   return items;
 }
@@ -32,6 +37,8 @@ Json Write(const NetworkObject& network) {
           {"adapter_named", network.adapter_named},
           {"management_from_ms", network.management_from.count()},
           {"first_management_ip", network.first_management_ip},
+          {"link_local_until_ms", network.link_local_until.count()},
+          {"unbound", network.unbound},
           {"endpoints_made", network.endpoints_made}};
 }
 
@@ -51,7 +58,9 @@ Json Write(const EndpointObject& endpoint) {
           {"policies", Write(endpoint.policies)},
           {"namespace", endpoint.compartment_namespace.ToString()},
           {"attached", endpoint.attached},
-          {"compartment", endpoint.compartment}};
+          {"compartment", endpoint.compartment},
+          {"stale", endpoint.stale},
+          {"detached", endpoint.detached}};
 }
 
 Json WriteIds(const std::vector<Guid>& ids) {
@@ -101,7 +110,11 @@ bool ReadIds(const Json& value, std::vector<Guid>& ids) {
 bool Read(const Json& value, PolicyList& policies) {
   const auto wishes = ReadPolicies(value);
   if (!wishes) return false;
-  for (const auto& wish : *wishes) policies.Add(wish.type, wish.settings);
+  for (std::size_t at = 0; at < wishes->size(); ++at) {
+    const PolicyWish& wish = (*wishes)[at];
+    policies.Add(wish.type, wish.settings,
+                 Milliseconds(NumberOf(Field(value[at], "shown_from_ms"))));
+  }
   return true;
 }
 
@@ -119,6 +132,8 @@ bool Read(const Json& json, NetworkObject& network) {
   network.adapter_named = Flag(Field(json, "adapter_named"));
   network.management_from = Milliseconds(NumberOf(Field(json, "management_from_ms")));
   network.first_management_ip = TextOf(Field(json, "first_management_ip"));
+  network.link_local_until = Milliseconds(NumberOf(Field(json, "link_local_until_ms")));
+  network.unbound = Flag(Field(json, "unbound"));
   network.endpoints_made = NumberOf(Field(json, "endpoints_made"));
   return ipams && !network.type.empty() && Read(Field(json, "policies"), network.policies);
 }
@@ -136,6 +151,8 @@ bool Read(const Json& json, EndpointObject& endpoint) {
   endpoint.routes = ObjectOr(Field(json, "routes"), Json::array());
   endpoint.attached = Flag(Field(json, "attached"));
   endpoint.compartment = Number32(Field(json, "compartment"));
+  endpoint.stale = Flag(Field(json, "stale"));
+  endpoint.detached = Flag(Field(json, "detached"));
   return ReadId(Field(json, "network"), endpoint.network) &&
          ReadId(Field(json, "namespace"), endpoint.compartment_namespace) &&
          Read(Field(json, "policies"), endpoint.policies);
@@ -183,6 +200,7 @@ std::string WorldText(const World& world, const Settings& settings) {
   for (const auto& [name, until] : world.taken_names) taken[name] = until.count();
   return Json{{"settings", SettingsJson(settings)},
               {"running", world.running},
+              {"back_at_ms", world.back_at.count()},
               {"lives", world.lives},
               {"drawn", world.drawn},
               {"networks", WriteAll(world.networks)},
@@ -203,6 +221,7 @@ absl::Status ReadWorld(std::string_view text, World& world, Settings& settings) 
   if (!read.ok()) return read.status();
   settings = *std::move(read);
   world.running = Field(*json, "running") != false;
+  world.back_at = Milliseconds(NumberOf(Field(*json, "back_at_ms")));
   world.lives = NumberOf(Field(*json, "lives"));
   world.drawn = NumberOf(Field(*json, "drawn"));
   world.settled = Milliseconds(NumberOf(Field(*json, "settled_ms")));

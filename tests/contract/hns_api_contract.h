@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <ostream>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -86,6 +87,10 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
             {"IpConfigurations", Json::array({{{"IpAddress", ip}, {"PrefixLength", 24}}})},
             {"SchemaVersion", {{"Major", 2}, {"Minor", 0}}}};
   }
+  static Json Balancer() {
+    return Json::parse(
+        R"({"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"ExternalPort":443}]})");
+  }
   static Json Route(int peer) {
     const std::string n = std::to_string(peer);
     return {{"Type", "RemoteSubnetRoute"},
@@ -135,6 +140,11 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
     const Reply reply = api().Enumerate(kind, query);
     EXPECT_EQ(reply.code, hns::hresult::kOk) << reply.error_record;
     return Json::parse(reply.text).get<std::vector<std::string>>();
+  }
+  Guid Only(Kind kind) {
+    const std::vector<std::string> ids = Enumerate(kind);
+    EXPECT_EQ(ids.size(), 1u);
+    return ids.empty() ? Guid() : Guid::Parse(ids.front()).value();
   }
   std::string IdOf(Kind kind, Handle handle) { return Read(kind, handle)["ID"]; }
   hns::Hresult Modify(Handle network, const char* request, const std::vector<Json>& policies) {

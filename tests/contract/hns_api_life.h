@@ -51,6 +51,93 @@ TEST_P(HnsApiContract, SwitchChosenAdapterShown) {
   EXPECT_THAT(Standing(network, "NetAdapterName"), SizeIs(1));
 }
 
+TEST_P(HnsApiContract, SwitchVsidShown) {
+  Switch([](auto& s) { s.vsid_shown = false; });
+  const Handle network = MustCreate(Overlay());
+  const Json subnet = Network(network)["Ipams"][0]["Subnets"][0];
+  EXPECT_FALSE(subnet.contains("Policies")) << subnet;
+  EXPECT_EQ(subnet["IpAddressPrefix"], "10.244.3.0/24");
+  const Json v1 = V1("GET", "/networks/" + IdOf(Kind::kNetwork, network));
+  EXPECT_EQ(v1["Subnets"][0]["Policies"][0]["VSID"], 4096);
+}
+
+TEST_P(HnsApiContract, SwitchVxlanPortShown) {
+  Json document = Overlay();
+  document["Policies"].push_back({{"Type", "VxlanPort"}, {"Settings", {{"Port", 8472}}}});
+  const Handle network = MustCreate(document);
+  EXPECT_THAT(Standing(network, "VxlanPort"), SizeIs(1));
+  Switch([](auto& s) { s.vxlan_port_shown = false; });
+  EXPECT_THAT(Standing(network, "VxlanPort"), IsEmpty());
+  EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
+}
+
+TEST_P(HnsApiContract, SwitchLinkLocal) {
+  Switch([](auto& s) { s.link_local = Milliseconds(5000); });
+  const Handle network = MustCreate(Overlay());
+  EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216");
+  const Handle second = MustCreate(Overlay("b"));
+  EXPECT_EQ(Standing(second, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10")
+      << "no switch was made for it";
+  rig->clock.Advance(Milliseconds(5000));
+  EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
+}
+
+TEST_P(HnsApiContract, SwitchAdapterChoice) {
+  rig->host.Add({"Storage", {*IpAddress::Parse("10.9.9.9")}});
+  Json document = Overlay();
+  document.erase("Policies");
+  std::set<std::string> chosen;
+  const auto choose = [&] {
+    const Handle network = MustCreate(document);
+    chosen.insert(Standing(network, "ProviderAddress")[0]["ProviderAddress"]);
+    api().Delete(Kind::kNetwork, *Guid::Parse(IdOf(Kind::kNetwork, network)));
+  };
+  for (int n = 0; n < 8; ++n) choose();
+  EXPECT_THAT(chosen, ElementsAre("192.168.1.10"));
+  Switch([](auto& s) { s.adapter_choice = hns::emulator::AdapterChoice::kRandom; });
+  for (int n = 0; n < 8; ++n) choose();
+  EXPECT_THAT(chosen, ElementsAre("10.9.9.9", "192.168.1.10"));
+}
+
+TEST_P(HnsApiContract, SwitchAllEndpointStates) {
+  const Handle network = MustCreate(Bridge());
+  const std::string path =
+      "/endpoints/" + IdOf(Kind::kEndpoint, MustCreateEndpoint(network, Pod("10.244.3.5")));
+  const auto state = [&] { return V1("GET", path)["State"]; };
+  std::vector<Json> plain, all;
+  for (std::vector<Json>* states : {&plain, &all}) {
+    Switch([&](auto& s) { s.all_endpoint_states = states == &all; });
+    api().Call("POST", path + "/attach", "{}");
+    states->push_back(state());
+    api().Call("POST", path + "/detach", "{}");
+    states->push_back(state());
+  }
+  rig->host.Remove("Ethernet");
+  all.push_back(state());
+  EXPECT_THAT(plain, ElementsAre(2, 1));
+  EXPECT_THAT(all, ElementsAre(3, 4, 5));
+}
+
+TEST_P(HnsApiContract, CallsCostByThePolicyAndByWhatExists) {
+  Switch([](auto& s) { s.policy_cost = hns::emulator::Microseconds(1500); });
+  const Handle network = MustCreate(Overlay());
+  const auto took = [&](const std::function<void()>& call) {
+    const auto before = rig->clock.Now();
+    call();
+    return rig->clock.Now() - before;
+  };
+  const auto add = [&] { Modify(network, "Add", {Route(1), Route(2), Route(3)}); };
+  EXPECT_EQ(took(add), Milliseconds(5)) << "4.5 ms";
+  Switch([](auto& s) {
+    s.policy_cost = {};
+    s.object_cost = Milliseconds(1);
+  });
+  EXPECT_EQ(took(add), Milliseconds(7)) << "six policies and the adapter's";
+  MustCreateEndpoint(network, Pod("10.244.3.5"));
+  EXPECT_EQ(took(add), Milliseconds(11));
+  EXPECT_EQ(took([&] { Enumerate(Kind::kNetwork); }), Milliseconds(0));
+}
+
 TEST_P(HnsApiContract, CallsTakeTheirTime) {
   Switch([](auto& s) { s.latency = Milliseconds(20); });
   const auto before = rig->clock.Now();
@@ -90,28 +177,112 @@ TEST_P(HnsApiContract, StoppedServiceAnswersNothing) {
   EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
 }
 
-TEST_P(HnsApiContract, RestartKillsHandlesAndEndpoints) {
+TEST_P(HnsApiContract, RestartKillsHandlesAlone) {
   const Handle network = MustCreate(Overlay());
   const Guid id = *Guid::Parse(IdOf(Kind::kNetwork, network));
   MustCreateEndpoint(network, Pod("10.244.3.5"));
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
   Modify(network, "Add", {Route(1)});
   emulator.RestartService();
+  EXPECT_EQ(api().Query(Kind::kNetwork, network, kV2).code, hns::hresult::kRpcCallFailedDne);
+  Switch([](auto& s) { s.dead_handle_code = hns::hresult::kObjectUsedAfterUnload; });
   EXPECT_EQ(api().Query(Kind::kNetwork, network, kV2).code, hns::hresult::kObjectUsedAfterUnload);
-  Switch([](auto& s) { s.dead_handle_code = hns::hresult::kRpcCallFailed; });
-  EXPECT_EQ(api().Query(Kind::kNetwork, network, kV2).code, hns::hresult::kRpcCallFailed);
   EXPECT_EQ(api().Close(Kind::kNetwork, network), 0u);
-  EXPECT_THAT(Enumerate(Kind::kEndpoint), IsEmpty());
+  EXPECT_THAT(Enumerate(Kind::kEndpoint), SizeIs(1));
+  EXPECT_THAT(Enumerate(Kind::kLoadBalancer), SizeIs(1));
   EXPECT_THAT(Standing(api().Open(Kind::kNetwork, id).handle, "RemoteSubnetRoute"), SizeIs(1));
 }
 
-TEST_P(HnsApiContract, RestartMayLoseRoutesOrKeepEndpoints) {
+TEST_P(HnsApiContract, WhatOutlivedARestartCannotBeMadeAgain) {
+  const Handle network = MustCreate(Bridge());
+  const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
+  const std::string attach = "/endpoints/" + IdOf(Kind::kEndpoint, pod) + "/attach";
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
+  EXPECT_EQ(api().Call("POST", attach, "{}").code, 0u);
+  emulator.RestartService();
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0x800700B7u);
+  EXPECT_EQ(api().Call("POST", attach, "{}").code, hns::hresult::kEndpointAlreadyAttached);
+  Switch([](auto& s) { s.already_attached_code = 0x80070022; });
+  EXPECT_EQ(api().Call("POST", attach, "{}").code, 0x80070022u);
+}
+
+TEST_P(HnsApiContract, RestartMayLoseEachKindOfObjectApart) {
+  const Handle network = MustCreate(Bridge());
+  const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
+  const std::string path = "/endpoints/" + IdOf(Kind::kEndpoint, pod);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
+  EXPECT_EQ(api().Call("POST", path + "/attach", "{}").code, 0u);
+  EXPECT_THAT(rig->host.endpoints(), SizeIs(1));
+  emulator.RestartService({.attachments_kept = false});
+  EXPECT_THAT(rig->host.endpoints(), IsEmpty());
+  EXPECT_EQ(V1("GET", path)["State"], 1);
+  EXPECT_EQ(api().Call("POST", path + "/attach", "{}").code, 0u);
+  emulator.RestartService({.load_balancers_kept = false});
+  EXPECT_THAT(Enumerate(Kind::kLoadBalancer), IsEmpty());
+  EXPECT_THAT(Enumerate(Kind::kEndpoint), SizeIs(1));
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
+  emulator.RestartService({.endpoints_kept = false});
+  EXPECT_THAT(Enumerate(Kind::kEndpoint), IsEmpty());
+  EXPECT_THAT(rig->host.endpoints(), IsEmpty());
+  EXPECT_THAT(Enumerate(Kind::kLoadBalancer), SizeIs(1));
+}
+
+TEST_P(HnsApiContract, AnAttachmentMayOutliveItsInterface) {
+  const Handle network = MustCreate(Bridge());
+  const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
+  const std::string path = "/endpoints/" + IdOf(Kind::kEndpoint, pod);
+  EXPECT_EQ(api().Call("POST", path + "/attach", "{}").code, 0u);
+  emulator.Reboot({.attachments_stale = true});
+  EXPECT_THAT(rig->host.endpoints(), IsEmpty());
+  EXPECT_EQ(V1("GET", path)["State"], 3);
+  EXPECT_EQ(api().Call("POST", path + "/attach", "{}").code,
+            hns::hresult::kEndpointAlreadyAttached);
+  EXPECT_EQ(api().Call("DELETE", path, "").code, 0u);
+  EXPECT_EQ(Creating(Kind::kEndpoint, api().Open(Kind::kNetwork, Only(Kind::kNetwork)).handle,
+                     Pod("10.244.3.5")),
+            0u);
+}
+
+TEST_P(HnsApiContract, AfterACrashTheServiceComesBackByItself) {
+  MustCreate(Overlay());
+  emulator.RestartService({.away = Milliseconds(120'000)});
+  EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kNoMoreEndpoints);
+  rig->clock.Advance(Milliseconds(119'999));
+  EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kNoMoreEndpoints);
+  rig->clock.Advance(Milliseconds(1));
+  EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
+}
+
+TEST_P(HnsApiContract, ARebootMayGiveTheAdapterANewId) {
+  Json persistent = Overlay("kept");
+  persistent["Flags"] = 0;
+  MustCreate(persistent);
+  Restart restart = hns::emulator::kReboot;
+  restart.adapter_ids_new = true;
+  emulator.Reboot(restart);
+  const Handle kept = api().Open(Kind::kNetwork, Only(Kind::kNetwork)).handle;
+  EXPECT_THAT(Standing(kept, "ProviderAddress"), IsEmpty());
+  EXPECT_EQ(Modify(kept, "Add", {Route(1)}), hns::hresult::kDegradedOperation);
+  EXPECT_EQ(Creating(Overlay("new")), 0u);
+}
+
+TEST_P(HnsApiContract, AfterARebootCreatesMayBeRefusedForAWhile) {
+  Switch([](auto& s) { s.settle_code = hns::hresult::kInvalidArgument; });
+  Restart restart = hns::emulator::kReboot;
+  restart.unsettled = Milliseconds(1000);
+  emulator.Reboot(restart);
+  EXPECT_EQ(Creating(Overlay()), hns::hresult::kInvalidArgument);
+  rig->clock.Advance(Milliseconds(1000));
+  EXPECT_EQ(Creating(Overlay()), 0u);
+}
+
+TEST_P(HnsApiContract, RestartMayLoseRoutes) {
   const Handle network = MustCreate(Overlay());
   const Guid id = *Guid::Parse(IdOf(Kind::kNetwork, network));
   MustCreateEndpoint(network, Pod("10.244.3.5"));
   Modify(network, "Add", {Route(1), {{"Type", "HostRoute"}, {"Settings", Json::object()}}});
   Restart restart;
   restart.routes_kept = false;
-  restart.endpoints_kept = true;
   emulator.RestartService(restart);
   const Handle again = api().Open(Kind::kNetwork, id).handle;
   EXPECT_THAT(Standing(again, "RemoteSubnetRoute"), IsEmpty());
@@ -222,7 +393,7 @@ TEST_P(HnsApiContract, HooksSeeEachCallBeforeAndAfter) {
 TEST_P(HnsApiContract, HookMayRestartTheServiceInTheMiddleOfACall) {
   const Handle network = MustCreate(Overlay());
   emulator.OnEachCall([&](const auto&) { emulator.RestartService(); }, {});
-  EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kObjectUsedAfterUnload);
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kRpcCallFailedDne);
   emulator.OnEachCall({}, {});
 }
 

@@ -282,6 +282,30 @@ TEST_P(HnsApiContract, SwitchBatchAppliedInPart) {
   EXPECT_EQ(Modify(network, "Add", {Route(3), Route(4)}), 0u);
 }
 
+TEST_P(HnsApiContract, ABatchMayBeAcceptedAndAppliedInPart) {
+  const Handle network = MustCreate(Overlay());
+  Switch([](auto& s) {
+    s.batch_applied = 1;
+    s.batch_code = hns::hresult::kOk;
+  });
+  EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2), Route(3)}), 0u);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
+}
+
+TEST_P(HnsApiContract, SwitchPoliciesShown) {
+  const Handle network = MustCreate(Overlay());
+  Switch([](auto& s) { s.policies_shown = hns::emulator::Milliseconds(1000); });
+  EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_THAT(V1("GET", "/networks/" + IdOf(Kind::kNetwork, network))["Policies"],
+              ::testing::Not(::testing::Contains(::testing::Contains("RemoteSubnetRoute"))));
+  const std::string saved = emulator.SaveWorld();
+  EXPECT_TRUE(emulator.LoadWorld(saved).ok());
+  EXPECT_EQ(emulator.SaveWorld(), saved);
+  rig->clock.Advance(hns::emulator::Milliseconds(1000));
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
+}
+
 TEST_P(HnsApiContract, RequestsThatHnsLacksAreRefused) {
   const Handle network = MustCreate(Overlay());
   for (const char* request :
@@ -403,8 +427,10 @@ TEST_P(HnsApiContract, LoadBalancersShareNoFrontEnd) {
   const Json document = Json::parse(
       R"({"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"ExternalPort":443}]})");
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document), 0u);
-  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document),
-            hns::hresult::kPortAlreadyExists);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, document), 0x800700B7u);
+  Json other = document;
+  other["SourceVIP"] = "10.244.3.9";
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), hns::hresult::kPortAlreadyExists);
 }
 
 TEST_P(HnsApiContract, SwitchBackendsMustExist) {

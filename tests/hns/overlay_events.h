@@ -5,28 +5,33 @@
 namespace weft::hns {
 
 TEST_P(OverlayFaultMatrixTest, HnsRestartsAtEveryCall) {
-  constexpr Restart kRestarts[] = {
-      {Restart::Networks::kKept, true, true},
-      {Restart::Networks::kKept, false, false},
-      {Restart::Networks::kPersistentKept, true, false},
+  const struct {
+    const char* name;
+    Restart restart;
+  } kRestarts[] = {
+      {"restart", {}},
+      {"restart without routes and endpoints",
+       {.routes_kept = false, .endpoints_kept = false, .load_balancers_kept = false}},
+      {"restart with persistent networks alone",
+       {.networks = Restart::Networks::kPersistentKept, .endpoints_kept = false}},
+      {"crash", {.away = std::chrono::seconds(120)}},
   };
   // Untold, and at the end of a round, nothing but the next Recheck can find it.
   strangers_act_ = true;
   ForEachCall([&](const Scenario& scenario, const Step& call) {
-    for (const Restart& restart : kRestarts) {
+    for (const auto& [name, restart] : kRestarts) {
       for (const bool before : {true, false}) {
         for (const bool told : {true, false}) {
           if (!usual() && (told || !before)) continue;
           const auto arm = [&](OverlayStage& stage) {
-            At(stage, call, before, [this, on = &stage, restart, told] {
+            At(stage, call, before, [this, on = &stage, restart = restart, told] {
               on->hns.RestartService(restart);
               if (told) under_way_ = [](OverlayStage& s) { s.keeper->OnServiceGone(); };
             });
           };
           Case(scenario, call,
-               "restart " + std::to_string(&restart - kRestarts) + (before ? " before" : " after") +
-                   (told ? ", told" : ""),
-               arm, {restart.routes_kept, restart.endpoints_kept});
+               std::string(name) + (before ? " before" : " after") + (told ? ", told" : ""), arm,
+               {restart.routes_kept, restart.endpoints_kept});
         }
       }
     }
@@ -34,38 +39,96 @@ TEST_P(OverlayFaultMatrixTest, HnsRestartsAtEveryCall) {
 }
 
 TEST_P(OverlayFaultMatrixTest, HnsStopsBeforeEveryCall) {
+  // What WSL takes for a service that is not there (settings.h).
+  constexpr Hresult kGone[] = {hresult::kNoMoreEndpoints,
+                               hresult::kRpcCallFailed,
+                               0x80370114,
+                               0x800704DB,
+                               0x80070424,
+                               0x80070032};
   ForEachCall([&](const Scenario& scenario, const Step& call) {
     if (call.function == "HcnCloseNetwork") return;  // needs no service
-    const auto arm = [&](OverlayStage& stage) {
-      At(stage, call, kBefore, [this, on = &stage] {
-        on->hns.StopService();
-        stopped_ = true;
-      });
-    };
-    const auto mend = [&](OverlayStage& stage) {
-      stage.hns.StartService({Restart::Networks::kKept, /*routes_kept=*/false,
-                              /*endpoints_kept=*/false});
-      stopped_ = false;
-    };
-    Case(scenario, call, "stops for minutes", arm, {false, false}, mend);
+    for (const Hresult code : kGone) {
+      if (!usual() && code != hresult::kNoMoreEndpoints) continue;
+      const auto arm = [&](OverlayStage& stage) {
+        emulator::Settings settings = stage.hns.settings();
+        settings.stopped_code = code;
+        stage.hns.Set(settings);
+        At(stage, call, kBefore, [this, on = &stage] {
+          on->hns.StopService();
+          stopped_ = true;
+        });
+      };
+      const auto mend = [&](OverlayStage& stage) {
+        stage.hns.StartService({.routes_kept = false, .endpoints_kept = false});
+        stopped_ = false;
+      };
+      char name[64];
+      std::snprintf(name, sizeof name, "stops for minutes, answers 0x%08X", code);
+      Case(scenario, call, name, arm, {false, false}, mend);
+    }
+  });
+}
+
+// It hangs in HNS; the daemon gives it up after two minutes and works on with another keeper. Then
+// it returns, and the first keeper goes on where it was, in the same round.
+TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
+  strangers_act_ = true;
+  ForEachCall([&](const Scenario& scenario, const Step& call) {
+    for (const bool before : {true, false}) {
+      const auto arm = [&, this](OverlayStage& stage) {
+        At(stage, call, before, [this, on = &stage] {
+          given_up_ = true;
+          on->clock.now += std::chrono::minutes(2);
+          on->routes.erase(Cidr("10.244.2.0/24"));
+          on->routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
+          on->successor = std::make_unique<OverlayKeeper>(on->hns, on->wish);
+          on->successor->SetRoutes(on->routes, true);
+          const TimePoint end = on->Now() + std::chrono::minutes(2);
+          OverlayOutcome outcome = on->successor->Round(on->Now());
+          while (outcome.next && *outcome.next <= end) {
+            on->clock.now =
+                std::max(on->clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
+                                            outcome.next->time_since_epoch()));
+            outcome = on->successor->Round(on->Now());
+          }
+          under_way_ = [this](OverlayStage& s) {
+            s.keeper = std::move(s.successor);
+            given_up_ = false;
+          };
+        });
+      };
+      Case(scenario, call, std::string("hangs ") + (before ? "before" : "after"), arm);
+    }
   });
 }
 
 TEST_P(OverlayFaultMatrixTest, TheProcessIsKilledAtEveryCall) {
+  Restart slow = emulator::kReboot, new_ids = emulator::kReboot;
+  slow.endpoints_kept = true;
+  slow.unsettled = std::chrono::seconds(60);
+  new_ids.adapter_ids_new = true;
+  const struct {
+    const char* name;
+    std::optional<Restart> reboot;
+  } kEnds[] = {{"killed", std::nullopt},
+               {"reboot", emulator::kReboot},
+               {"reboot with endpoints kept, creates refused at first", slow},
+               {"reboot with a new id of the adapter", new_ids}};
   ForEachCall([&](const Scenario& scenario, const Step& call) {
     // Made by destructors, which may not throw; the next call is as good a place.
     if (call.function == "HcnCloseNetwork") return;
     for (const bool before : {true, false}) {
-      for (const bool reboot : {false, true}) {
+      for (const auto& [name, reboot] : kEnds) {
+        if (!usual() && (&reboot - &kEnds[0].reboot) > 1) continue;
         const auto arm = [&](OverlayStage& stage) {
-          At(stage, call, before, [on = &stage, reboot] {
-            if (reboot) on->hns.Reboot();
+          At(stage, call, before, [on = &stage, reboot = reboot] {
+            if (reboot) on->hns.Reboot(*reboot);
             throw Killed();
           });
         };
-        Case(scenario, call,
-             std::string(reboot ? "reboot" : "killed") + (before ? " before" : " after"), arm,
-             {true, !reboot});
+        Case(scenario, call, std::string(name) + (before ? " before" : " after"), arm,
+             {!reboot || !reboot->adapter_ids_new, !reboot || reboot->endpoints_kept});
       }
     }
   });
@@ -73,16 +136,22 @@ TEST_P(OverlayFaultMatrixTest, TheProcessIsKilledAtEveryCall) {
 
 // HNS's switch gave the adapter another name while the keeper was at work.
 TEST_P(OverlayFaultMatrixTest, TheAdapterIsRenamedAtEveryCall) {
+  constexpr const char* kNames[] = {"vEthernet (Ethernet)", "vEthernet (Ethernet) 2",
+                                    "Ethernet Adapter - Virtual Switch"};
   ForEachCall([&](const Scenario& scenario, const Step& call) {
-    const auto arm = [&](OverlayStage& stage) {
-      At(stage, call, kBefore, [this] {
-        under_way_ = [](OverlayStage& s) {
-          s.wish.adapter = emulator::HostAdapterName("Ethernet");
-          s.keeper->SetWish(s.wish);
-        };
-      });
-    };
-    Case(scenario, call, "renamed", arm);
+    for (const char* name : kNames) {
+      if (!usual() && name != kNames[0]) continue;
+      const auto arm = [&](OverlayStage& stage) {
+        stage.host.Add({name, {}, true, /*is_virtual=*/true});
+        At(stage, call, kBefore, [this, name] {
+          under_way_ = [name](OverlayStage& s) {
+            s.wish.adapter = name;
+            s.keeper->SetWish(s.wish);
+          };
+        });
+      };
+      Case(scenario, call, std::string("renamed to ") + name, arm);
+    }
   });
 }
 

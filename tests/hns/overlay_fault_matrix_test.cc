@@ -5,8 +5,13 @@
 namespace weft::hns {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Hns, OverlayFaultMatrixTest,
-                         ::testing::Values(MatrixRun{0}, MatrixRun{1}, MatrixRun{2}));
+std::vector<MatrixRun> EveryKind() {
+  std::vector<MatrixRun> runs;
+  for (std::size_t hns = 0; hns < std::size(kHns); ++hns) runs.push_back({hns});
+  return runs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Hns, OverlayFaultMatrixTest, ::testing::ValuesIn(EveryKind()));
 
 }  // namespace
 }  // namespace weft::hns

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,10 @@ inline const Scenario kScenarios[] = {
 struct KindOfHns {
   const char* name;
   emulator::Settings settings;
+  std::uint16_t port = kUsualVxlanPort;
+  std::size_t peers = 0;  // beside the scenario's own
+  std::size_t every = 1;  // case is run: a sample where each is dear, or all fail alike; prime to
+                          // the lengths of the lists of events
 };
 inline const KindOfHns kHns[] = {
     {"the usual HNS", {}},
@@ -64,7 +70,30 @@ inline const KindOfHns kHns[] = {
       .batch_limit = 1,
       .batch_applied = 1,
       .dead_handle_code = hresult::kInvalidHandle}},
+    {"one that shows no VSID", {.vsid_shown = false}, kUsualVxlanPort, 0, 31},
+    {"one that shows no VXLAN port", {.vxlan_port_shown = false}, 8472, 0, 31},
+    {"one that applies a policy of a batch and says S_OK",
+     {.batch_applied = 1, .batch_code = hresult::kOk},
+     kUsualVxlanPort,
+     40,
+     7},
+    {"one that shows what it accepted after half a minute",
+     {.policies_shown = std::chrono::seconds(30)}},
+    {"one whose calls take longer the more there is",
+     {.latency = std::chrono::milliseconds(20), .object_cost = std::chrono::microseconds(400)},
+     kUsualVxlanPort,
+     100,
+     11},
+    {"one that takes 0.7 s for a policy",
+     {.policy_cost = std::chrono::milliseconds(700)},
+     kUsualVxlanPort,
+     250,
+     31},
+    {"one whose restart ends what a process may call", {.processes_die = true}},
+    {"one with a link-local address first", {.link_local = std::chrono::seconds(60)}},
 };
+// What an HNS is on which all cases of all tests are run.
+inline constexpr std::size_t kUsualHns = 0;
 
 // Networks, endpoints and policies that are none of ours.
 class Strangers {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hns/client.h"
@@ -27,25 +28,33 @@ class TurnedClock final : public emulator::Clock {
 struct OverlayStage {
   // What the keeper calls instead of the emulator, and what passes its calls on to that.
   using Way = Api& (*)(Api& service);
-  explicit OverlayStage(emulator::Settings settings = {}, Way way = nullptr)
-      : hns(clock, host, settings), api(way != nullptr ? way(hns) : hns) {
+  explicit OverlayStage(emulator::Settings settings = {}, Way by = nullptr)
+      : hns(clock, host, settings), way(by), api(by != nullptr ? by(hns) : hns) {
+    api.now = [this] { return clock.now; };
     StartKeeper();
   }
 
   TurnedClock clock;
   emulator::SimpleHost host;
   emulator::Emulator hns;
+  const Way way;
+  std::unique_ptr<Api> process;  // the keeper's, where nothing else stands between
   WatchedApi api;
   Client stranger{hns};  // another program on this node
   OverlayWish wish = Wish();
   RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});
-  std::unique_ptr<OverlayKeeper> keeper;
+  std::unique_ptr<OverlayKeeper> keeper, successor;
 
   TimePoint Now() const { return TimePoint(clock.now); }
 
   // As when the program starts: nothing is known but what it is told.
   void StartKeeper() {
     keeper.reset();
+    if (way == nullptr) {
+      std::unique_ptr<Api> next = hns.NewProcess();
+      api.Use(*next);
+      process = std::move(next);
+    }
     keeper = std::make_unique<OverlayKeeper>(api, wish);
     keeper->SetRoutes(routes, true);
   }

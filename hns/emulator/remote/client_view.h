@@ -3,6 +3,7 @@
 // of them end with the process.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -15,6 +16,8 @@ namespace weft::hns::emulator {
 class ClientView final : public Api {
  public:
   explicit ClientView(Api& service) : service_(service) {}
+  explicit ClientView(std::unique_ptr<Api> process)
+      : process_(std::move(process)), service_(*process_) {}
   // Closes what is open. No call is under way.
   ~ClientView() override;
 
@@ -35,6 +38,7 @@ class ClientView final : public Api {
   // The handle, or one that nobody ever got: the service then refuses it as it refuses any.
   Handle Own(Kind kind, Handle handle);
 
+  const std::unique_ptr<Api> process_;  // may be null
   Api& service_;
   std::mutex mutex_;
   std::set<std::pair<Kind, Handle>> open_;  // guarded by mutex_

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/emulator/remote/commands.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -29,23 +31,12 @@ Fault ReadFault(Fields& fields) {
   fault.code = static_cast<Hresult>(fields.Number("code", fault.code));
   fault.error_record = fields.Text("error_record");
   fault.done = fields.Flag("done", fault.done);
+  fault.hangs = fields.Flag("hangs", fault.hangs);
   return fault;
 }
 
-absl::StatusOr<Restart> ReadRestart(Fields& fields) {
-  Restart restart;
-  const std::string networks = fields.Text("networks", "kept");
-  if (networks == "persistent-kept") {
-    restart.networks = Restart::Networks::kPersistentKept;
-  } else if (networks == "lost") {
-    restart.networks = Restart::Networks::kLost;
-  } else if (networks != "kept") {
-    return Wrong("\"networks\" must be kept, persistent-kept or lost");
-  }
-  restart.routes_kept = fields.Flag("routes_kept", restart.routes_kept);
-  restart.endpoints_kept = fields.Flag("endpoints_kept", restart.endpoints_kept);
-  if (const absl::Status status = fields.status(); !status.ok()) return status;
-  return restart;
+Milliseconds ReadTime(Fields& fields, const char* key) {
+  return Milliseconds(static_cast<Milliseconds::rep>(fields.Number(key, 0)));
 }
 
 Answer Done() { return Json::object(); }
@@ -104,8 +95,11 @@ const std::map<std::string_view, Carry>& Commands() {
          const absl::StatusOr<Restart> restart = ReadRestart(fields);
          return Then(restart.status(), [&] { emulator.RestartService(*restart); });
        }},
-      {"reboot", [](Emulator& emulator,
-                    Fields& fields) { return Then(fields.status(), [&] { emulator.Reboot(); }); }},
+      {"reboot",
+       [](Emulator& emulator, Fields& fields) {
+         const absl::StatusOr<Restart> restart = ReadRestart(fields, kReboot);
+         return Then(restart.status(), [&] { emulator.Reboot(*restart); });
+       }},
       {"take-name",
        [](Emulator& emulator, Fields& fields) {
          const std::string name = fields.Text("name");
@@ -128,6 +122,11 @@ const std::map<std::string_view, Carry>& Commands() {
          return Answer(
              Json{{"open", emulator.open_handles()}, {"misuses", emulator.handle_misuses()}});
        }},
+      {"hanging",
+       [](Emulator& emulator, Fields& fields) {
+         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
+         return Answer(Json{{"calls", emulator.hanging_calls()}});
+       }},
       {"dump",
        [](Emulator& emulator, Fields& fields) {
          if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
@@ -147,6 +146,26 @@ absl::StatusOr<Fault> ReadFault(const nlohmann::json& json) {
   if (fault.function.empty()) return Wrong("\"function\" is missing");
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   return fault;
+}
+
+absl::StatusOr<Restart> ReadRestart(CommandFields& fields, Restart restart) {
+  constexpr std::string_view kNetworks[] = {"kept", "persistent-kept", "lost"};
+  const std::string networks =
+      fields.Text("networks", std::string(kNetworks[static_cast<int>(restart.networks)]));
+  const auto* const known = std::find(std::begin(kNetworks), std::end(kNetworks), networks);
+  if (known == std::end(kNetworks))
+    return Wrong("\"networks\" must be kept, persistent-kept or lost");
+  restart.networks = static_cast<Restart::Networks>(known - std::begin(kNetworks));
+  restart.routes_kept = fields.Flag("routes_kept", restart.routes_kept);
+  restart.endpoints_kept = fields.Flag("endpoints_kept", restart.endpoints_kept);
+  restart.load_balancers_kept = fields.Flag("load_balancers_kept", restart.load_balancers_kept);
+  restart.attachments_kept = fields.Flag("attachments_kept", restart.attachments_kept);
+  restart.attachments_stale = fields.Flag("attachments_stale", restart.attachments_stale);
+  restart.adapter_ids_new = fields.Flag("adapter_ids_new", restart.adapter_ids_new);
+  restart.unsettled = ReadTime(fields, "unsettled_ms");
+  restart.away = ReadTime(fields, "away_ms");
+  if (const absl::Status status = fields.status(); !status.ok()) return status;
+  return restart;
 }
 
 std::vector<std::string_view> CommandNames() {

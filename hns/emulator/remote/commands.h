@@ -13,12 +13,17 @@
 namespace weft::hns::emulator {
 
 // {"function":"HcnModifyNetwork","code":"0x803B000D","first":1,"count":1,"delay_ms":0,
-//  "error_record":"","done":false}; what is left out is Fault's default. "count":"always".
+//  "error_record":"","done":false,"hangs":false}; what is left out is Fault's default.
+//  "count":"always".
 absl::StatusOr<Fault> ReadFault(const nlohmann::json& json);
+
+// The fields of restart and reboot; those that are left out are `restart`'s.
+class CommandFields;
+absl::StatusOr<Restart> ReadRestart(CommandFields& fields, Restart restart = {});
 
 std::vector<std::string_view> CommandNames();
 // fault, clear-faults, stop, start, restart, reboot, take-name, release-name, set, calls, handles,
-// dump, load. The answer is an object.
+// hanging, dump, load. The answer is an object.
 absl::StatusOr<nlohmann::json> CarryOut(Emulator& emulator, const nlohmann::json& command);
 
 }  // namespace weft::hns::emulator

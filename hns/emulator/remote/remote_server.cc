@@ -141,16 +141,21 @@ Reply RemoteServer::Connection::Answer(const Request& request) {
 
 absl::StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(const std::string& address,
                                                                   Api& service, OnControl control,
-                                                                  HostFace* host) {
+                                                                  HostFace* host,
+                                                                  NewProcess process) {
   absl::StatusOr<std::unique_ptr<Listener>> listener = Listen(address);
   if (!listener.ok()) return listener.status();
-  return std::unique_ptr<RemoteServer>(
-      new RemoteServer(*std::move(listener), service, std::move(control), host));
+  return std::unique_ptr<RemoteServer>(new RemoteServer(
+      *std::move(listener), service, std::move(control), host, std::move(process)));
 }
 
 RemoteServer::RemoteServer(std::unique_ptr<Listener> listener, Api& service, OnControl control,
-                           HostFace* host)
-    : listener_(std::move(listener)), service_(service), control_(std::move(control)), host_(host) {
+                           HostFace* host, NewProcess process)
+    : listener_(std::move(listener)),
+      service_(service),
+      control_(std::move(control)),
+      host_(host),
+      process_(std::move(process)) {
   acceptor_ = std::thread([this] { Accept(); });
 }
 
@@ -182,7 +187,8 @@ std::shared_ptr<ClientView> RemoteServer::ViewOf(const std::string& identity) {
   std::weak_ptr<ClientView>& known = views_[identity];
   std::shared_ptr<ClientView> view = known.lock();
   if (!view) {
-    view = std::make_shared<ClientView>(service_);
+    view = process_ ? std::make_shared<ClientView>(process_())
+                    : std::make_shared<ClientView>(service_);
     known = view;
   }
   return view;

@@ -92,7 +92,7 @@ TEST_F(RemoteHostTest, WhatHnsDoesToTheHostIsSeen) {
   weft::testing::Calls calls;
   const auto watch = host.WatchChanges([&] { calls.Add(); });
   ASSERT_TRUE(watch.ok()) << watch.status();
-  EmulatedHostSide(world_.host()).AttachSwitch("Ethernet", {});
+  EmulatedHostSide(world_.host()).AttachSwitch("Ethernet", "vEthernet (Ethernet)", {});
   EXPECT_TRUE(calls.MoreThan(0));
   const auto adapters = host.Adapters();
   ASSERT_TRUE(adapters.ok()) << adapters.status();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "hns/counting_api.h"
@@ -171,6 +172,25 @@ TEST_F(ClientOnEmulatorTest, AfterARestartEveryCallSaysThatTheServiceWent) {
   auto again = client_.Open(Only());
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->Add({HostRoutePolicy()}).ok());
+}
+
+TEST_F(ClientOnEmulatorTest, AProcessMayDieWithTheService) {
+  emulator::Settings settings;
+  settings.processes_die = true;
+  emulator_.Set(settings);
+  const std::unique_ptr<Api> old_process = emulator_.NewProcess();
+  Client before(*old_process);
+  auto network = before.Create(Overlay());
+  ASSERT_TRUE(network.ok()) << network.status();
+  emulator_.RestartService();
+  EXPECT_EQ(HresultOf(before.ReadVersion().status()), hresult::kRpcCallFailedDne);
+  EXPECT_EQ(HresultOf(before.Networks().status()), hresult::kRpcCallFailedDne);
+  EXPECT_EQ(HresultOf(network->Read().status()), hresult::kRpcCallFailedDne);
+  const std::unique_ptr<Api> new_process = emulator_.NewProcess();
+  EXPECT_EQ(Client(*new_process).Networks()->size(), 1u);
+  settings.processes_die = false;
+  emulator_.Set(settings);
+  EXPECT_EQ(before.Networks()->size(), 1u);
 }
 
 TEST_F(ClientOnEmulatorTest, EndpointsAreMadeListedAndDeleted) {

@@ -64,6 +64,29 @@ std::string Name(int thread, int n) {
          R"("})";
 }
 
+// Each of these ends a call that hangs; what came before or after is not held up.
+TEST(EmulatorThreadsTest, ACallHangsUntilTheFaultsAreClearedOrTheMachineBoots) {
+  SystemClock clock;
+  SimpleHost host;
+  Emulator hns(clock, host);
+  for (const bool boots : {false, true}) {
+    for (const bool done : {false, true}) {
+      hns.Add({.function = "HcnCreateNetwork", .done = done, .hangs = true});
+      const std::string name = Name(boots, done);
+      Reply reply;
+      std::thread caller([&] { reply = hns.Create(Kind::kNetwork, Handle::kNone, Guid(), name); });
+      while (hns.hanging_calls() == 0) std::this_thread::yield();
+      const std::string networks = hns.Call("GET", "/networks/", "").text;
+      EXPECT_EQ(networks.find(Json::parse(name)["Name"]) != std::string::npos, done);
+      boots ? hns.Reboot() : hns.ClearFaults();
+      caller.join();
+      EXPECT_EQ(reply.code, hresult::kOk);
+      EXPECT_EQ(hns.hanging_calls(), 0u);
+      hns.ClearFaults();
+    }
+  }
+}
+
 TEST(EmulatorThreadsTest, CallsRestartsAndSubscriptionsMeet) {
   SystemClock clock;
   SimpleHost host;
