@@ -52,9 +52,9 @@ Action AddHnsControl(CLI::App& parser) {
   parser
       .add_option("COMMAND", options->command,
                   "fault, clear-faults, stop, start, restart, take-name, release-name, "
-                  "set, calls, handles, dump, load; of its machine: host, load-host, reboot, "
-                  "add-adapter, remove-adapter, rename, unplug, plug, link, set-addresses, "
-                  "put-route, remove-route")
+                  "set, calls, handles, hanging, dump, load; of its machine: host, load-host, "
+                  "reboot, add-adapter, remove-adapter, rename, unplug, plug, link, "
+                  "set-addresses, put-route, remove-route, stop-firewall")
       ->required();
   parser.add_option("KEY=VALUE", options->fields, "The command's fields");
   parser.footer(

@@ -99,7 +99,7 @@ def test_node(cluster):
         start_kube_proxy(cluster, a, "cbr0")
         command.expect_equal(behind(a, services["before"]), {pod: (False,), "10.244.2.5": (True,)}, "the service's endpoints: (remote?)")
         for networks in ("kept", "lost"):
-            a.hns("restart", f"networks={networks}", "routes_kept=false")
+            a.hns("restart", f"networks={networks}", "routes_kept=false", "endpoints_kept=false", "load_balancers_kept=false")
             wait_for_machine(a, b, f"HNS restarts, networks {networks}")
             command.expect_equal([each["name"] for each in pod_endpoint(a, BRIDGE_ADDRESS)], ["cbr0_ep"], "the host's own endpoint")
             make_service(cluster, networks, services[networks], b="10.244.2.6")

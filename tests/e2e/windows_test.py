@@ -60,7 +60,7 @@ def test_weft_vxlan(cluster):
     cluster.api.delete_node("far")
     cluster.settle("far leaves", with_traffic=False)
     for networks in ("kept", "lost"):
-        a.hns("restart", f"networks={networks}", "routes_kept=false")
+        a.hns("restart", f"networks={networks}", "routes_kept=false", "endpoints_kept=false", "load_balancers_kept=false")
         cluster.settle(f"HNS restarts, networks {networks}, routes lost", with_traffic=False)
 
 
@@ -250,7 +250,7 @@ def test_weft_node(cluster):
         command.expect_equal(found.get("10.244.2.5"), (True, b.address), "the pod behind the Linux node")
         command.expect_equal(found.get(pod, (None,))[0], False, "the pod of this node")
         for networks in ("kept", "lost"):
-            a.hns("restart", f"networks={networks}", "routes_kept=false")
+            a.hns("restart", f"networks={networks}", "routes_kept=false", "endpoints_kept=false", "load_balancers_kept=false")
             cluster.settle(f"HNS restarts, networks {networks}", with_traffic=False)
             make_service(cluster, networks, services[networks], b="10.244.2.6")
             made.append(networks)

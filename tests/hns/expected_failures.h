@@ -22,12 +22,54 @@ struct ExpectedFailure {
   std::string_view test;      // of the matrix
   std::string_view scenario;  // where the keeper begins
   std::string_view event;     // "HcnModifyNetwork: takes a minute"
+  std::string_view says;      // a part of what fails
   std::string_view why;
   std::string_view finding;
 };
 
 inline constexpr std::array kExpectedFailures = std::to_array<ExpectedFailure>({
-    {"", "", "", "", "", ""},
+    {"one that shows no VSID", "*", "*", "*", "flannel.4096 was changed",
+     "what HNS does not show counts as a difference: the network is made again and again", "A1"},
+    {"one that shows no VXLAN port", "*", "*", "*", "flannel.4096 was changed",
+     "what HNS does not show counts as a difference: the network is made again and again", "A1"},
+    {"one that applies a policy of a batch and says S_OK", "*", "*", "*",
+     "HNS accepted the change but does not show it",
+     "batches shrink when they are refused, not when they are accepted in part", "B2"},
+    {"one that takes 0.7 s for a policy", "*", "*", "*", "the daemon gives such a call up",
+     "a batch has 200 routes however long each takes", "A13"},
+    {"one whose restart ends what a process may call", "HnsRestartsAtEveryCall", "*", "*",
+     "(0x800706BF)", "a process that HNS no longer serves goes on asking", "evidence 1"},
+    {"one whose restart ends what a process may call", "HnsStopsBeforeEveryCall", "*", "*",
+     "(0x800706BF)", "a process that HNS no longer serves goes on asking", "evidence 1"},
+    {"one with a link-local address first", "*", "*", "*", "peers cannot reach 169.254.149.216",
+     "an address of 169.254/16 is taken for the management IP", "A2"},
+    {"the usual HNS", "HnsStopsBeforeEveryCall", "*", "*answers 0x80370114", "(0x80370114)",
+     "the code of a service that is not there is unknown", "evidence 13"},
+    {"the usual HNS", "HnsStopsBeforeEveryCall", "*", "*answers 0x800704DB", "(0x800704DB)",
+     "the code of a service that is not there is unknown", "evidence 13"},
+    {"the usual HNS", "HnsStopsBeforeEveryCall", "*", "*answers 0x80070424", "(0x80070424)",
+     "the code of a service that is not there is unknown", "evidence 13"},
+    {"the usual HNS", "HnsStopsBeforeEveryCall", "*", "*answers 0x80070032", "(0x80070032)",
+     "the code of a service that is not there is taken for another", "evidence 13"},
+    {"the usual HNS", "TheProcessIsKilledAtEveryCall", "empty HNS, base network wanted",
+     "*reboot with a new id of the adapter*", "it holds no switch on any adapter",
+     "a base network is believed whatever became of it", "A11"},
+    {"the usual HNS", "TheAdapterIsRenamedAtEveryCall", "*", "*was renamed to *", "E_INVALIDARG",
+     "only a name of the form \"vEthernet (NIC)\" leads to the NIC", "A4"},
+    {"host-gw, one whose restart ends what a process may call", "*", "*", "*", "(0x800706BF)",
+     "a process that HNS no longer serves goes on asking", "evidence 1"},
+    {"host-gw, one with a link-local address first", "*", "*", "*",
+     "peers cannot reach 169.254.149.216",
+     "an address of 169.254/16 is taken for the management IP", "A2"},
+    {"host-gw, one that takes a NIC at random", "*", "*", "*", "it stands on another NIC",
+     "the network is made without the name of the node's adapter", "A5"},
+    {"host-gw, *", "*", "*", "*stale attachments", "the host has no interface of it",
+     "an endpoint that says it is attached is believed", "C2"},
+    {"host-gw, *", "*", "*", "reboot with a new id of the adapter", "HCN_E_DEGRADED_OPERATION",
+     "a degraded network is kept and waited for", "A11"},
+    {"the usual HNS", "WhatWasGivenUpChangesNothingWhenItReturns", "*", "*",
+     "calls of a thread that was left behind",
+     "a keeper that was given up goes on when its call returns", "A12"},
 });
 
 // Whether `text` is `pattern`.
@@ -70,6 +112,7 @@ class CaseJudge {
     bool listed = false;
     for (std::size_t at = 0; at < kExpectedFailures.size(); ++at) {
       const ExpectedFailure& row = kExpectedFailures[at];
+      if (!reasons.empty() && reasons.find(row.says) == std::string::npos) continue;
       if (!Fits(row.hns, name.hns) || !Fits(row.test, name.test) ||
           !Fits(row.scenario, name.scenario) || !Fits(row.event, name.event))
         continue;

@@ -78,11 +78,11 @@ TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
     for (const bool before : {true, false}) {
       const auto arm = [&, this](OverlayStage& stage) {
         At(stage, call, before, [this, on = &stage] {
-          given_up_ = true;
+          unjudged_ = true;
           on->clock.now += std::chrono::minutes(2);
           on->routes.erase(Cidr("10.244.2.0/24"));
           on->routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
-          on->successor = std::make_unique<OverlayKeeper>(on->hns, on->wish);
+          on->successor = std::make_unique<OverlayKeeper>(on->other, on->wish);
           on->successor->SetRoutes(on->routes, true);
           const TimePoint end = on->Now() + std::chrono::minutes(2);
           OverlayOutcome outcome = on->successor->Round(on->Now());
@@ -94,7 +94,7 @@ TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
           }
           under_way_ = [this](OverlayStage& s) {
             s.keeper = std::move(s.successor);
-            given_up_ = false;
+            unjudged_ = false;
           };
         });
       };
@@ -141,16 +141,21 @@ TEST_P(OverlayFaultMatrixTest, TheAdapterIsRenamedAtEveryCall) {
   ForEachCall([&](const Scenario& scenario, const Step& call) {
     for (const char* name : kNames) {
       if (!usual() && name != kNames[0]) continue;
+      const auto rename = [name](OverlayStage& stage) {
+        stage.wish.adapter = name;
+        stage.keeper->SetWish(stage.wish);
+      };
       const auto arm = [&](OverlayStage& stage) {
         stage.host.Add({name, {}, true, /*is_virtual=*/true});
-        At(stage, call, kBefore, [this, name] {
-          under_way_ = [name](OverlayStage& s) {
-            s.wish.adapter = name;
-            s.keeper->SetWish(s.wish);
-          };
-        });
+        At(stage, call, kBefore, [this, rename] { under_way_ = rename; });
       };
       Case(scenario, call, std::string("renamed to ") + name, arm);
+      if (call.number != 1) continue;
+      const auto begin = [&](OverlayStage& stage) {
+        stage.host.Add({name, {}, true, /*is_virtual=*/true});
+        rename(stage);
+      };
+      Case(scenario, call, std::string("was renamed to ") + name, begin);
     }
   });
 }

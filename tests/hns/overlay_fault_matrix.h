@@ -36,13 +36,22 @@ struct MatrixRun {
 };
 
 // Fewer cases of a test are a failure: a matrix that has become empty proves nothing. Before a
-// sample is taken, on the usual HNS and on any other.
+// sample is taken, on the usual HNS and on any other; four fifths of what there were in 2026, for
+// keepers may come to make fewer calls.
 struct MatrixSize {
   std::string_view test;
   std::size_t usual, other;
 };
 inline constexpr MatrixSize kMatrixSizes[] = {
-    {"HnsRestartsAtEveryCall", 0, 0},
+    {"HnsRestartsAtEveryCall", 716, 178},
+    {"HnsStopsBeforeEveryCall", 206, 34},
+    {"ACallReturnsWhenAnotherKeeperIsAtWork", 88, 88},
+    {"TheProcessIsKilledAtEveryCall", 274, 68},
+    {"TheAdapterIsRenamedAtEveryCall", 134, 44},
+    {"TheAdapterIsPulledOutAtEveryCall", 44, 44},
+    {"StrangersActAtEveryCall", 312, 178},
+    {"CallsFail", 806, 178},
+    {"CallsTakeAMinute", 88, 88},
 };
 inline void PrintTo(const MatrixRun& run, std::ostream* out) { *out << kHns[run.hns].name; }
 
@@ -74,7 +83,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     if (drawn_++ % every_ != 0) return;
     ++cases_;
     under_way_ = nullptr;
-    stopped_ = given_up_ = false;
+    stopped_ = unjudged_ = false;
     judge_.Run({hns().name, Test(), scenario.name, call.function + ": " + what}, [&] {
       SCOPED_TRACE("call " + std::to_string(call.number));
       Play(scenario, arm, kept, mend);
@@ -109,16 +118,15 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     EXPECT_EQ(outcome.network_id, network->id);
     EXPECT_EQ(outcome.dr_mac, network->dr_mac());
     if (stage.wish.base_network) {
+      stage.clock.now += std::chrono::minutes(1);  // it may have been made just now
       const auto base = stage.Named("External");
       ASSERT_TRUE(base);
       EXPECT_TRUE(base->provider_address()) << "it holds no switch on any adapter";
     }
     strangers.ExpectUntouched(kept.routes, kept.endpoints);
     EXPECT_LE(stage.api.calls, 1500u) << "it must not spin";
-    if (!given_up_) {
-      EXPECT_LT(stage.api.longest, std::chrono::minutes(2))
-          << "the daemon gives such a call up (control/sinks/round_thread.h)";
-    }
+    EXPECT_LT(std::max(stage.api.longest, stage.other.longest), std::chrono::minutes(2))
+        << "the daemon gives such a call up (control/sinks/round_thread.h)";
   }
 
   void Prepare(OverlayStage& stage) const {
@@ -152,7 +160,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
         stage.keeper.reset();
         continue;
       }
-      if (!given_up_) ExpectTrue(stage, outcome);
+      if (!unjudged_) ExpectTrue(stage, outcome);
       if (const auto tell = std::exchange(under_way_, nullptr)) {
         tell(stage);
         continue;
@@ -163,7 +171,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
           stage.clock.now,
           std::chrono::duration_cast<emulator::Milliseconds>(outcome.next->time_since_epoch()));
     }
-    ADD_FAILURE() << "rounds without end: " << outcome.sentence;
+    if (!unjudged_) ADD_FAILURE() << "rounds without end: " << outcome.sentence;
     return outcome;
   }
 
@@ -201,6 +209,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
       return std::nullopt;
     };
     stage.StartKeeper();
+    unjudged_ = true;
     Run(stage, std::chrono::minutes(5));
     stage.keeper.reset();
     return calls;
@@ -234,7 +243,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
   const std::size_t every_ = GetParam().every * hns().every * Sample();
   CaseJudge judge_;
   std::size_t drawn_ = 0, cases_ = 0;
-  bool given_up_ = false;       // a call, with its keeper
+  bool unjudged_ = false;       // a call, with its keeper
   bool strangers_act_ = false;  // what holds at the end of a Round need not hold any more
   bool stopped_ = false;        // the service, now
   Act under_way_;               // is told to the keeper after the Round

@@ -30,7 +30,7 @@ struct OverlayStage {
   using Way = Api& (*)(Api& service);
   explicit OverlayStage(emulator::Settings settings = {}, Way by = nullptr)
       : hns(clock, host, settings), way(by), api(by != nullptr ? by(hns) : hns) {
-    api.now = [this] { return clock.now; };
+    api.now = other.now = [this] { return clock.now; };
     StartKeeper();
   }
 
@@ -40,7 +40,8 @@ struct OverlayStage {
   const Way way;
   std::unique_ptr<Api> process;  // the keeper's, where nothing else stands between
   WatchedApi api;
-  Client stranger{hns};  // another program on this node
+  WatchedApi other{hns};  // of a keeper beside it
+  Client stranger{hns};   // another program on this node
   OverlayWish wish = Wish();
   RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});
   std::unique_ptr<OverlayKeeper> keeper, successor;

@@ -58,6 +58,24 @@ TEST_F(WorldCommandsTest, AnAdapterComesAndGoes) {
   EXPECT_EQ(world_.host().Adapters()->size(), 1u);
 }
 
+TEST_F(WorldCommandsTest, ATeamAndItsMembersHaveOneMac) {
+  Do(R"({"command":"add-adapter","adapter":"Team","addresses":"10.0.0.10/8",
+         "mac":"00-15-5D-00-00-77"})");
+  Do(R"({"command":"add-adapter","adapter":"NIC 1","mac":"00-15-5D-00-00-77","usable":false})");
+  const auto adapters = world_.host().state().adapters;
+  ASSERT_EQ(adapters.size(), 3u);
+  EXPECT_EQ(adapters[1].adapter.mac, adapters[2].adapter.mac);
+  EXPECT_TRUE(adapters[1].usable);
+  EXPECT_FALSE(adapters[2].usable);
+}
+
+TEST_F(WorldCommandsTest, TheFirewallIsAwayForAWhile) {
+  Do(R"({"command":"stop-firewall","for_ms":60000})");
+  EXPECT_FALSE(world_.host().HasFirewallRule("x").ok());
+  clock_.Sleep(std::chrono::seconds(60));
+  EXPECT_TRUE(world_.host().HasFirewallRule("x").ok());
+}
+
 TEST_F(WorldCommandsTest, ARouteIsPutAndRemoved) {
   Do(R"({"command":"put-route","destination":"10.8.0.0/16","gateway":"192.168.1.254",
          "adapter":"Ethernet"})");
@@ -80,7 +98,7 @@ TEST_F(WorldCommandsTest, AMachineThatWasShownIsMadeAgain) {
 TEST_F(WorldCommandsTest, ARebootIsOfBoth) {
   Do(R"({"command":"put-route","destination":"10.8.0.0/16","gateway":"192.168.1.254",
          "adapter":"Ethernet"})");
-  Do(R"({"command":"reboot"})");
+  Do(R"({"command":"reboot","endpoints_kept":true,"unsettled_ms":1000})");
   EXPECT_EQ(Routes().size(), 1u) << "the default route";
 }
 
@@ -107,6 +125,9 @@ TEST_F(WorldCommandsTest, WhatIsWrongIsNamed) {
       {R"({"command":"put-route","adapter":"Ethernet","destination":"10.8.0.0/16",
            "gateway":"203.0.113.1"})",
        "its gateway is not on link"},
+      {R"({"command":"reboot","networks":"most"})", "kept, persistent-kept or lost"},
+      {R"({"command":"reboot","soon":true})", "no field \"soon\""},
+      {R"({"command":"add-adapter","adapter":"x","mac":"y"})", "\"mac\" must be such as"},
       {R"({"command":"load-host","host":{"adapters":7}})", "adapters: it is not an array"},
   };
   for (const auto& [command, says] : rows)

@@ -84,6 +84,62 @@ TEST_F(WorldTest, TheDefaultRouteLeadsToThePhysicalAdapterBehindASwitchToo) {
   EXPECT_THAT(side.AddressesOf("Ethernet"), ElementsAre(Address("192.168.1.10")));
 }
 
+TEST_F(WorldTest, TheSwitchsInterfaceMayHaveAnyName) {
+  EmulatedHostSide side(world.host());
+  for (const char* pattern : {"vEthernet (*) 2", "Adapter - Virtual Switch"}) {
+    hns::emulator::Settings settings = world.hns().settings();
+    settings.host_adapter = pattern;
+    world.hns().Set(settings);
+    ASSERT_TRUE(Create().ok());
+    clock.Sleep(std::chrono::seconds(5));
+    const std::string name = hns::emulator::HostAdapterName("Ethernet", pattern);
+    EXPECT_THAT(Names(), ElementsAre("Ethernet", name));
+    std::string on_it = kOverlay;
+    on_it.replace(on_it.find("\"Ethernet\""), 10, "\"" + name + "\"");
+    on_it.replace(on_it.find("flannel.4096"), 12, "another");
+    EXPECT_EQ(world.hns().Create(hns::Kind::kNetwork, hns::Handle::kNone, hns::Guid(), on_it).code,
+              hns::hresult::kInvalidArgument);
+    EXPECT_EQ(side.FindByAddress(Address("192.168.1.10"))->name, "Ethernet");
+    EXPECT_EQ(side.UsableAdapters().size(), 1u);
+    world.hns().Reboot();
+    clock.Sleep(std::chrono::seconds(5));
+    EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+  }
+}
+
+TEST_F(WorldTest, TheManagementIpMayBeShownBeforeItsInterface) {
+  const auto shown = [&] {
+    const std::string text = world.hns().Call("GET", "/networks/", "").text;
+    return text.find("\"ManagementIP\":\"192.168.1.10\"") != std::string::npos;
+  };
+  ASSERT_TRUE(Create().ok());
+  EXPECT_FALSE(shown());
+  hns::emulator::Settings settings = world.hns().settings();
+  settings.management_ip_early = true;
+  world.hns().Set(settings);
+  EXPECT_TRUE(shown());
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+}
+
+TEST_F(WorldTest, AddressAndManagementIpMayBeLinkLocalFirst) {
+  hns::emulator::Settings settings = Slow();
+  settings.link_local = std::chrono::seconds(20);
+  world.hns().Set(settings);
+  ASSERT_TRUE(Create().ok());
+  clock.Sleep(std::chrono::seconds(5));
+  const auto management_ip = [&] {
+    const std::string text = world.hns().Call("GET", "/networks/", "").text;
+    const std::string key = "\"ManagementIP\":\"";
+    const std::size_t at = text.find(key);
+    return at == std::string::npos ? "" : text.substr(at + key.size(), 11);
+  };
+  EXPECT_EQ(management_ip(), "169.254.149");
+  EXPECT_EQ((*world.host().Adapters())[1].addresses[0].address.ToString(), "169.254.149.216");
+  clock.Sleep(std::chrono::seconds(15));
+  EXPECT_EQ(management_ip(), "192.168.1.1");
+  EXPECT_EQ((*world.host().Adapters())[1].addresses[0].address.ToString(), "192.168.1.10");
+}
+
 TEST_F(WorldTest, ItsTextReadsBackIntoAnother) {
   ASSERT_TRUE(Create().ok());
   World other(clock);

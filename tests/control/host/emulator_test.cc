@@ -119,8 +119,48 @@ TEST_F(EmulatorTest, AFirewallRuleOfOneNameIsOne) {
   EXPECT_THAT(host.state().firewall, ElementsAre(FirewallRule{"OverlayTraffic4789UDP", 4789}));
 }
 
+TEST_F(EmulatorTest, ANewInterfaceMayHaveALinkLocalAddressFirst) {
+  host.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {}, Seconds(10));
+  const auto addresses = [&] { return (*host.Adapters())[1].addresses; };
+  EXPECT_THAT(addresses(), ElementsAre(AssignedAddress{Address("169.254.149.216"), 16}));
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), IsEmpty()) << "no gateway is on its link";
+  EXPECT_FALSE(host.RouteTo(Address("192.168.1.7")).ok());
+  EXPECT_EQ(host.RouteTo(Address("169.254.1.1"))->source, Address("169.254.149.216"));
+  EXPECT_FALSE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.3", 11)})[0].ok());
+  now += Seconds(10);
+  EXPECT_THAT(addresses(), ElementsAre(AssignedAddress{Address("192.168.1.10"), 24}));
+  EXPECT_EQ(host.RouteTo(Address("8.8.8.8"))->source, Address("192.168.1.10"));
+}
+
+// Windows lets several rules have one name.
+TEST_F(EmulatorTest, OfSeveralFirewallRulesOfOneNameTheFirstIsMeant) {
+  HostState state = host.state();
+  state.firewall = {{"a", 1}, {"b", 2}, {"b", 3}};
+  host.Replace(state);
+  EXPECT_TRUE(host.AllowUdpIn("b", 4789).ok());
+  EXPECT_THAT(host.state().firewall,
+              ElementsAre(FirewallRule{"a", 1}, FirewallRule{"b", 4789}, FirewallRule{"b", 3}));
+  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
+  EXPECT_TRUE(*host.HasFirewallRule("b"));
+  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
+  EXPECT_FALSE(*host.HasFirewallRule("b"));
+}
+
+TEST_F(EmulatorTest, AFirewallThatIsNotUpAnswersNothing) {
+  host.StopFirewall(Seconds(60));
+  for (const absl::Status& status : {host.AllowUdpIn(kOverlayFirewallRule, 4789),
+                                     host.HasFirewallRule(kOverlayFirewallRule).status(),
+                                     host.RemoveFirewallRule(kOverlayFirewallRule)}) {
+    EXPECT_TRUE(absl::IsUnavailable(status));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("0x800706d9"));
+  }
+  now += Seconds(60);
+  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+}
+
 TEST_F(EmulatorTest, ItsTextReadsBackAsItWas) {
-  Bind();
+  host.BindSwitch("Ethernet", "vEthernet (Ethernet)", Seconds(30), Seconds(5), Seconds(9));
+  host.StopFirewall(Seconds(0));
   host.Unplug("vEthernet (Ethernet)");
   ASSERT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
   ASSERT_TRUE(host.SetForwarding(10, IpFamily::kV6, true).ok());

@@ -44,6 +44,19 @@ TEST_F(CommandsTest, TheServiceStopsAndStarts) {
   EXPECT_TRUE(Do(R"({"command":"reboot"})").ok());
 }
 
+TEST_F(CommandsTest, ARestartMayLoseOrDelayAnything) {
+  ASSERT_TRUE(Do(R"({"command":"restart","networks":"persistent-kept","routes_kept":false,
+                     "endpoints_kept":false,"load_balancers_kept":false,"attachments_kept":false,
+                     "attachments_stale":true,"adapter_ids_new":true,"unsettled_ms":5000,
+                     "away_ms":120000})")
+                  .ok());
+  EXPECT_EQ(Read(), hresult::kNoMoreEndpoints);
+  clock_.Advance(Milliseconds(120'000));
+  EXPECT_EQ(Read(), hresult::kOk);
+  EXPECT_EQ((*Do(R"({"command":"hanging"})"))["calls"], 0);
+  EXPECT_TRUE(Do(R"({"command":"fault","function":"HcnQueryEndpoint","hangs":true})").ok());
+}
+
 TEST_F(CommandsTest, SettingsChangeOneByOne) {
   ASSERT_TRUE(Do(R"({"command":"set","settings":{"version":"9.5"}})").ok());
   ASSERT_TRUE(Do(R"({"command":"set","settings":{"atomic_batches":false}})").ok());

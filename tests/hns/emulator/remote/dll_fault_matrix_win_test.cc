@@ -7,12 +7,17 @@
 namespace weft::hns {
 namespace {
 
-constexpr std::size_t kEvery = 17;
+constexpr std::size_t kEvery = 31;
 
-INSTANTIATE_TEST_SUITE_P(BehindTheDlls, OverlayFaultMatrixTest,
-                         ::testing::Values(MatrixRun{0, &testing::ThroughDlls, kEvery},
-                                           MatrixRun{1, &testing::ThroughDlls, kEvery},
-                                           MatrixRun{2, &testing::ThroughDlls, kEvery}));
+std::vector<MatrixRun> EveryKind() {
+  std::vector<MatrixRun> runs;
+  for (std::size_t hns = 0; hns < std::size(kHns); ++hns) {
+    runs.push_back({hns, &testing::ThroughDlls, kEvery});
+  }
+  return runs;
+}
+
+INSTANTIATE_TEST_SUITE_P(BehindTheDlls, OverlayFaultMatrixTest, ::testing::ValuesIn(EveryKind()));
 
 }  // namespace
 }  // namespace weft::hns

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call into HNS that does not return for minutes, and then does.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "tests/control/sinks/hns_sink_rig.h"
+#include "tests/hns/expected_failures.h"
+
+namespace weft::control {
+namespace {
+
+using testing::HnsSinkRig;
+using testing::MakePeer;
+using namespace std::chrono_literals;
+
+// Ten seconds are forever.
+bool Eventually(const std::function<bool()>& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!holds() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  return holds();
+}
+
+TEST(HnsSinkHangTest, WhatWasGivenUpChangesNothingWhenItReturns) {
+  HnsSinkRig rig({.slow = 5s, .deadline = 120s, .most_left = 2, .news_pause = 1ms});
+  HnsSink& sink = rig.Start();
+  ASSERT_TRUE(rig.Stands());
+  rig.emulator().Add({.function = "HcnModifyNetwork", .hangs = true});
+  sink.Resync(std::vector{MakePeer("a", "10.244.1.0/24", "192.0.2.1")});
+  ASSERT_TRUE(Eventually([&] { return rig.emulator().hanging_calls() == 1; }));
+  sink.Look(std::chrono::steady_clock::now() + 121s);
+  sink.Resync(std::vector{MakePeer("b", "10.244.2.0/24", "192.0.2.2")});
+  ASSERT_TRUE(rig.Holds());
+  const auto modified = [&] { return rig.emulator().calls().at("HcnModifyNetwork"); };
+  const auto before = modified();
+
+  rig.emulator().ClearFaults();
+  ASSERT_TRUE(Eventually([&] { return sink.Look(std::chrono::steady_clock::now()).empty(); }));
+  hns::CaseJudge judge;
+  judge.Run({"the usual HNS", "WhatWasGivenUpChangesNothingWhenItReturns", "", "hangs"}, [&] {
+    EXPECT_EQ(modified(), before) << "calls of a thread that was left behind";
+    EXPECT_TRUE(rig.Routes().contains("10.244.2.0/24")) << "the successor's route";
+  });
+  judge.ExpectEachRowHolds();
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// An emulated HNS with a bridge's keeper on it, and time that is turned by hand.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hns/bridge_keeper.h"
+#include "hns/bridge_look.h"
+#include "hns/response.h"
+#include "tests/hns/overlay_stage.h"
+
+namespace weft::hns {
+
+struct BridgeStage {
+  explicit BridgeStage(emulator::Settings settings = {}) : hns(clock, host, settings) {
+    StartKeeper();
+  }
+  TurnedClock clock;
+  emulator::SimpleHost host;
+  emulator::Emulator hns;
+  std::unique_ptr<Api> process;
+  WatchedApi api{hns};
+  Client stranger{hns};
+  BridgeWish wish{.name = "cbr0",
+                  .subnet = Cidr("10.244.3.0/24"),
+                  .dns_servers = "",
+                  .node_address = Ip("192.168.1.10")};
+  std::unique_ptr<BridgeKeeper> keeper;
+
+  // In a new process.
+  void StartKeeper() {
+    keeper.reset();
+    std::unique_ptr<Api> next = hns.NewProcess();
+    api.Use(*next);
+    process = std::move(next);
+    keeper = std::make_unique<BridgeKeeper>(api, wish);
+  }
+  TimePoint Now() const { return TimePoint(clock.now); }
+  BridgeOutcome Round() { return keeper->Round(Now()); }
+  BridgeOutcome Drive(Duration most = std::chrono::minutes(5)) {
+    const TimePoint end = Now() + most;
+    for (int rounds = 0;; ++rounds) {
+      BridgeOutcome outcome = Round();
+      if (!outcome.next || *outcome.next > end || rounds == 5000) return outcome;
+      clock.now = std::max(clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
+                                          outcome.next->time_since_epoch()));
+    }
+  }
+  std::vector<BridgeNetwork> Networks() {
+    return ParseBridgeNetworks(Output(hns.Call("GET", "/networks/", ""))).value();
+  }
+  std::vector<BridgeEndpoint> Endpoints() {
+    return ParseBridgeEndpoints(Output(hns.Call("GET", "/endpoints/", ""))).value();
+  }
+  static std::string Output(const Reply& reply) { return ResponseOf("ask", reply).value().output; }
+  bool Stands() {
+    const auto networks = Networks();
+    const auto endpoints = Endpoints();
+    return networks.size() == 1 && endpoints.size() == 1 &&
+           endpoints[0].network == networks[0].id && endpoints[0].name == "cbr0_ep" &&
+           endpoints[0].address == wish.endpoint_address() && endpoints[0].attached;
+  }
+};
+
+}  // namespace weft::hns
