@@ -113,7 +113,7 @@ TEST_F(WorldCommandsTest, WhatIsWrongIsNamed) {
   } rows[] = {
       {"reboot", "a command is an object"},
       {R"({"command":"dance"})", "there are: calls clear-faults"},
-      {R"({"command":"dance"})", "rename set-addresses unplug"},
+      {R"({"command":"dance"})", "rename set-addresses stop-firewall unplug"},
       {R"({"command":"unplug"})", "\"adapter\" must be given"},
       {R"({"command":"unplug","adapter":"Wi-Fi"})", "must be one that the host has"},
       {R"({"command":"host","field":1})", "no field \"field\""},
