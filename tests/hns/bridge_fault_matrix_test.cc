@@ -155,9 +155,13 @@ TEST_P(BridgeFaultMatrixTest, AtEveryCall) {
     }
   }
   judge.ExpectFewUnlisted();
-  judge.ExpectEachRowHolds();
+  judge.ExpectEachRowHolds(hns().name, "BridgeAtEveryCall");
   EXPECT_GE(cases, 130u);
   std::printf("%zu cases, %zu failed as expected\n", cases, judge.expected());
+}
+
+TEST(BridgeFaultMatrix, EachExpectedFailureIsOfAKindThatIsRun) {
+  ExpectEachRowNamesOneOf(kBridgeKinds, "host-gw, ");
 }
 
 INSTANTIATE_TEST_SUITE_P(Hns, BridgeFaultMatrixTest,

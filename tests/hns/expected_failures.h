@@ -4,10 +4,12 @@
 // the product takes the row away. Findings are those of issue 11.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -84,6 +86,17 @@ inline bool Fits(std::string_view pattern, std::string_view text) {
   return false;
 }
 
+// Every row whose kind of HNS begins so is about one of `kinds`.
+template <typename Kinds>
+void ExpectEachRowNamesOneOf(const Kinds& kinds, std::string_view prefix) {
+  for (const ExpectedFailure& row : kExpectedFailures) {
+    if (!row.hns.starts_with(prefix)) continue;
+    EXPECT_TRUE(std::any_of(std::begin(kinds), std::end(kinds), [&](const auto& kind) {
+      return Fits(row.hns, kind.name);
+    })) << row.hns;
+  }
+}
+
 struct CaseName {
   std::string hns, test, scenario, event;
 };
@@ -130,14 +143,15 @@ class CaseJudge {
     }
   }
 
-  // After every case that the test has, and not a sample: each row that speaks of some of them
-  // still has one that fails.
-  void ExpectEachRowHolds() const {
+  // After every case that `test` has on `hns`, and not a sample: each row that speaks of some of
+  // them, and each that names the test, still has one that fails.
+  void ExpectEachRowHolds(std::string_view hns, std::string_view test) const {
     for (std::size_t at = 0; at < kExpectedFailures.size(); ++at) {
-      if (drawn_[at] == 0) continue;
+      const ExpectedFailure& row = kExpectedFailures[at];
+      if (drawn_[at] == 0 && (row.test != test || !Fits(row.hns, hns))) continue;
       EXPECT_GT(failed_[at], 0u) << "none of " << drawn_[at]
                                  << " cases fails any more: take the row away that says \""
-                                 << kExpectedFailures[at].why << "\"";
+                                 << row.why << "\"";
     }
   }
   // Failures beyond the first few are only counted.

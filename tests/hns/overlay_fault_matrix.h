@@ -226,7 +226,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     EXPECT_GE(drawn_, usual() ? size->usual : size->other);
     EXPECT_EQ(cases_, (drawn_ + every_ - 1) / every_);
     judge_.ExpectFewUnlisted();
-    if (every_ == hns().every) judge_.ExpectEachRowHolds();
+    if (every_ == hns().every) judge_.ExpectEachRowHolds(hns().name, Test());
   }
 
   static std::size_t Sample() {

@@ -11,6 +11,11 @@ std::vector<MatrixRun> EveryKind() {
   return runs;
 }
 
+TEST(OverlayFaultMatrix, EachExpectedFailureIsOfAKindThatIsRun) {
+  ExpectEachRowNamesOneOf(kHns, "one ");
+  ExpectEachRowNamesOneOf(kHns, "the usual");
+}
+
 INSTANTIATE_TEST_SUITE_P(Hns, OverlayFaultMatrixTest, ::testing::ValuesIn(EveryKind()));
 
 }  // namespace

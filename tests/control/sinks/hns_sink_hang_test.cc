@@ -43,7 +43,7 @@ TEST(HnsSinkHangTest, WhatWasGivenUpChangesNothingWhenItReturns) {
     EXPECT_EQ(modified(), before) << "calls of a thread that was left behind";
     EXPECT_TRUE(rig.Routes().contains("10.244.2.0/24")) << "the successor's route";
   });
-  judge.ExpectEachRowHolds();
+  judge.ExpectEachRowHolds("the usual HNS", "WhatWasGivenUpChangesNothingWhenItReturns");
 }
 
 }  // namespace
