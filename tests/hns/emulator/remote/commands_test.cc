@@ -2,6 +2,8 @@
 #include "hns/emulator/remote/commands.h"
 
 #include "gmock/gmock.h"
+#include "hns/emulator/remote/remote_api.h"
+#include "hns/emulator/remote/remote_server.h"
 #include "hns/emulator/simple_host.h"
 #include "tests/support/emulator_clock.h"
 
@@ -55,6 +57,20 @@ TEST_F(CommandsTest, ARestartMayLoseOrDelayAnything) {
   EXPECT_EQ(Read(), hresult::kOk);
   EXPECT_EQ((*Do(R"({"command":"hanging"})"))["calls"], 0);
   EXPECT_TRUE(Do(R"({"command":"fault","function":"HcnQueryEndpoint","hangs":true})").ok());
+}
+
+// Each client is a process of its own.
+TEST_F(CommandsTest, AClientThatLivedThroughARestartMayBeAnOldOne) {
+  const auto server = RemoteServer::Start("tcp:127.0.0.1:0", emulator_, nullptr, nullptr,
+                                          [this] { return emulator_.NewProcess(); });
+  ASSERT_TRUE(server.ok()) << server.status();
+  RemoteApi before((*server)->address());
+  EXPECT_EQ(before.Enumerate(Kind::kNetwork, "").code, hresult::kOk);
+  ASSERT_TRUE(Do(R"({"command":"set","settings":{"processes_die":true}})").ok());
+  ASSERT_TRUE(Do(R"({"command":"restart"})").ok());
+  RemoteApi after((*server)->address());
+  EXPECT_EQ(before.Enumerate(Kind::kNetwork, "").code, hresult::kRpcCallFailedDne);
+  EXPECT_EQ(after.Enumerate(Kind::kNetwork, "").code, hresult::kOk);
 }
 
 TEST_F(CommandsTest, SettingsChangeOneByOne) {
