@@ -88,6 +88,7 @@ for guards, rows in ((True, GUARDS), (False, ANYTHING)):
 
 # All in one file, as the compiler gets them; each number plays its mutant and no other.
 TEXT = mutants.FIRST_LINE + """#include <cstdio>
+#include <optional>
 constexpr int kLimit = 5;
 constexpr bool Small(int a) {
   if (a > kLimit) return false;
@@ -101,6 +102,8 @@ int f(int a, int b) {
                      c == 11)  // a remark
     return 0;
   b += 1;
+  std::optional<int> held;
+  if (held) return -3;
   if (!Small(a)) return -2;
   return a < b ? 7 : 8;
 }
@@ -115,6 +118,7 @@ PLAYED = {  # kind, the mutated line: what the program prints
     ("reason deleted", "if (int c = a + b; c == 11)"): "-1 1 7 -2 7",
     ("guard deleted", "if (false) return false;"): "-1 1 0 8 7",
     ("guard deleted", "if (false) return -2;"): "-1 1 0 8 7",
+    ("guard negated", "if (!(held)) return -3;"): "-1 1 0 -3 -3",
     ("statement deleted", ";"): "-1 1 0 -2 8",
     ("operator", "return a <= b ? 7 : 8;"): "-1 1 0 -2 7",
 }

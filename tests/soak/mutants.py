@@ -72,7 +72,7 @@ class Mutation:
     end: int
     text: str
     span: tuple  # what is switched; None: the text itself is replaced, which needs a build of its own
-    form: str  # "value", "declared" (the declaration in an if) or "statement"
+    form: str  # "condition", "declared" (the declaration in an if), "value" or "statement"
     order: int = 0  # among those of one line
 
     @property
@@ -293,7 +293,7 @@ class Finder:
         return bool(REFUSING_BODY.search(source.characters(first, behind)))
 
     def _condition_span(self, first, behind):
-        return ((first, behind), "declared" if self._declares(first, behind) else "value")
+        return ((first, behind), "declared" if self._declares(first, behind) else "condition")
 
     def _remove_operand(self, kind, parts, n, span):
         """Without operand n and the operator that joined it."""
@@ -303,7 +303,7 @@ class Finder:
         end = tokens[parts[1][0]].start if n == 0 else tokens[behind - 1].end
         shown = tokens[parts[n][0]].start
         self.found.append(Mutation(self.file, self.source.line_of(shown), kind, start, end, "",
-                                   (tokens[span[0]].start, tokens[span[1] - 1].end), "value"))
+                                   (tokens[span[0]].start, tokens[span[1] - 1].end), "condition"))
 
     def _guards(self):
         source = self.source
@@ -315,7 +315,7 @@ class Finder:
             name = self._declares(first, behind)
             self.add("guard deleted", first, behind, "false", span, form)
             if not name:
-                self.add("guard negated", first, behind, f"!({source.characters(first, behind)})", span)
+                self.add("guard negated", first, behind, f"!({source.characters(first, behind)})", span, form)
                 parts = source.operands(first, behind, "||")
                 for n in range(len(parts)):
                     if len(parts) > 1:
@@ -374,8 +374,8 @@ class Finder:
             return
         for arm, kept in ((0, "false"), (1, "true")):
             if REFUSAL.search(arms[arm]) and not REFUSAL.search(arms[1 - arm]):
-                self.add("guard deleted", first, i, kept, (first, i))
-                self.add("guard negated", first, i, f"!({source.characters(first, i)})", (first, i))
+                self.add("guard deleted", first, i, kept, (first, i), "condition")
+                self.add("guard negated", first, i, f"!({source.characters(first, i)})", (first, i), "condition")
 
     OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+",
                  "*": "+", "/": "*", "%": "+", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "&",
@@ -387,7 +387,7 @@ class Finder:
         for at, (keyword, first, behind) in self.heads.items():
             span, form = self._condition_span(first, behind)
             if not self._declares(first, behind):
-                self.add("condition negated", first, behind, f"!({source.characters(first, behind)})", span)
+                self.add("condition negated", first, behind, f"!({source.characters(first, behind)})", span, form)
             self._inside(first, behind, span, form)
         for i in range(len(source.tokens)):
             if source.is_statement_start(i):
@@ -587,6 +587,8 @@ def switched(text, numbered):
                 at = re.match(r".*?\w+\s*=(?!=)\s*", original, re.DOTALL).end()
                 changed = flat(text[a + at:each.start] + each.text + text[each.end:b])
                 new = f"{original[:at]}weft_mutant({number}) ? ({changed}) : ({original[at:]})"
+        elif each.form == "condition":  # of what an if takes for one: a pointer, an optional, an error code
+            new = f"(weft_mutant({number}) ? static_cast<bool>({mutated}) : static_cast<bool>({original}))"
         else:
             new = f"(weft_mutant({number}) ? ({mutated}) : ({original}))"
         text = text[:a] + new + text[b:]

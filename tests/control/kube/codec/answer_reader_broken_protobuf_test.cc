@@ -174,6 +174,7 @@ TEST(ProtobufList, WhatIsNone) {
       {ListBody(""), "the list has no metadata.resourceVersion"},
       {mark + "\x1a\x04gzip", At(4) + "the object is encoded as \"gzip\""},
       {mark + "\x0b", At(4) + "field 1 has the wire type 3"},
+      {mark + "\x9b\x06", At(4) + "field 99 has the wire type 3"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
        At(4) + "field 2 of 9223372036854775807 octets is longer than what it stands in"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", At(14) + "a number of more than 64"},
