@@ -119,6 +119,23 @@ TEST_F(LocalListenerTest, AFolderOfAnotherUserIsRefused) {
   EXPECT_THAT(Text(Listen(Path("theirs/s"))), HasSubstr("belongs to another user"));
 }
 
+// Not as root: the folder of the user that flanneld runs as.
+TEST_F(LocalListenerTest, AFolderOfOurOwnIsTaken) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  fs::permissions(folder_.path(), fs::perms(0755));
+  fs::create_directory(Path("ours"));
+  ASSERT_EQ(::chown(Path("ours").c_str(), 65534, 65534), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(2);
+    ::_exit(Listen(Path("ours/s")).ok() ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  ASSERT_TRUE(WIFEXITED(result));
+  EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
 TEST_F(LocalListenerTest, AMissingFolderIsMadeOneDeep) {
   EXPECT_TRUE(Listen(Path("new/s")).ok());
   EXPECT_THAT(Text(Listen(Path("a/b/s"))), HasSubstr(Path("a/b")));
