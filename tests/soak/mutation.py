@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Alters one line of the product at a time and reports which alterations no test notices.
 
-The mutants that the seed draws are compiled into one build, each behind its number (mutants.py), and WEFT_MUTANT says which one a
-program plays. One build for all instead of sixty: a mutant costs its tests and no compilation or link, headers may be mutated,
-some run side by side, and started programs (flanneld, flannelctl, Windows programs under Wine) play along. What that cannot do, a
-constant that the compiler needs, is edited, built and run alone; those in headers are left out, each would compile everything.
+The mutants of a sample are compiled into one build, each behind its number (mutants.py); the environment variable WEFT_MUTANT
+selects one at run time. Sixty builds become one: a mutant costs its tests, not a compilation and forty links; headers can be
+mutated; several mutants run side by side; flanneld, flannelctl and programs under Wine inherit the choice. What cannot be switched,
+a constant that the compiler needs, is edited, built and run alone; such constants in headers are left out, because each of them
+would compile the whole tree. Constant expressions keep their value: what only a static_assert or a constexpr table evaluates is
+not mutated.
 
-A mutant's tests are those that link the mutated library or start a program of it, from the build's own description: the cases of
-the test file that mirrors the source, then the programs of the same folder, then the rest, then network namespaces. The first
-that fails, twice with the mutant and not without, ends it. Programs are built when a mutant first needs them.
+The tests of a mutant are those that link its library or start a program of it, by CMake's description of the build: first the
+cases of the test files that mirror the source, then the programs of the same folder, then the rest, then tests/netns. The first
+test that fails twice with the mutant and passes without it ends the run. Programs are built when a mutant first needs them.
 """
 
 import argparse
@@ -175,7 +177,7 @@ class Build:
         return targets
 
     def _read_arguments(self):
-        """What CTest hands to programs that are no GoogleTest: {program's name: arguments}."""
+        """The arguments of programs that are no GoogleTest: {program's name: arguments}."""
         for path in glob.glob(os.path.join(self.folder, "tests/**/CTestTestfile.cmake"), recursive=True):
             with open(path, encoding="utf-8") as file:
                 for name, words in re.findall(r'^add_test\(\[=\[(.*?)\]=\] (.*)\)$', file.read(), re.MULTILINE):
@@ -183,9 +185,9 @@ class Build:
 
     def libraries_of(self, file):
         """The targets of which the file is a part; a header's are those of its folder when no source has its name."""
-        def having(wanted):
+        def having(fits):
             return [each for each in self.targets.values() if not each.folder.startswith(("tests", "bench")) and
-                    any(wanted(source) for source in each.sources)]
+                    any(fits(source) for source in each.sources)]
         found = having(lambda source: source == file)
         if not found and file.endswith(".h"):
             found = (having(lambda source: source == file[:-2] + ".cc") or
@@ -207,7 +209,7 @@ class Check:
         self.lock, self.seconds, self.known_bad = threading.Lock(), None, []
 
     def usual(self):
-        """How long it takes without a mutant, and what fails already then and is not asked any more."""
+        """Measures the time without a mutant, and finds the tests that fail without one: they are left out."""
         with self.lock:
             if self.seconds is None:
                 began = time.monotonic()
@@ -291,7 +293,7 @@ class Sample:
                                 + (f"-{chosen.only.strip('/').replace('/', '_')}" if chosen.only else "") + ".json")
         self.identity = {"commit": self.commit, "seed": self.seed, "count": chosen.count, "guards": chosen.guards, "only": chosen.only}
         self.builds, self.checks, self.alone = {}, {}, None
-        self.building, self.telling = threading.RLock(), threading.Lock()
+        self.building, self.lock = threading.RLock(), threading.Lock()
 
     # --- what was drawn
 
@@ -376,8 +378,8 @@ class Sample:
         """Builds; mutants that do not compile give their numbers to others."""
         with self.building:
             while targets:
-                status, output = PROCESSES.run(["ninja", "-C", self.builds[preset].folder, "-k", "0", "-j", str(self.chosen.jobs), *targets],
-                                               None, env={**os.environ, "WEFT_DEPS": DEPS})
+                words = ["ninja", "-C", self.builds[preset].folder, "-k", "0", "-j", str(self.chosen.jobs), *targets]
+                status, output = PROCESSES.run(words, None, env={**os.environ, "WEFT_DEPS": DEPS})
                 if status == 0:
                     return
                 if not self.reject(output):
@@ -429,7 +431,7 @@ class Sample:
 
     def check(self, preset, target, gtest_filter="*"):
         key = (preset, target.name, gtest_filter)
-        with self.telling:
+        with self.lock:
             if key not in self.checks:
                 build = self.builds[preset]
                 wine = preset == "windows"
@@ -473,7 +475,7 @@ class Sample:
 
     def netns_of(self, mutation):
         parts = NETNS.get(mutants.folder_of(mutation.file, self.folders), [])
-        with self.telling:
+        with self.lock:
             if not hasattr(self, "netns_names"):
                 self.netns_names = PROCESSES.run([os.path.join(self.tree, "tests/netns/run.sh"), "--list"], 60)[1].split()
             chosen = [each for each in self.netns_names if any(each.startswith(part) for part in parts)]
@@ -493,10 +495,11 @@ class Sample:
             if self.mutants.get(number) is mutation:
                 break  # else it was replaced: a header that some tests could not compile
         result = {"verdict": verdict, "by": by, "seconds": round(time.monotonic() - began, 1)}
-        with self.telling:
+        with self.lock:
             self.results[number] = result
             self.save()
-            words = {"caught": f"caught by {by}", "timeout": f"timeout=caught by {by}", "survived": "SURVIVED", "not run": f"not run: {by}"}
+            words = {"caught": f"caught by {by}", "timeout": f"timeout=caught by {by}", "survived": "SURVIVED",
+                     "not run": f"not run: {by}"}
             print(f"{self.describe(number)}: {words[verdict]} ({result['seconds']:.0f} s)", flush=True)
 
     def verdict(self, number, mutation):
@@ -504,17 +507,17 @@ class Sample:
             preset = self.preset_of(mutation)
         if preset is None:
             return "not run", "for Windows; run: cmake/bootstrap.sh windows"
-        asked = 0
+        checked = 0
         for targets, checks in self.stages(mutation, preset):
             self.make(preset, targets)
             if self.mutants.get(number) is not mutation:
                 return "not run", "replaced"
             for check in checks:
-                asked += 1
+                checked += 1
                 caught = check.caught(0 if mutation.span is None else number, mutation.span is None)
                 if caught:
                     return ("timeout" if caught[1] else "caught"), caught[0]
-        return ("survived", "") if asked else ("not run", "no test links it")
+        return ("survived", "") if checked else ("not run", "no test links it")
 
     def run(self):
         waiting = [number for number in sorted(self.mutants) if number not in self.results]
@@ -544,7 +547,7 @@ class Sample:
         survived = sorted(number for number in ran if self.results[number]["verdict"] == "survived")
         bad = sorted({f"{each.name} {one}" for each in self.checks.values() for one in each.known_bad})
         for each in bad:
-            print(f"failed without a mutant, and was not asked: {each}")
+            print(f"fails without a mutant, left out: {each}")
         for number in survived:
             each = self.mutants[number]
             print(f"\nsurvivor {number}: {each.file}:{each.line}, {each.kind}\n{mutants.diff(self.texts[each.file], each)}")
