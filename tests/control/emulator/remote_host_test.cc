@@ -53,6 +53,22 @@ TEST_F(RemoteHostTest, ALostServerIsNamedAndTheNextOneIsTaken) {
   EXPECT_EQ(host.Adapters()->size(), 1u);
 }
 
+TEST_F(RemoteHostTest, EveryCallNamesALostServer) {
+  RemoteHost host(address_);
+  server_.reset();
+  const absl::Status lost = host.Adapters().status();
+  ASSERT_TRUE(absl::IsUnavailable(lost)) << lost;
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 1).status(), lost);
+  EXPECT_EQ(host.RouteTo(Address("192.0.2.1")).status(), lost);
+  EXPECT_EQ(host.Forwarding(1, IpFamily::kV4).status(), lost);
+  EXPECT_EQ(host.HasFirewallRule("rule").status(), lost);
+  EXPECT_EQ(host.SetLinkUp(1, 1500), lost);
+  EXPECT_EQ(host.AddAddress(1, {Address("192.0.2.1"), 24}), lost);
+  EXPECT_EQ(host.SetForwarding(1, IpFamily::kV4, true), lost);
+  EXPECT_EQ(host.AllowUdpIn("rule", 4789), lost);
+  EXPECT_EQ(host.RemoveFirewallRule("rule"), lost);
+}
+
 TEST_F(RemoteHostTest, AWatchOutlivesItsServerAndItsHost) {
   weft::testing::Calls calls;
   std::unique_ptr<host::Watch> watch;
