@@ -71,6 +71,13 @@ TEST(HexTextTest, ADumpMayHoldManyFrames) {
   EXPECT_EQ((*frames)[2], Hex("aabbcc"));
 }
 
+TEST(HexTextTest, ADumpsLineEndsAtWhatIsNoWholeNumberOfOctets) {
+  const auto frames = ParseHexText("00000000: 4500 001\n00000002: 4011 xyz\n");
+  ASSERT_TRUE(frames.ok()) << frames.status();
+  ASSERT_EQ(frames->size(), 1u);
+  EXPECT_EQ(frames->front(), Hex("45004011"));
+}
+
 struct Refusal {
   const char* text;
   const char* error;
