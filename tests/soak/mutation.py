@@ -294,6 +294,7 @@ class Sample:
         self.identity = {"commit": self.commit, "seed": self.seed, "count": chosen.count, "guards": chosen.guards, "only": chosen.only}
         self.builds, self.checks, self.alone = {}, {}, None
         self.building, self.lock = threading.RLock(), threading.Lock()
+        self.making = {"dev": threading.Lock(), "windows": threading.Lock()}
 
     # --- what was drawn
 
@@ -376,12 +377,13 @@ class Sample:
 
     def make(self, preset, targets):
         """Builds; mutants that do not compile give their numbers to others."""
-        with self.building:
-            while targets:
-                words = ["ninja", "-C", self.builds[preset].folder, "-k", "0", "-j", str(self.chosen.jobs), *targets]
+        while targets:
+            words = ["ninja", "-C", self.builds[preset].folder, "-k", "0", "-j", str(self.chosen.jobs), *targets]
+            with self.making[preset]:
                 status, output = PROCESSES.run(words, None, env={**os.environ, "WEFT_DEPS": DEPS})
-                if status == 0:
-                    return
+            if status == 0:
+                return
+            with self.making["dev"], self.making["windows"]:  # no source changes while it is compiled
                 if not self.reject(output):
                     raise Failure(f"the build of {' '.join(targets)} failed:\n{output[-4000:]}")
 
@@ -521,7 +523,9 @@ class Sample:
 
     def run(self):
         waiting = [number for number in sorted(self.mutants) if number not in self.results]
-        side_by_side = [number for number in waiting if self.mutants[number].span is not None]
+        # Windows last: its base is compiled file by file, and Linux's verdicts need not wait for it.
+        side_by_side = sorted((number for number in waiting if self.mutants[number].span is not None),
+                              key=lambda number: (self.preset_of(self.mutants[number]) == "windows", number))
         with concurrent.futures.ThreadPoolExecutor(self.chosen.jobs) as pool:
             tasks = [pool.submit(self.judge, number) for number in side_by_side]
             try:
