@@ -73,6 +73,16 @@ TEST_F(WorldTest, AnEndpointOfTheHostIsAnAdapterOfIt) {
   EXPECT_THAT(Names(), ElementsAre("Ethernet"));
 }
 
+TEST_F(WorldTest, WithoutADefaultRouteTheFirstUsableAdapterIsTheDefault) {
+  const auto routes = world.host().Routes(IpFamily::kV4, 0);
+  ASSERT_TRUE(routes.ok()) << routes.status();
+  for (const absl::Status& status : world.host().RemoveRoutes(*routes))
+    ASSERT_EQ(status, absl::OkStatus());
+  EmulatedHostSide side(world.host());
+  ASSERT_TRUE(side.FindDefault().has_value());
+  EXPECT_EQ(side.FindDefault()->name, "Ethernet");
+}
+
 TEST_F(WorldTest, TheDefaultRouteLeadsToThePhysicalAdapterBehindASwitchToo) {
   EmulatedHostSide side(world.host());
   EXPECT_EQ(side.FindDefault()->name, "Ethernet");
