@@ -40,7 +40,7 @@ std::optional<IpPrefix> IpPrefix::Parse(std::string_view text) {
   const auto address = IpAddress::Parse(text.substr(0, slash));
   const std::string_view digits = text.substr(slash + 1);
   // Plain decimal; from_chars would take a minus sign. Go's ParseCIDR takes leading zeros ("/024").
-  if (!address || digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
+  if (!address || digits.starts_with('-')) return std::nullopt;
   int length = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;

@@ -31,6 +31,7 @@ constexpr TextRow kTexts[] = {
     {"too long", "10.244.3.0/33", nullptr},
     {"too long for IPv6", "::/129", nullptr},
     {"negative", "10.244.3.0/-1", nullptr},
+    {"negative zero", "10.244.3.0/-0", nullptr},
     {"plus sign", "10.244.3.0/+1", nullptr},
     {"hexadecimal", "10.244.3.0/0x18", nullptr},
     {"a letter", "10.244.3.0/a", nullptr},
