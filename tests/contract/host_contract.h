@@ -149,6 +149,15 @@ TEST_P(HostContract, TheWayToADestination) {
               ::testing::StartsWith("cannot find a route to 198.51.100.1: "));
 }
 
+TEST_P(HostContract, TheDefaultRouteIsTheWayToTheWorld) {
+  EXPECT_FALSE(host().RouteTo(Address("198.51.100.1")).ok());
+  rig->PutDefaultRoute("10.9.0.254");
+  const auto way = host().RouteTo(Address("198.51.100.1"));
+  ASSERT_TRUE(way.ok()) << way.status();
+  EXPECT_EQ(way->adapter_index, Given().index);
+  EXPECT_EQ(way->gateway, Address("10.9.0.254"));
+}
+
 TEST_P(HostContract, AnAddressIsGivenAndALinkSetUp) {
   rig->SetUp(false);
   if (!GetParam().writes_links) {
@@ -228,10 +237,26 @@ TEST_P(HostContract, ChangesAreToldUntilTheWatchEnds) {
   before = calls.count();
   rig->SetUp(false);
   EXPECT_TRUE(calls.MoreThan(before)) << "the adapter went down";
+}
+
+// Another watch of the same host shows when what the ended one must not report has been reported.
+TEST_P(HostContract, NothingIsToldAfterTheWatchEnds) {
+  Calls ended, other;
+  auto watch = host().WatchChanges([&] { ended.Add(); });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  rig->GiveAddress("10.9.0.7/24");
+  EXPECT_TRUE(ended.MoreThan(0));
   watch->reset();
-  before = calls.count();
-  rig->SetUp(true);
-  EXPECT_EQ(calls.count(), before);
+  const int before = ended.count();
+  auto witness = host().WatchChanges([&] { other.Add(); });
+  ASSERT_TRUE(witness.ok()) << witness.status();
+  for (const char* address : {"10.9.0.8/24", "10.9.0.9/24", "10.9.0.10/24"}) {
+    const int seen = other.count();
+    rig->GiveAddress(address);
+    EXPECT_TRUE(other.MoreThan(seen)) << address;
+  }
+  witness->reset();
+  EXPECT_EQ(ended.count(), before);
 }
 
 TEST_P(HostContract, TwoWatchesAreToldBoth) {
