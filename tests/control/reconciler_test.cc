@@ -589,10 +589,75 @@ TEST_F(ReconcilerTest, InSyncOnceEverySinkSaysSo) {
     for (const FakeSink* at : {&sink, &other}) {
       reconciler.OnSinkReport(*at, row.report);
       EXPECT_EQ(reconciler.report().in_sync, row.in_sync) << row.description;
+      const auto sinks = reconciler.report().sinks;
+      const bool first = at == &sink;
+      EXPECT_EQ(sinks[first ? 0 : 1].report.applied, row.report.applied) << row.description;
+      EXPECT_EQ(sinks[first ? 1 : 0].report.applied, 2u) << row.description;
       reconciler.OnSinkReport(*at, {2, 2, {}});
       EXPECT_TRUE(reconciler.report().in_sync) << row.description;
     }
   }
+}
+
+TEST_F(ReconcilerTest, WhatASinkRefusesIsSaidWhenItDiffers) {
+  source.Put(a);
+  Ready();
+  const lease::SinkReport refuses{0, 0, {}, true, {"10.244.1.0/24: no way"}};
+  reconciler.OnSinkReport(sink, refuses);
+  EXPECT_THAT(log, ElementsAre("fake: 10.244.1.0/24: no way"));
+  reconciler.OnSinkReport(sink, refuses);
+  reconciler.OnSinkReport(sink, {1, 1, {}});
+  EXPECT_EQ(log.size(), 1u) << "neither the same again nor its end";
+  EXPECT_EQ(reconciler.report().sinks[0].refusals_told, 1u);
+  reconciler.OnSinkReport(sink, refuses);
+  EXPECT_EQ(log.size(), 2u);
+}
+
+TEST_F(ReconcilerTest, ASinkOfOneFamilyNeverSeesTheOther) {
+  lease::OwnIdentity both = Us();
+  both.v6 = {Prefix("fd00:0::/64"), Prefix("fd00::/16")};
+  reconciler.SetOwn(both);
+  lease::Lease dual = a;
+  dual.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
+  FakeSink v4("v4"), v6("v6");
+  source.Put(dual);
+  source.Sync();
+  reconciler.AddSink(sink);
+  reconciler.AddSink(v4, Families::kV4);
+  reconciler.AddSink(v6, Families::kV6);
+  lease::Lease second = b;
+  second.v6 = testing::HalfLease("fd00:2::/64", "2001:db8::2");
+  EXPECT_THAT(World(v4), ElementsAre("10.244.1.0/24")) << "resynced";
+  EXPECT_THAT(World(v6), ElementsAre("fd00:1::/64"));
+  source.Put(second);
+  EXPECT_THAT(World(v4), ElementsAre("10.244.1.0/24", "10.244.2.0/24")) << "updated";
+  EXPECT_THAT(World(v6), ElementsAre("fd00:1::/64", "fd00:2::/64"));
+  EXPECT_EQ(World(sink).size(), 4u);
+  reconciler.ResyncAll();
+  EXPECT_EQ(World(v4).size(), 2u);
+  EXPECT_EQ(World(v6).size(), 2u);
+}
+
+TEST_F(ReconcilerTest, ALeaseIsNotJudgedBeforeWeKnowWhoWeAre) {
+  source.Sync();
+  lease::Lease half = b;
+  half.v4->vtep_mac.reset();
+  log.clear();
+  source.Put(half);
+  EXPECT_THAT(log, IsEmpty());
+  reconciler.SetOwn(Us());
+  EXPECT_THAT(log, Contains(HasSubstr("missing-mac")));
+}
+
+TEST_F(ReconcilerTest, WhatARetryChangedIsReported) {
+  sink.failing = {Prefix("10.244.1.0/24")};
+  source.Put(a);
+  Ready();
+  const int before = changes;
+  sink.failing.clear();
+  Step();
+  EXPECT_TRUE(reconciler.report().in_sync);
+  EXPECT_GT(changes, before) << "readiness is asked for when something changed";
 }
 
 TEST_F(ReconcilerTest, NotInSyncWhileASinksWorkGoesOn) {

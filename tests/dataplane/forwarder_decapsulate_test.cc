@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dataplane/support.h"
+#include "vxlan/ipv4.h"
 
 namespace weft::dataplane {
 namespace {
@@ -107,6 +108,14 @@ TEST(Decapsulate, SaysWhyItDrops) {
     octets.resize(size);
     return octets;
   };
+  // Another octet of the outer header, whose checksum is right again.
+  const auto changed_outer = [](std::size_t at, int value) {
+    Octets outer = FromPeer().Build();
+    outer[at] = static_cast<std::byte>(value);
+    StoreBe16(outer.data() + 10, 0);
+    StoreBe16(outer.data() + 10, SumIpv4Header(outer.data()).Checksum());
+    return outer;
+  };
   const MacAddress theirs = Mac("02:00:00:00:00:01");
   const MacAddress ours = Mac("02:00:00:00:00:02");
   const struct {
@@ -120,6 +129,9 @@ TEST(Decapsulate, SaysWhyItDrops) {
       {"outer UDP checksum", FromPeer().WrongUdpChecksum().Build(), Verdict::kOuterChecksum},
       {"outer first fragment", FromPeer().Fragment(0, 64).Build(), Verdict::kOuterFragment},
       {"outer last fragment", FromPeer().Fragment(64, 1000).Build(), Verdict::kOuterFragment},
+      {"a whole datagram, more fragments", changed_outer(6, 0x20), Verdict::kOuterFragment},
+      {"a whole datagram, fragment offset", changed_outer(7, 1), Verdict::kOuterFragment},
+      {"like UDP, protocol TCP", changed_outer(9, 6), Verdict::kNotVxlan},
       {"another UDP port", FromPeer().Ports(50'000, 8472).Build(), Verdict::kNotVxlan},
       {"not UDP", PacketBuilder("192.0.2.1", "192.0.2.2").Tcp(1, 4789).Build(), Verdict::kNotVxlan},
       {"I flag clear", FromPeer().Flags(0).Build(), Verdict::kNotVxlan},
@@ -128,6 +140,8 @@ TEST(Decapsulate, SaysWhyItDrops) {
       {"another VNI", FromPeer().Network(4097).Build(), Verdict::kForeignVni},
       {"VNI 1", FromPeer().Network(1).Build(), Verdict::kForeignVni},
       {"no inner frame", VxlanBuilder::AroundFrame({}).Build(), Verdict::kInnerMalformed},
+      {"half an Ethernet header", VxlanBuilder::AroundFrame(Octets(13)).Build(),
+       Verdict::kInnerMalformed},
       {"another MAC", FromPeer().Macs(theirs, Mac("02:00:00:00:00:99")).Build(),
        Verdict::kForeignMac},
       {"broadcast MAC", FromPeer().Macs(theirs, Mac("ff:ff:ff:ff:ff:ff")).Build(),
@@ -211,6 +225,10 @@ TEST(Decapsulate, ChecksTheSender) {
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"IPv6 outside, a stranger, MAC zero", "2001:db8::77", "172.30.0.1", "00:00:00:00:00:00",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 outside, begins like the lease's IPv4", "c000:201::", "10.244.1.7",
+       "02:00:00:00:00:99", Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"IPv6 outside, ends like it", "::c000:201", "10.244.1.7", "02:00:00:00:00:99",
+       Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"IPv6 outside, a stranger, address zero", "::", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
   };
@@ -248,6 +266,23 @@ TEST(Decapsulate, TakesOuterIpv6WithoutUdpChecksum) {
   EXPECT_EQ(node.Decapsulate(outer.Build()).verdict, Verdict::kForward);
   EXPECT_EQ(node.Decapsulate(VxlanBuilder(outer).WrongUdpChecksum().Build()).verdict,
             Verdict::kOuterChecksum);
+}
+
+TEST(Decapsulate, LeavesDroppedPacketsAlone) {
+  for (const PortKind wire : {PortKind::kWirePacket, PortKind::kWireDatagram}) {
+    ForwarderConfig config = DefaultConfig();
+    config.wire = wire;
+    Node node(config);
+    Packet packet = node.buffers.Make(wire == PortKind::kWirePacket ? FromPeer().Build()
+                                                                    : FromPeer().BuildPayload());
+    packet.outer_address = Ip("192.0.2.1");
+    packet.verdict = Verdict::kOwnFrame;
+    const Octets before = OctetsOf(packet);
+    const Packet& result = node.Decapsulate(packet);
+    EXPECT_EQ(result.verdict, Verdict::kOwnFrame);
+    EXPECT_EQ(OctetsOf(result), before);
+    EXPECT_EQ(node.CountsOf("linux-1").received_packets, 0u);
+  }
 }
 
 TEST(Decapsulate, CountsByInnerSource) {

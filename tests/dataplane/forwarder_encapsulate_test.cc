@@ -129,6 +129,19 @@ TEST(Encapsulate, FinishesPartialChecksumsFirst) {
   }
 }
 
+TEST(Encapsulate, LeavesASuperframesChecksumToWhoeverCutsIt) {
+  Node node;
+  const Packet superframe = node.buffers.MakeSuperframe(
+      PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build(), Segmentation::kTcp,
+      1000);
+  const Octets inner = OctetsOf(superframe);
+  const Packet& packet = node.Encapsulate(superframe);
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(packet.checksum, ChecksumState::kPartial);
+  EXPECT_EQ(packet.checksum_start, 50 + 20);
+  EXPECT_EQ(Octets(packet.data + 50, packet.data + packet.length), inner);
+}
+
 TEST(Encapsulate, SaysWhyItDrops) {
   const auto ipv4 = [](std::string_view to) { return PacketBuilder("10.244.2.9", to).Build(); };
   const auto ipv6 = [](std::string_view to) { return PacketBuilder("fd00:2::9", to).Build(); };
@@ -186,6 +199,7 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
       with([](Packet& p) { p.segment_size = 0; }),
       with([](Packet& p) { p.checksum_start = 24; }),
       with([](Packet& p) { p.data[32] = std::byte{0x40}; }),  // TCP data offset 16 octets
+      with([](Packet& p) { p.data[6] |= std::byte{0x20}; }),  // more fragments
       with([](Packet& p) {
         p.segmentation = Segmentation::kNone;
         p.checksum_start = 60'000;

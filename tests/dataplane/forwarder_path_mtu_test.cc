@@ -161,6 +161,14 @@ TEST_P(PathMtu, SomePacketsAreDroppedInSilence) {
       << "no address of the family";
 }
 
+TEST_P(PathMtu, WhatGetsNoAnswerLeavesTheRateToTheOthers) {
+  Node node(Config());
+  const Octets error =
+      PacketBuilder("10.244.2.9", "10.244.1.7").Icmp(3, 1).TotalLength(1480).Build();
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(node.Encapsulate(error).verdict, Verdict::kTooBigSilent);
+  EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBig);
+}
+
 TEST_P(PathMtu, AnswersAreLimitedInRate) {
   Node node(Config());
   int answered = 0;

@@ -14,6 +14,7 @@
 #include "dataplane/ports/memory_port.h"
 #include "dataplane/ports/udp_port.h"
 #include "tests/dataplane/support.h"
+#include "vxlan/transport_checksum.h"
 
 namespace weft::dataplane {
 namespace {
@@ -149,6 +150,53 @@ TEST(Worker, CutsSuperframesForAWireThatCannot) {
     EXPECT_EQ((*sent)[0].length, 122u) << "order is kept";
     EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), 62u);
     EXPECT_EQ(rig.node.counters.Read().to_wire.octets, 200u + 60'000 + 60 * 40);
+  }
+}
+
+// More superframes than there are buffers to cut into, or more segments than a batch holds, whoever
+// comes last.
+TEST(Worker, CutsMoreThanItHasRoomForAtOnce) {
+  const struct {
+    const char* description;
+    bool (*is_superframe)(std::uint16_t place);
+  } rows[] = {
+      {"two of three are superframes", [](std::uint16_t place) { return place % 3 != 0; }},
+      {"the first are", [](std::uint16_t place) { return place < 15; }},
+      {"the last are", [](std::uint16_t place) { return place >= 241; }},
+  };
+  PortFeatures pod;
+  pod.tcp_segmentation = pod.partial_checksum = true;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    Rig rig(PortKind::kWireDatagram, pod);
+    auto batch = std::make_unique<Batch>();
+    std::vector<std::uint16_t> wanted;  // source ports, in order
+    for (std::uint16_t i = 0; i < kMaxBatch; ++i) {
+      PacketBuilder inner("10.244.2.9", "10.244.1.7");
+      if (row.is_superframe(i)) {
+        inner.Tcp(i, 2).Payload(2500);
+        batch->Add(rig.node.buffers.MakeSuperframe(inner.Build(), Segmentation::kTcp, 1000));
+        wanted.insert(wanted.end(), 3, i);
+      } else {
+        batch->Add(rig.node.buffers.Make(inner.Udp(i, 2).Payload(20).Build()));
+        wanted.push_back(i);
+      }
+    }
+    ASSERT_GT(wanted.size(), kMaxBatch);
+    rig.pods.second->Send(*batch);
+    while (rig.worker.Step({}) != 0) {
+    }
+    std::vector<std::uint16_t> sent;
+    for (auto got = rig.Receive(*rig.wire.second); !got->empty();
+         got = rig.Receive(*rig.wire.second)) {
+      for (const Packet& packet : *got) {
+        const Bytes octets = packet.bytes().subspan(22);
+        EXPECT_EQ(VerifyTransportChecksum(octets), TransportChecksum::kRight);
+        sent.push_back(LoadBe16(octets.data() + kIpv4HeaderSize));
+      }
+    }
+    EXPECT_EQ(sent, wanted);
+    EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), wanted.size());
   }
 }
 
