@@ -39,6 +39,7 @@ const std::vector<Octets>& Templates() {
       v4().Ping(1, 2).Payload(kPayload).Build(),
       v6().Ipv6DestinationOptions(8).Udp(1, 2).Payload(kPayload).Build(),
       v4().Tcp(1, 2).Payload(kPayload).WrongTransportChecksum().Build(),
+      v4().Tcp(1, 2).Payload(1400).Build(),
   };
   return templates;
 }

@@ -61,7 +61,7 @@ void CheckFile(const Folder& folder, std::string_view text) {
     return;
   }
   // Written with one more entry, and read again.
-  const LedgerEntry more{"fuzz", "one more", "id \"\\\n", true, "shape"};
+  const LedgerEntry more{"fuzz", "one more", "id\n\\", true, "a \"shape\""};
   Require(ledger.Put(more).ok(), "written");
   Ledger again(folder.path());
   Require(again.Load().ok() && again.entries() == ledger.entries(), "the same entries");

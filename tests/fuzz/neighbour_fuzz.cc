@@ -17,6 +17,7 @@
 #include "vxlan/arp.h"
 #include "vxlan/ethernet.h"
 #include "vxlan/inner_frame.h"
+#include "vxlan/ipv6.h"
 
 namespace weft::dataplane {
 namespace {
@@ -25,9 +26,27 @@ using fuzz::Require;
 
 const MacAddress kOurs = Mac("02:00:00:00:00:01");
 
+// RFC 4861 sections 7.1.1 and 7.1.2: what is taken must be all this.
+void CheckValid(Bytes packet, const NeighbourMessage& message) {
+  const auto ip = Ipv6Header::Parse(packet);
+  Require(ip.ok() && ip->hop_limit == 255, "no router forwarded it");
+  packet = packet.first(Ipv6Header::kSize + ip->payload_length);
+  Require(VerifyTransportChecksum(packet) == TransportChecksum::kRight, "the checksum");
+  Require(!message.target.IsMulticast(), "the target is no group");
+  Require(message.kind == NeighbourMessage::Kind::kAdvertisement ||
+              !message.source.IsUnspecified() || !message.link_address,
+          "nobody gives a link address for no address");
+  for (std::size_t at = 64; packet.size() - at >= 8;) {
+    const std::size_t length = std::size_t{Load8(packet.data() + at + 1)} * 8;
+    Require(length != 0, "no option of length 0");
+    at += std::min(length, packet.size() - at);
+  }
+}
+
 void CheckMessage(Bytes packet) {
   const auto message = NeighbourMessage::Parse(packet);
   if (!message) return;
+  CheckValid(packet, *message);
   Octets emitted(NeighbourMessage::kMaxSize, std::byte{0xa5});
   emitted.resize(message->Emit(emitted));
   Require(NeighbourMessage::Parse(emitted) == message, "a message survives Emit");

@@ -58,7 +58,10 @@ inline std::vector<Octets> CutUp(const dataplane::Packet& superframe, dataplane:
     cutter.Cut(slab.Lend(0), *batch);
     Require(!batch->empty(), "a cut makes something");
     for (const dataplane::Packet& packet : *batch) {
-      Require(packet.length <= dataplane::kMaxPacket, "an aggregate is within its buffer");
+      Require(packet.segmentation == dataplane::Segmentation::kNone ||
+                  (packet.length <= features.max_aggregate &&
+                   WirePackets(packet) <= features.max_segments),
+              "an aggregate is what the port takes");
       for (std::uint32_t offset = 0; offset < packet.length;) {
         datagrams->clear();
         offset = SplitAggregate(packet, offset, *datagrams);

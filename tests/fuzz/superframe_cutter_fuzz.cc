@@ -45,14 +45,33 @@ const std::vector<Octets>& Templates() {
   return templates;
 }
 
+// FIN and PSH stay with the last, CWR with the first; sequence numbers and identifications count.
+void CheckHeaders(const InnerPacket& inner, const Packet& superframe, std::size_t index,
+                  std::size_t sent, bool last) {
+  const std::byte* const first_ip = superframe.data + superframe.inner_offset;
+  if (inner.is_v4()) {
+    Require(LoadBe16(inner.data + 4) == static_cast<std::uint16_t>(LoadBe16(first_ip + 4) + index),
+            "the identification");
+  }
+  if (inner.protocol != IpProtocol::kTcp) return;
+  const std::byte* const tcp = inner.transport().data();
+  const std::byte* const first = superframe.data + superframe.checksum_start;
+  Require(LoadBe32(tcp + 4) == static_cast<std::uint32_t>(LoadBe32(first + 4) + sent),
+          "the sequence number");
+  std::uint32_t flags = LoadBe16(first + 12);
+  if (!last) flags &= ~std::uint32_t{TcpHeader::kFin | TcpHeader::kPsh};
+  if (index != 0) flags &= ~std::uint32_t{TcpHeader::kCwr};
+  Require(LoadBe16(tcp + 12) == flags, "the flags");
+}
+
 // What a port would send of the stamped superframe, checked one by one.
 void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
                    const std::vector<Octets>& segments) {
   Require(segments.size() == WirePackets(superframe), "WirePackets");
   std::uint64_t inner_octets = 0;
   std::size_t sent = 0;
-  for (const Octets& segment : segments) {
-    Bytes rest = segment;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    Bytes rest = segments[i];
     if (wire == PortKind::kWirePacket) {
       const auto outer = ParseOuterPacket(rest);
       Require(outer.ok() && outer->total_length == rest.size(), "the outer packet is whole");
@@ -64,6 +83,7 @@ void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
     const auto inner = ParseInnerFrame(rest.subspan(VxlanHeader::kSize));
     Require(inner.ok(), "the inner frame");
     fuzz::RequireRight(rest.subspan(22));
+    CheckHeaders(*inner, superframe, i, sent, i + 1 == segments.size());
     inner_octets += inner->total_length;
     const Bytes transport = inner->transport();
     const std::size_t header =
@@ -102,6 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   PortFeatures aggregating;
   aggregating.datagram_aggregation = true;
   aggregating.max_segments = static_cast<std::uint16_t>(1 + (setting >> 3));
+  aggregating.max_aggregate = 2000u * (32 - (setting >> 3));
   while (!input.empty()) {
     const std::uint8_t at = input.Byte();
     const std::byte value{input.Byte()};
