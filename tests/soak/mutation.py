@@ -206,43 +206,55 @@ class Check:
 
     def __init__(self, name, words, tree, gtest_filter=None, wine=False):
         self.name, self.words, self.tree, self.gtest_filter, self.wine = name, words, tree, gtest_filter, wine
-        self.lock, self.seconds, self.known_bad = threading.Lock(), None, []
+        self.lock, self.seconds = threading.Lock(), None
+        self.apart, self.known_bad = [], []
 
     def usual(self):
-        """Measures the time without a mutant, and finds the tests that fail without one: they are left out."""
+        """Measures the time without a mutant. Tests that fail then are run each in a process of its own, as CTest does; those that
+        fail there too are left out."""
         with self.lock:
-            if self.seconds is None:
-                began = time.monotonic()
-                status, output = self._run(0, 900, fast=False)
-                self.seconds = time.monotonic() - began
-                if status != 0:
-                    self.known_bad = re.findall(r"^\[  FAILED  \] ([\w./]+)(?:,| \(|$)", output, re.MULTILINE) or ["*"]
-                    self.known_bad = sorted(set(self.known_bad))
+            if self.seconds is not None:
+                return
+            began = time.monotonic()
+            status, output = self._run(0, 900, fast=False)
+            self.seconds = time.monotonic() - began
+            if status != 0:
+                bad = sorted(set(re.findall(r"^\[  FAILED  \] ([\w./]+)(?:,| \()", output, re.MULTILINE)))
+                self.apart = [each for each in bad if self._run(0, self.limit(), only=each)[0] == 0]
+                self.known_bad = [each for each in bad if each not in self.apart] if bad else ["*"]
 
     def caught(self, number, alone):
-        """None, or (the test that fails, whether it was by time)."""
+        """None, or (the test that fails, whether it was by time). `alone`: the mutant cannot be switched off."""
         self.usual()
         if "*" in self.known_bad:
             return None
-        without = list(self.known_bad)
-        for _ in range(3):
-            one = self._failing(number, without)
-            if one is None:
-                return None
-            # A test that fails now and then has caught nothing.
-            only = None if one[0] in ("", self.name) else one[0]
-            again = self._failing(number, [], only)
-            if again is not None and (alone or self._failing(0, [], only) is None):
-                return (f"{self.name} {one[0]}".strip(), one[1])
-            if only is None:
-                return None
-            without.append(only)
+        without = self.known_bad + self.apart
+        for _ in range(3):  # a test that fails now and then catches nothing
+            test = self._failing(number, without)
+            if test is None:
+                break
+            if found := self._confirmed(number, alone, *test, without):
+                return found
+            if test[0] == "":
+                break
+            without = [*without, test[0]]
+        for each in self.apart:
+            test = self._failing(number, only=each)
+            if test is not None and (found := self._confirmed(number, alone, each, test[1], ())):
+                return found
         return None
+
+    def _confirmed(self, number, alone, test, by_time, without):
+        """What caught the mutant, if it fails again with it and passes without: the test, or the program without a test's name."""
+        again = ((), test) if test else (without, None)
+        if self._failing(number, *again) is None or (not alone and self._failing(0, *again) is not None):
+            return None
+        return (f"{self.name} {test}".strip(), by_time)
 
     def limit(self):
         return 30 + 5 * self.seconds
 
-    def _failing(self, number, without, only=None):
+    def _failing(self, number, without=(), only=None):
         status, output = self._run(number, self.limit(), without, only)
         if status == 0:
             return None
