@@ -316,25 +316,22 @@ class Finder:
             self.add("guard deleted", first, behind, "false", span, form)
             if not name:
                 self.add("guard negated", first, behind, f"!({source.characters(first, behind)})", span, form)
-                parts = source.operands(first, behind, "||")
+        for operator, kind in (("||", "reason deleted"), ("&&", "condition deleted")):
+            for first, behind in self._chains(operator):
+                parts = source.operands(first, behind, operator)
                 for n in range(len(parts)):
-                    if len(parts) > 1:
-                        self._remove_operand("reason deleted", parts, n, (first, behind))
-        for first, behind in self._chains("&&"):
-            parts = source.operands(first, behind, "&&")
-            for n in range(len(parts)):
-                self._remove_operand("condition deleted", parts, n, (first, behind))
+                    self._remove_operand(kind, parts, n, (first, behind))
         for i, token in enumerate(source.tokens):
             if token.text == "?" and source.in_code(i):
                 self._choice(i)
 
     def _chains(self, operator):
-        """Maximal (first, behind) of `a && b && c`."""
+        """Maximal (first, behind) of `a && b && c`, or of `a && b || c` for ||."""
         source, seen = self.source, set()
         for i, token in enumerate(source.tokens):
             if token.text != operator or not source.spaced(i) or not source.in_code(i):
                 continue
-            first, behind = source.operand_ends(i, also=("||",))
+            first, behind = source.operand_ends(i, also=("||",) if operator == "&&" else ())
             # Inside of a declaration's name there is no expression: T && x.
             if (first, behind) not in seen and first < i < behind - 1 and not IMMATERIAL.match(self._statement_text(i)):
                 seen.add((first, behind))
