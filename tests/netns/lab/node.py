@@ -85,9 +85,8 @@ class KernelNode(Node):
             self._device(DEVICE6, own.public_ip6, own.mac6, self.mtu - 70, f"{ipaddress.ip_network(own.subnet6)[0]}/128")
 
     def _device(self, device, local, mac, mtu, address):
-        checksum = "udp6zerocsumrx" if ":" in local else "udpcsum"
         self.host.ip(
-            f"link add {device} address {mac} mtu {mtu} type vxlan id {VNI} local {local} dev u0 dstport {PORT} nolearning {checksum}",
+            f"link add {device} address {mac} mtu {mtu} type vxlan id {VNI} local {local} dev u0 dstport {PORT} nolearning udpcsum",
             f"addr add {address} dev {device}",
             f"link set {device} up")
 
