@@ -49,7 +49,7 @@ class FileIoTest : public ::testing::Test {
   const std::string path_ = folder_ + "/subnet.env";
 };
 
-// One who opened it before reads the old text to its end, however late.
+// A reader that opened it before reads the old text to its end, however late.
 TEST_F(FileIoTest, AnOpenReaderKeepsTheOldTextWhole) {
   ASSERT_TRUE(Replace(9));
   OpenFile before(path_);

@@ -14,7 +14,7 @@ std::wstring TextOf(BSTR text) { return text ? std::wstring(text, ::SysStringLen
 
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // COM's interfaces have none
 
-// IUnknown's counting, and an IDispatch that no C++ caller asks.
+// IUnknown's counting, and an IDispatch, which no C++ caller uses.
 template <typename Interface>
 class Object : public Interface {
  public:

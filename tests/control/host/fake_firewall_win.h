@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows Firewall in memory, behind COM's own interfaces, as
 // learn.microsoft.com/windows/win32/api/ netfw describes them: names are not unique; a rule that
-// was found is live, each change of it counts at once; Item answers ERROR_FILE_NOT_FOUND, and
-// Remove does nothing, where there is no such rule.
+// was found is live, each change of it counts at once; without such a rule Item returns
+// ERROR_FILE_NOT_FOUND and Remove does nothing.
 #pragma once
 
 #include <map>

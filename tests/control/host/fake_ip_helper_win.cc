@@ -150,7 +150,7 @@ IpHelper FakeIpHelper::functions() const {
   return helper;
 }
 
-// ---- By others
+// ---- By other programs
 
 void FakeIpHelper::AddAdapter(const Adapter& adapter) {
   {
@@ -168,7 +168,7 @@ void FakeIpHelper::AddAdapter(const Adapter& adapter) {
     }
     entries_.push_back(entry);
   }
-  TellInterface(adapter.index, AF_INET);
+  EmitInterface(adapter.index, AF_INET);
 }
 
 void FakeIpHelper::SetUp(NET_IFINDEX index, bool up) {
@@ -176,8 +176,8 @@ void FakeIpHelper::SetUp(NET_IFINDEX index, bool up) {
     const std::lock_guard lock(mutex_);
     Find({}, index)->adapter.up = up;
   }
-  TellInterface(index, AF_INET);
-  TellInterface(index, AF_INET6);
+  EmitInterface(index, AF_INET);
+  EmitInterface(index, AF_INET6);
 }
 
 void FakeIpHelper::GiveAddress(NET_IFINDEX index, const Address& address) {
@@ -185,7 +185,7 @@ void FakeIpHelper::GiveAddress(NET_IFINDEX index, const Address& address) {
     const std::lock_guard lock(mutex_);
     Find({}, index)->adapter.addresses.push_back(address);
   }
-  TellAddress(index, address, MibAddInstance);
+  EmitAddress(index, address, MibAddInstance);
 }
 
 void FakeIpHelper::TakeAddress(NET_IFINDEX index, const IpAddress& address) {
@@ -198,7 +198,7 @@ void FakeIpHelper::TakeAddress(NET_IFINDEX index, const IpAddress& address) {
     gone = *found;
     addresses.erase(found);
   }
-  TellAddress(index, gone, MibDeleteInstance);
+  EmitAddress(index, gone, MibDeleteInstance);
 }
 
 void FakeIpHelper::PutRow(const MIB_IPFORWARD_ROW2& row) {
@@ -206,7 +206,7 @@ void FakeIpHelper::PutRow(const MIB_IPFORWARD_ROW2& row) {
     const std::lock_guard lock(mutex_);
     rows_.push_back(row);
   }
-  TellRoute(row, MibAddInstance);
+  EmitRoute(row, MibAddInstance);
 }
 
 std::vector<MIB_IPFORWARD_ROW2> FakeIpHelper::rows() {
@@ -350,7 +350,7 @@ DWORD FakeIpHelper::Register(const std::string& function, const Registration& re
 }
 
 template <typename Call>
-void FakeIpHelper::Tell(ADDRESS_FAMILY family, const Call& call) {
+void FakeIpHelper::Emit(ADDRESS_FAMILY family, const Call& call) {
   const std::lock_guard notifying(notifying_);  // "the invocation is serialized"
   std::vector<Registration> to;
   {
@@ -364,30 +364,30 @@ void FakeIpHelper::Tell(ADDRESS_FAMILY family, const Call& call) {
   }).join();
 }
 
-void FakeIpHelper::TellInterface(NET_IFINDEX index, ADDRESS_FAMILY family) {
+void FakeIpHelper::EmitInterface(NET_IFINDEX index, ADDRESS_FAMILY family) {
   // "contains incomplete data": enough to ask for the rest.
   MIB_IPINTERFACE_ROW row{};
   row.Family = family;
   row.InterfaceLuid = LuidOf(index);
   row.InterfaceIndex = index;
-  Tell(family, [&](const Registration& to) {
+  Emit(family, [&](const Registration& to) {
     if (to.on_interface) to.on_interface(to.context, &row, MibParameterNotification);
   });
 }
 
-void FakeIpHelper::TellAddress(NET_IFINDEX index, const Address& address,
+void FakeIpHelper::EmitAddress(NET_IFINDEX index, const Address& address,
                                MIB_NOTIFICATION_TYPE type) {
   MIB_UNICASTIPADDRESS_ROW row{};
   row.Address = SocketAddressOf(address.address);
   row.InterfaceLuid = LuidOf(index);
   row.InterfaceIndex = index;
-  Tell(row.Address.si_family, [&](const Registration& to) {
+  Emit(row.Address.si_family, [&](const Registration& to) {
     if (to.on_address) to.on_address(to.context, &row, type);
   });
 }
 
-void FakeIpHelper::TellRoute(MIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type) {
-  Tell(row.NextHop.si_family, [&](const Registration& to) {
+void FakeIpHelper::EmitRoute(MIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type) {
+  Emit(row.NextHop.si_family, [&](const Registration& to) {
     if (to.on_route) to.on_route(to.context, &row, type);
   });
 }
@@ -510,7 +510,7 @@ NETIO_STATUS WINAPI FakeIpHelper::CreateRoute(const MIB_IPFORWARD_ROW2* row) {
     if (made.ValidLifetime == 0) return NO_ERROR;  // its time is over
     self.rows_.push_back(made);
   }
-  self.TellRoute(made, MibAddInstance);
+  self.EmitRoute(made, MibAddInstance);
   return NO_ERROR;
 }
 
@@ -526,7 +526,7 @@ NETIO_STATUS WINAPI FakeIpHelper::DeleteRoute(const MIB_IPFORWARD_ROW2* row) {
     gone = *found;
     self.rows_.remove_if([&](const MIB_IPFORWARD_ROW2& each) { return &each == found; });
   }
-  self.TellRoute(gone, MibDeleteInstance);
+  self.EmitRoute(gone, MibDeleteInstance);
   return NO_ERROR;
 }
 
@@ -554,7 +554,7 @@ NETIO_STATUS WINAPI FakeIpHelper::SetRoute(const MIB_IPFORWARD_ROW2* row) {
     found->Origin = origin;
     changed = *found;
   }
-  self.TellRoute(changed, MibParameterNotification);
+  self.EmitRoute(changed, MibParameterNotification);
   return NO_ERROR;
 }
 
@@ -583,7 +583,7 @@ NETIO_STATUS WINAPI FakeIpHelper::SetInterface(PMIB_IPINTERFACE_ROW row) {
     *found = *row;
     found->SitePrefixLength = site;
   }
-  self.TellInterface(row->InterfaceIndex, row->Family);
+  self.EmitInterface(row->InterfaceIndex, row->Family);
   return NO_ERROR;
 }
 

@@ -43,8 +43,8 @@ class FakeIpHelper {
 
   IpHelper functions() const;
 
-  // ---- By others, behind the caller's back; with the notifications that follow. They come on
-  // another thread, one after another, and are over when these return.
+  // ---- By other programs, with the notifications that follow: on another thread, one after
+  // another, and over when these return.
   void AddAdapter(const Adapter& adapter);
   void SetUp(NET_IFINDEX index, bool up);
   void GiveAddress(NET_IFINDEX index, const Address& address);
@@ -68,7 +68,7 @@ class FakeIpHelper {
   bool refuses_far_gateways = false;
   // Another program takes all rows away just before this function is called.
   std::string rows_vanish_at;
-  // The listing of adapters needs this much more room than the call before it was told.
+  // The listing of adapters needs this much more room than the last call was given.
   ULONG listing_grows_by = 0;
 
  private:
@@ -88,7 +88,7 @@ class FakeIpHelper {
     int times = 0;
   };
 
-  // Counts the call, and answers with the failure that is due.
+  // Counts the call and returns the failure that is due.
   DWORD Enter(const std::string& function);
   Entry* Find(NET_LUID luid, NET_IFINDEX index);
   MIB_IPINTERFACE_ROW* FindRow(const MIB_IPINTERFACE_ROW& row, DWORD& code);
@@ -100,11 +100,11 @@ class FakeIpHelper {
   std::vector<MIB_IPFORWARD_ROW2> AllRows(ADDRESS_FAMILY family) const;
   DWORD Register(const std::string& function, const Registration& registration, BOOLEAN initial,
                  HANDLE* handle);
-  void TellInterface(NET_IFINDEX index, ADDRESS_FAMILY family);
-  void TellAddress(NET_IFINDEX index, const Address& address, MIB_NOTIFICATION_TYPE type);
-  void TellRoute(MIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type);
+  void EmitInterface(NET_IFINDEX index, ADDRESS_FAMILY family);
+  void EmitAddress(NET_IFINDEX index, const Address& address, MIB_NOTIFICATION_TYPE type);
+  void EmitRoute(MIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type);
   template <typename Call>
-  void Tell(ADDRESS_FAMILY family, const Call& call);
+  void Emit(ADDRESS_FAMILY family, const Call& call);
 
   static ULONG WINAPI AdaptersAddresses(ULONG family, ULONG flags, PVOID reserved,
                                         PIP_ADAPTER_ADDRESSES out, PULONG size);

@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 
 constexpr char kRule[] = "OverlayTraffic4789UDP";
 constexpr wchar_t kWideRule[] = L"OverlayTraffic4789UDP";
-// EPT_S_NOT_REGISTERED, what each call says while the firewall's service is down.
+// EPT_S_NOT_REGISTERED, what each call returns while the firewall's service is down.
 constexpr HRESULT kServiceDown = static_cast<HRESULT>(0x800706D9);
 
 class WindowsFirewallTest : public ::testing::Test {
@@ -60,8 +60,8 @@ TEST_F(WindowsFirewallTest, ARuleIsMadeOnceAndLetsUdpToThePortIn) {
   EXPECT_EQ(firewall_.calls("Add"), 1);
 }
 
-// Each property by which a rule of that name would not let the tunnel in. That the rule may be
-// somebody else's, or switched off on purpose, is another question.
+// Each property by which a rule of that name would not let the tunnel in. Whether a
+// rule of another program, or one disabled on purpose, should be touched is another question.
 TEST_F(WindowsFirewallTest, ARuleOfThatNameThatDoesNotLetTheTunnelInIsSetRight) {
   struct Row {
     const char* what;
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, RefusedRules,
                                                    "the firewall's policy"},
                                            Refusal{"get_Rules", "its rules"}));
 
-// Success without an object, as a stub (Wine's) may say.
+// Success without an object, as of a stub \(Wine's\).
 class NoObject : public RefusedRule {};
 TEST_P(NoObject, IsARefusal) {
   firewall_.Fail(GetParam().call, S_FALSE);
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, RefusedChange,
                          ::testing::Values(Refusal{"put_Name", "the rule of that name"},
                                            Refusal{"put_Enabled", "the rule of that name"}));
 
-TEST_F(WindowsFirewallTest, AnAnswerThatIsNotAboutTheRuleIsNoAnswer) {
+TEST_F(WindowsFirewallTest, AFailureThatIsNotAboutTheRuleIsNamed) {
   firewall_.Put(Right());
   firewall_.Fail("Item", E_OUTOFMEMORY);
   const absl::Status found = Has().status();

@@ -159,7 +159,7 @@ TEST_F(WindowsReadTest, RoutesAreOfTheFamilyAndTheAdapterAndNotOfAddresses) {
   EXPECT_TRUE(of_8[0].marked);
   EXPECT_EQ(of_8[1].destination, Prefix("10.244.9.0/24"));
   EXPECT_EQ(of_8[1].gateway, std::nullopt) << "0.0.0.0 is no gateway";
-  EXPECT_FALSE(of_8[1].marked) << "nobody set it by hand";
+  EXPECT_FALSE(of_8[1].marked) << "not set by hand or program";
   const std::vector<Route> v6 = Routes(IpFamily::kV6);
   ASSERT_EQ(v6.size(), 1u);
   EXPECT_EQ(v6[0].destination, Prefix("fd00:244::/64"));
@@ -220,7 +220,7 @@ class WindowsWayTest : public WindowsReadTest {
   }
 };
 
-TEST_F(WindowsWayTest, IsWindowsOwnWhereItSaysOne) {
+TEST_F(WindowsWayTest, IsWindowsOwn) {
   ExpectWays(/*with_source=*/true);
   EXPECT_EQ(fake_.calls("GetIpForwardTable2"), 0);
 }
