@@ -1,6 +1,8 @@
 """Windows nodes under Wine: ours, and the real Windows programs, unchanged, all on the HNS emulator."""
 
+import ipaddress
 import json
+import os
 
 from lab import command, peers
 
@@ -168,6 +170,40 @@ def test_win_overlay(cluster):
         a.plugin("win-overlay.exe", "DEL", overlay_config(a), "c1", POD_NAMESPACE)
     command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
     command.expect_equal(a.hns("handles")["open"], 0, "handles that plugins left, which have ended")
+
+
+def flannel(a, verb, subnet_file, check=True):
+    """Flannel's CNI plugin as the runtime runs it, from the drive where its folders of fixed names are the node's own."""
+    config = {"cniVersion": "0.3.1", "name": windows.NETWORK, "type": "flannel", "subnetFile": subnet_file,
+              "dataDir": windows.windows_path(a.path("flannel")),
+              "delegate": {"type": "win-overlay", "apiVersion": 2, "endpointMacPrefix": "0E-2A"}}
+    folders = [os.path.dirname(os.path.realpath(peers.find(name))) for name in ("win-overlay.exe", "host-local.exe")]
+    line = rf"c: & cd \ & {windows.windows_path(os.path.realpath(peers.find('flannel.exe')))}"
+    text = a.wine("cmd", "/c", line, stdin=json.dumps(config), check=check, CNI_COMMAND=verb, CNI_CONTAINERID="c1", CNI_NETNS=POD_NAMESPACE,
+                  CNI_IFNAME="eth0", CNI_PATH=";".join(windows.windows_path(folder) for folder in folders))
+    return json.loads(text) if text.strip() else None
+
+
+def test_flannel_cni(cluster):
+    """Flannel's own plugin reads the subnet.env that our flanneld.exe wrote, and hands it on to win-overlay.exe: a pod of that subnet and that network."""
+    a, _ = node(cluster, windows.Weft)
+    make_namespace(a)
+    missing = flannel(a, "ADD", windows.windows_path(a.path("no-subnet.env")), check=False)
+    command.expect("no-subnet.env" in missing["msg"], f"without subnet.env it says {missing}")
+    command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints without subnet.env")
+    answer = flannel(a, "ADD", a.flags["subnet-file"])
+    world = a.hns("dump")
+    command.expect_equal(len(world["endpoints"]), 1, "endpoints")
+    endpoint = world["endpoints"][0]
+    address = ipaddress.ip_interface(answer["ips"][0]["address"])
+    command.expect_equal(str(address.network), str(ipaddress.ip_interface(a.subnet_env()["FLANNEL_SUBNET"]).network), "the pod's subnet")
+    command.expect_equal(endpoint["addresses"][0]["ip"], str(address.ip), "the endpoint's address")
+    command.expect_equal((endpoint["network"], endpoint["namespace"]), (a.network()["id"], POD_NAMESPACE), "where the endpoint stands")
+    command.expect_equal(a.subnet_env()["FLANNEL_IPMASQ"], "true", "FLANNEL_IPMASQ")
+    command.expect("OutBoundNAT" in [each["Type"] for each in endpoint["policies"]], f"no masquerading: {endpoint['policies']}")
+    for _ in range(2):  # the second finds nothing, and is content
+        flannel(a, "DEL", a.flags["subnet-file"])
+    command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
 
 
 def make_service(cluster, name, address, **pods):
