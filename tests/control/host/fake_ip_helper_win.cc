@@ -613,6 +613,7 @@ NETIO_STATUS WINAPI FakeIpHelper::NotifyRoute(ADDRESS_FAMILY family,
 
 NETIO_STATUS WINAPI FakeIpHelper::CancelNotify(HANDLE handle) {
   FakeIpHelper& self = *the_fake;
+  EXPECT_NE(handle, nullptr) << "ERROR_INVALID_PARAMETER";
   if (!handle) return ERROR_INVALID_PARAMETER;
   {
     const std::lock_guard lock(self.mutex_);
