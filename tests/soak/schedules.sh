@@ -45,5 +45,13 @@ for ((i = 0; i < workers; ++i)); do
   read -r good bad <"$results/$i" || { good=0 bad=1; }
   passed=$((passed + good)) failed=$((failed + bad))
 done
-echo "$passed passed, $failed failed"
+# One test, however many schedules it has.
+if [ "$failed" = 0 ] && [ "$passed" = "$total" ]; then
+  echo "ok schedules ($passed)"
+  echo "1 passed, 0 failed"
+else
+  echo "not ok schedules: $failed failed, $passed of $total passed"
+  echo "0 passed, 1 failed"
+  failed=1
+fi
 [ "$failed" = 0 ]
