@@ -615,7 +615,7 @@ def main():
         sample.save()
     good = sample.report()
     # One measurement, not sixty tests.
-    print("1 passed, 0 failed" if good else "0 passed, 1 failed")
+    print("ok mutation\n1 passed, 0 failed" if good else "not ok mutation: see above\n0 passed, 1 failed")
     return 0 if good else 1
 
 
@@ -623,7 +623,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except Failure as failure:
-        print(f"tests/soak/mutation: {failure}\n0 passed, 1 failed")
+        print(f"not ok mutation: {failure}\n0 passed, 1 failed")
         sys.exit(1)
     except KeyboardInterrupt as reason:
         PROCESSES.end_all()
