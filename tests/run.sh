@@ -205,7 +205,7 @@ everything() {
     counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   bootstrap tsan && compile tsan && ctest_suite ctest-tsan tsan -LE repo
   bootstrap fuzz && compile fuzz &&
-    counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" WEFT_FUZZ_TOTAL=$(($(wc -l <build/fuzz/fuzz-targets.txt) * 60 / $(nproc))) tests/soak/fuzz.sh
+    counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   counted soak soak-schedules tests/soak/schedules.sh --short
   counted soak soak-transfer tests/soak/transfer.sh --short
   bootstrap peers || return
