@@ -9,8 +9,9 @@ namespace {
 // The value where there is one, the status else.
 template <typename Value>
 absl::Status Take(absl::StatusOr<Value> from, Value& to) {
-  if (from.ok()) to = *std::move(from);
-  return from.status();
+  if (!from.ok()) return from.status();
+  to = *std::move(from);
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -215,9 +215,9 @@ class LinuxHost final : public Host {
         request, [&] { routes.clear(); },
         [&](const nlmsghdr& message) {
           if (!IsListed(message)) return;
-          for (Route& route : RoutesOf(message)) {
+          for (const Route& route : RoutesOf(message)) {
             if (adapter_index == 0 || route.adapter_index == adapter_index)
-              routes.push_back(std::move(route));
+              routes.push_back(route);
           }
         });
     if (!status.ok()) return status;
@@ -232,7 +232,7 @@ class LinuxHost final : public Host {
     request.Put(RTA_DST, destination);
     std::optional<Route> found;
     NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
-      for (Route& route : RoutesOf(message)) found = std::move(route);
+      for (const Route& route : RoutesOf(message)) found = route;
     });
     if (answer.error == 0 && !found)
       answer.error = ENETUNREACH;  // a blackhole, or one of our own addresses
