@@ -216,8 +216,7 @@ class LinuxHost final : public Host {
         [&](const nlmsghdr& message) {
           if (!IsListed(message)) return;
           for (const Route& route : RoutesOf(message)) {
-            if (adapter_index == 0 || route.adapter_index == adapter_index)
-              routes.push_back(route);
+            if (adapter_index == 0 || route.adapter_index == adapter_index) routes.push_back(route);
           }
         });
     if (!status.ok()) return status;
