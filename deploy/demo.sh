@@ -157,10 +157,12 @@ indent <"$work/frame"
 iperf() {  # SERVER-POD CLIENT-POD ADDRESS FLAGS...: Gb/s as received
   local server_pod=$1 client_pod=$2 address=$3 rate
   shift 3
-  ip netns exec "$server_pod" iperf3 -s -1 --forceflush >"$work/server.log" 2>&1 &
+  : >"$work/server.log"  # here, not in the background: the last server's words are not this one's
+  ip netns exec "$server_pod" iperf3 -s -1 --forceflush >>"$work/server.log" 2>&1 &
   server=$!
-  until grep -q listening "$work/server.log"; do kill -0 $server; sleep 0.02; done
-  rate=$(ip netns exec "$client_pod" iperf3 -c "$address" -t 3 -f g "$@" | awk '/receiver/ { v = $(NF - 2) } /SUM.*receiver/ { v = $(NF - 2) } END { print v }')
+  until grep -q listening "$work/server.log"; do kill -0 $server || return; sleep 0.02; done
+  rate=$(ip netns exec "$client_pod" iperf3 -c "$address" -t 3 -f g "$@" | awk '/receiver/ { v = $(NF - 2) } /SUM.*receiver/ { v = $(NF - 2) } END { print v }') ||
+    { kill $server; return 1; }
   wait $server
   server=
   printf '%s' "$rate"
