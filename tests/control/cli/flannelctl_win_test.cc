@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl.exe asks a running flanneld.exe: two programs, one pipe.
+#include <windows.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weft::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  std::erase(text, '\r');
+  return text;
+}
+
+HANDLE Inheritable(const fs::path& path) {
+  SECURITY_ATTRIBUTES attributes{sizeof attributes, nullptr, TRUE};
+  return ::CreateFileW(path.c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, &attributes,
+                       CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
+}
+
+// A program whose output goes to files; its end ends it.
+class Program {
+ public:
+  Program(const std::string& program, const std::vector<std::string>& words, fs::path out,
+          fs::path err)
+      : out_(std::move(out)), err_(std::move(err)) {
+    std::string line = "\"" + program + "\"";
+    for (const std::string& word : words) line += " \"" + word + "\"";
+    STARTUPINFOW start{};
+    start.cb = sizeof start;
+    start.dwFlags = STARTF_USESTDHANDLES;
+    start.hStdOutput = Inheritable(out_);
+    start.hStdError = Inheritable(err_);
+    std::wstring wide(line.begin(), line.end());
+    EXPECT_TRUE(::CreateProcessW(nullptr, wide.data(), nullptr, nullptr, TRUE, CREATE_NO_WINDOW,
+                                 nullptr, nullptr, &start, &process_))
+        << line << ": " << ::GetLastError();
+    ::CloseHandle(start.hStdOutput);
+    ::CloseHandle(start.hStdError);
+  }
+  ~Program() {
+    if (Running()) ::TerminateProcess(process_.hProcess, 99);
+    Wait();
+    ::CloseHandle(process_.hThread);
+    ::CloseHandle(process_.hProcess);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  bool Running() const { return ::WaitForSingleObject(process_.hProcess, 0) == WAIT_TIMEOUT; }
+  DWORD id() const { return process_.dwProcessId; }
+  DWORD Wait() const {
+    DWORD code = 4711;
+    EXPECT_EQ(::WaitForSingleObject(process_.hProcess, 30'000), DWORD{WAIT_OBJECT_0});
+    ::GetExitCodeProcess(process_.hProcess, &code);
+    return code;
+  }
+  std::string output() const { return ReadText(out_); }
+  std::string error() const { return ReadText(err_); }
+
+ private:
+  const fs::path out_, err_;
+  PROCESS_INFORMATION process_{};
+};
+
+struct Answer {
+  DWORD code = 0;
+  std::string out, err;
+};
+
+class FlannelctlWindowsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "net-conf.json")
+        << R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+    std::ofstream(folder_ / "nodes.json") << R"({"items":[
+{"metadata":{"name":"a","annotations":{"flannel.alpha.coreos.com/kube-subnet-manager":"true"}},
+ "spec":{"podCIDR":"10.244.1.0/24"}},
+{"metadata":{"name":"b","annotations":{"flannel.alpha.coreos.com/kube-subnet-manager":"true",
+  "flannel.alpha.coreos.com/backend-type":"vxlan",
+  "flannel.alpha.coreos.com/backend-data":"{\"VNI\":4096,\"VtepMAC\":\"02:00:00:00:00:0b\"}",
+  "flannel.alpha.coreos.com/public-ip":"192.0.2.11"}},
+ "spec":{"podCIDR":"10.244.2.0/24"}}]})";
+  }
+  // Wine closes the files of a process a moment after it has ended.
+  void TearDown() override {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    std::error_code error;
+    do {
+      fs::remove_all(folder_, error);
+    } while (error && std::chrono::steady_clock::now() < deadline);
+    EXPECT_FALSE(error) << error.message();
+  }
+
+  std::unique_ptr<Program> StartFlanneld() {
+    const std::string folder = folder_.string();
+    auto program = std::make_unique<Program>(
+        FLANNELD,
+        std::vector<std::string>{"--lease-source=file:" + folder + "\\nodes.json", "--node-name=a",
+                                 "--net-config-path=" + folder + "\\net-conf.json",
+                                 "--subnet-file=" + folder + "\\subnet.env",
+                                 "--state-dir=" + folder + "\\state", "--admin=" + pipe_,
+                                 "--dataplane=none", "--iface=127.0.0.1"},
+        folder_ / "flanneld.out", folder_ / "flanneld.log");
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (program->error().find("] ready\n") == std::string::npos && program->Running() &&
+           std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_THAT(program->error(), HasSubstr("] ready\n"));
+    return program;
+  }
+  Answer Ask(std::vector<std::string> words) {
+    words.push_back("--admin=" + pipe_);
+    const Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
+    const DWORD code = program.Wait();
+    return {code, program.output(), program.error()};
+  }
+
+  const fs::path folder_ = fs::path(::testing::TempDir()) /
+                           (std::string("flannelctl-") +
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::string pipe_ = R"(\\.\pipe\weft-test-)" + std::to_string(::GetCurrentProcessId());
+};
+
+TEST_F(FlannelctlWindowsTest, ReadsStatusAndLeasesOfARunningFlanneld) {
+  const auto flanneld = StartFlanneld();
+
+  const Answer status = Ask({"status"});
+  EXPECT_EQ(status.code, 0u) << status.out;
+  EXPECT_EQ(status.err, "");
+  EXPECT_THAT(status.out,
+              AllOf(StartsWith("flanneld "), HasSubstr(" on a: ready\n"),
+                    HasSubstr(", process " + std::to_string(flanneld->id()) + "\n"),
+                    HasSubstr("  backend    vxlan, data plane none\n"),
+                    HasSubstr("  ipv4       subnet 10.244.1.0/24, public IP 127.0.0.1, VTEP MAC "),
+                    HasSubstr("  leases     1 usable, 1 self\n")));
+
+  const Answer leases = Ask({"leases"});
+  EXPECT_EQ(leases.code, 0u);
+  EXPECT_EQ(leases.err, "");
+  EXPECT_EQ(leases.out,
+            "NODE   SUBNET          PUBLIC-IP    VTEP-MAC            STATE\n"
+            "a      10.244.1.0/24   -            -                   self\n"
+            "b      10.244.2.0/24   192.0.2.11   02:00:00:00:00:0b   usable\n");
+
+  const Answer plan = Ask({"plan"});
+  EXPECT_EQ(plan.code, 2u);
+  EXPECT_EQ(plan.out, "");
+  EXPECT_THAT(plan.err, HasSubstr("this flanneld programs no HNS"));
+
+  EXPECT_TRUE(flanneld->Running()) << flanneld->error();
+}
+
+TEST_F(FlannelctlWindowsTest, ReportsThatNoFlanneldAnswers) {
+  for (const bool before : {true, false}) {
+    if (!before) StartFlanneld();  // and it ends
+    const Answer status = Ask({"status"});
+    EXPECT_EQ(status.code, 2u) << before;
+    EXPECT_EQ(status.out, "") << before;
+    EXPECT_THAT(status.err, StartsWith("flannelctl status: flanneld does not answer (" + pipe_));
+  }
+}
+
+}  // namespace
+}  // namespace weft::cli
