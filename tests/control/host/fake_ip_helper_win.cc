@@ -81,7 +81,7 @@ void ListAdapter(const FakeIpHelper::Adapter& adapter, Pieces& pieces,
     out->Luid = LuidOf(adapter.index);
   }
   if (name) std::copy(adapter.name.begin(), adapter.name.end(), name);
-  if (out && name) out->FriendlyName = name;
+  if (out && name && !adapter.name.empty()) out->FriendlyName = name;
   IP_ADAPTER_UNICAST_ADDRESS** next_address = out ? &out->FirstUnicastAddress : nullptr;
   for (const FakeIpHelper::Address& address : adapter.addresses) {
     auto* const entry = pieces.Take<IP_ADAPTER_UNICAST_ADDRESS>();

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+#include <string>
 #include <thread>
 
 #include "tests/control/host/fake_firewall_win.h"
@@ -126,6 +128,12 @@ struct Refusal {
   const char* call;
   const char* step;
 };
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.call; }
+std::string CallName(const ::testing::TestParamInfo<Refusal>& refusal) {
+  std::string name = refusal.param.call;
+  std::erase_if(name, [](char c) { return c == ' ' || c == '_'; });
+  return name;
+}
 class RefusedRule : public WindowsFirewallTest, public ::testing::WithParamInterface<Refusal> {
  protected:
   void Expect(const absl::Status& status, const std::string& what, const std::string& code) {
@@ -151,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(Calls, RefusedRules,
                          ::testing::Values(Refusal{"CoInitializeEx", "COM"},
                                            Refusal{"CoCreateInstance policy",
                                                    "the firewall's policy"},
-                                           Refusal{"get_Rules", "its rules"}));
+                                           Refusal{"get_Rules", "its rules"}),
+                         CallName);
 
 // Success without an object, as of a stub \(Wine's\).
 class NoObject : public RefusedRule {};
@@ -163,7 +172,8 @@ INSTANTIATE_TEST_SUITE_P(Calls, NoObject,
                          ::testing::Values(Refusal{"CoCreateInstance policy",
                                                    "the firewall's policy"},
                                            Refusal{"get_Rules", "its rules"},
-                                           Refusal{"CoCreateInstance rule", "a new rule"}));
+                                           Refusal{"CoCreateInstance rule", "a new rule"}),
+                         CallName);
 
 class RefusedNewRule : public RefusedRule {};
 TEST_P(RefusedNewRule, IsNamedAndNothingAdded) {
@@ -179,7 +189,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"put_Name", "adding it"}, Refusal{"put_Protocol", "adding it"},
                       Refusal{"put_LocalPorts", "adding it"}, Refusal{"put_Direction", "adding it"},
                       Refusal{"put_Action", "adding it"}, Refusal{"put_Profiles", "adding it"},
-                      Refusal{"put_Enabled", "adding it"}));
+                      Refusal{"put_Enabled", "adding it"}),
+    CallName);
 
 class RefusedChange : public RefusedRule {};
 TEST_P(RefusedChange, IsNamedAndNoSecondRuleAdded) {
@@ -193,7 +204,8 @@ TEST_P(RefusedChange, IsNamedAndNoSecondRuleAdded) {
 }
 INSTANTIATE_TEST_SUITE_P(Calls, RefusedChange,
                          ::testing::Values(Refusal{"put_Name", "the rule of that name"},
-                                           Refusal{"put_Enabled", "the rule of that name"}));
+                                           Refusal{"put_Enabled", "the rule of that name"}),
+                         CallName);
 
 TEST_F(WindowsFirewallTest, AFailureThatIsNotAboutTheRuleIsNamed) {
   firewall_.Put(Right());

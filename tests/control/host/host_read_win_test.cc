@@ -86,6 +86,12 @@ TEST_F(WindowsReadTest, AnAdapterWithoutIpv4HasTheIndexOfItsIpv6) {
   EXPECT_EQ(adapters[1].index, 8u);
 }
 
+TEST_F(WindowsReadTest, AnAdapterWithoutANameHasAnEmptyOne) {
+  Add(7, L"", {});
+  fake_.AddAdapter(adapter_);
+  EXPECT_EQ(Adapters()[0].name, "");
+}
+
 TEST_F(WindowsReadTest, AHardwareAddressOfAnotherLengthIsNoMac) {
   Add(7, L"infiniband", {});
   adapter_.mac = {1, 2, 3, 4, 5, 6, 7, 8};

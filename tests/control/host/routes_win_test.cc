@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ostream>
 
 #include "tests/control/host/fake_ip_helper_win.h"
 #include "tests/support/lease_makers.h"
@@ -135,6 +136,7 @@ struct RefusedRow {
   const char* call;
   int there;  // the protocol of the one that exists, 0: none
 };
+void PrintTo(const RefusedRow& row, std::ostream* out) { *out << row.call; }
 class RefusedRoute : public WindowsRoutesTest, public ::testing::WithParamInterface<RefusedRow> {};
 
 // Whichever call fails, its code is named, and a right that is lacking says what to do.
