@@ -226,6 +226,9 @@ TEST_F(WindowsRoutesTest, ForwardingThatIsRefusedIsNamed) {
   EXPECT_THAT(std::string(missing.message()),
               StartsWith("cannot set forwarding of adapter 4711 for IPv4: "));
   EXPECT_THAT(std::string(missing.message()), HasSubstr("(2)")) << "ERROR_FILE_NOT_FOUND";
+  fake_.Fail("GetIpInterfaceEntry", ERROR_NOT_ENOUGH_MEMORY, 1);
+  EXPECT_TRUE(absl::IsUnavailable(WriteForwarding(helper, kAdapter, IpFamily::kV4, true)));
+  EXPECT_EQ(fake_.calls("SetIpInterfaceEntry"), 0) << "nothing is written that was not read";
   fake_.Fail("SetIpInterfaceEntry", ERROR_ACCESS_DENIED);
   EXPECT_TRUE(absl::IsPermissionDenied(WriteForwarding(helper, kAdapter, IpFamily::kV6, true)));
   fake_.Fail("GetIpInterfaceEntry", ERROR_NOT_FOUND);
