@@ -32,7 +32,7 @@ class Node(member.Member):
         self.programs = []
         command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
         self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "WEFT_HNS_EMULATOR": EMULATOR,
-                             "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe="}
+                             "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}
         for flag in ("kubeconfig-file", "net-config-path", "subnet-file"):
             self.flags[flag] = windows_path(self.flags[flag])
         self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
