@@ -20,5 +20,24 @@ INSTANTIATE_TEST_SUITE_P(Itself, LivePortContract, testing::ValuesIn(kItself), P
 INSTANTIATE_TEST_SUITE_P(Itself, PollablePortContract, testing::ValuesIn(kItself), PortCaseName);
 INSTANTIATE_TEST_SUITE_P(Itself, BoundedPortContract, testing::ValuesIn(kItself), PortCaseName);
 
+// The rest of it, in the words of Linux, is in udp_port_test.cc.
+TEST(UdpPortOpen, RefusesWhatItCannotHave) {
+  UdpOptions options{
+      .family = IpFamily::kV4, .bind_address = Ip("127.0.0.1"), .port = 0, .sending_sockets = 1};
+  const auto first = UdpPort::Open(options);
+  ASSERT_TRUE(first.ok()) << first.status();
+  UdpOptions taken = options;
+  taken.port = (*first)->port();
+  EXPECT_EQ(UdpPort::Open(taken).status().code(), absl::StatusCode::kAlreadyExists);
+  UdpOptions other_family = options;
+  other_family.bind_address = Ip("::1");
+  EXPECT_EQ(UdpPort::Open(other_family).status().code(), absl::StatusCode::kInvalidArgument);
+  for (const int sockets : {0, 4097}) {
+    UdpOptions wrong = options;
+    wrong.sending_sockets = sockets;
+    EXPECT_EQ(UdpPort::Open(wrong).status().code(), absl::StatusCode::kInvalidArgument) << sockets;
+  }
+}
+
 }  // namespace
 }  // namespace weft::dataplane
