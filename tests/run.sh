@@ -194,7 +194,6 @@ everything() {
   bootstrap build test netns && compile dev || return
   ctest_suite ctest-dev dev
   must headers cmake --build --preset dev --target all_verify_interface_header_sets
-  tidy
   compile release || return
   export WEFT_BUILD=build/release
   must demo deploy/demo.sh --no-build
