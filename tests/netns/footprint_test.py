@@ -9,7 +9,8 @@ from host_routes_test import MARK, DirectNode, HostGwNode, RouteNode
 
 def make_foreign_things(host):
     """Of everything something that is not weft's, and no default value where one can be chosen."""
-    host.ip("link add other0 type veth peer name other1", "link set other1 up", "link set other0 mtu 1300 up", "addr add 10.99.0.1/24 dev other0", "route add 10.244.77.0/24 dev other0",
+    host.ip("link add other0 type veth peer name other1", "link set other1 up", "link set other0 mtu 1300 up",
+            "addr add 10.99.0.1/24 dev other0", "route add 10.244.77.0/24 dev other0",
             "route add 10.98.0.0/24 via 10.99.0.7 dev other0 proto static table 100", "rule add from 10.97.0.0/24 table 100 priority 500",
             "route add fd98::/64 dev other0 proto static")
     host.run("nft", "-f", "-", stdin="""
