@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,9 @@ namespace fs = std::filesystem;
 class Folder {
  public:
   Folder() {
-    std::string pattern = fs::is_directory("/dev/shm") ? "/dev/shm/" : "/tmp/";
-    pattern += "weft-ledger-fuzz-XXXXXX";
-    Require(::mkdtemp(pattern.data()) != nullptr, "a folder");
-    path_ = pattern;
+    const fs::path where = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
+    path_ = (where / ("weft-ledger-fuzz-" + std::to_string(std::random_device()()))).string();
+    Require(fs::create_directory(path_), "a folder");
   }
   ~Folder() {
     std::error_code error;
