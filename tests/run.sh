@@ -231,7 +231,6 @@ finish() {
   for line in "${times[@]+"${times[@]}"}"; do printf '%6d  %s\n' "${line%% *}" "${line#* }"; done
   for line in "${troubles[@]+"${troubles[@]}"}"; do echo "failed: $line"; done
   awk -F '\t' '
-    !($2 in seen) { seen[$2] = 1; suite = $2; sub(/:.*/, "", suite) }
     $1 == "passed" { runs++; ran[$2] = 1; by[$3]++ }
     $1 == "failed" { runs++; bad[$2] = 1; by[$3]++ }
     $1 == "skipped" { skipped[$2] = 1 }
