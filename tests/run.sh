@@ -214,7 +214,7 @@ everything() {
   counted soak soak-churn tests/soak/churn.sh --short
   bootstrap bench && compile bench || return
   must sync bench/sync --nodes 200 --smoke --no-build
-  must hns bench/hns --peers 2000 --smoke --no-build
+  must hns bench/hns --peers 2000 --no-build
   must bench bench/run --smoke --no-build
 }
 

@@ -38,7 +38,8 @@ def test_flanneld_vxlan(cluster):
 
 def shape(network):
     """A network as HNS holds it, without what HNS chose or the moment decided; policies by type and settings."""
-    network = {key: value for key, value in network.items() if key not in ("id", "dr_mac", "mac_block", "management_from_ms", "endpoints_made")}
+    chosen = ("id", "dr_mac", "dr_mac_from_ms", "mac_block", "link_local_until_ms", "management_from_ms", "endpoints_made")
+    network = {key: value for key, value in network.items() if key not in chosen}
     network["policies"] = sorted((json.dumps(each, sort_keys=True) for each in network["policies"]))
     return network
 

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = "clang-tidy-14"
 # A unity file is nothing but #includes of .cc files.
 CHECKS = "-bugprone-suspicious-include"
-SHIM = ROOT / "tests" / "repo" / "tidy_source_location.h"
+SHIM = ROOT / "cmake" / "clang14_source_location.h"
 
 
 def cache():

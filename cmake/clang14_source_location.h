@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For clang-tidy 14 alone, whose compiler has no __builtin_source_location, so that libstdc++ gives
-// it no std::source_location.
+// Included before all else by clang 14 (fuzzing, clang-tidy), which has no __builtin_source_location, so that
+// libstdc++ gives it no std::source_location.
 #pragma once
 
 #include <cstdint>
