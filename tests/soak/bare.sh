@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A bare Debian 12 in a folder, with nothing but git in it: README's commands from a fresh clone, and the time they take
+# A bare Debian 12 in a folder, with nothing but git in it: README's commands from a fresh clone, and the time each takes
 #   tests/soak/bare.sh [--short | COMMAND...]     default: deploy/demo.sh, tests/run.sh, .ci/run; --short: deploy/demo.sh
-#                                                 WEFT_BARE: the folder (a new one below /var/tmp); it is deleted at the end
+#                                                 WEFT_BARE: where its folder is made (/var/tmp); deleted at the end
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -20,26 +20,37 @@ case ${1:-} in
 esac
 [ "$(id -u)" = 0 ] || { echo "tests/soak/bare: needs root (chroot, mounts)" >&2; exit 1; }
 
-# In a mount namespace of its own: whatever happens, the machine's mounts are as they were.
+# Each command gets a system of its own, in a mount namespace of its own: whatever happens, the machine's mounts are as they were.
 if [ -z "${WEFT_BARE_INSIDE:-}" ]; then
   cmake/bootstrap.sh bare || exit 1
-  root=${WEFT_BARE:-$(mktemp -d /var/tmp/weft-bare-XXXXXX)}
-  trap 'rm -rf --one-file-system "$root"' EXIT
-  WEFT_BARE_INSIDE=$root unshare --mount --pid --fork --kill-child "$0" "$@"
+  passed=0 failed=0
+  for command; do
+    root=$(mktemp -d "${WEFT_BARE:-/var/tmp}/weft-bare-XXXXXX") || exit 1
+    trap 'rm -rf --one-file-system "$root"' EXIT
+    if WEFT_BARE_INSIDE=$root unshare --mount --pid --fork --kill-child "$0" "$command"; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+    fi
+    rm -rf --one-file-system "$root"
+  done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
   exit
 fi
 
 root=$WEFT_BARE_INSIDE logs=$PWD/build/logs
-mkdir -p "$root" "$logs"
+mkdir -p "$logs"
+chmod 755 "$root"  # apt reads as another user
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" | head -n 1)
 echo "a bare Debian ..."
 debootstrap --variant=minbase --include=git,ca-certificates "$release" "$root" "$mirror" >"$logs/bare-debootstrap.log" 2>&1 ||
   { tail -n 20 "$logs/bare-debootstrap.log"; exit 1; }
 # How this machine reaches its registries: apt's, Go's, certificates, names.
-cp -a /etc/apt/. "$root/etc/apt/"
-cp -aL /etc/resolv.conf /etc/hosts "$root/etc/"
-cp -aL /etc/ssl/certs/. "$root/etc/ssl/certs/"
+rm -rf "$root/etc/apt" "$root/etc/ssl/certs"
+cp -aL /etc/apt /etc/resolv.conf /etc/hosts "$root/etc/"
+cp -aL /etc/ssl/certs "$root/etc/ssl/"
 [ ! -d /usr/local/share/ca-certificates ] || cp -a /usr/local/share/ca-certificates "$root/usr/local/share/"
 [ ! -d "$HOME/.config/go" ] || { mkdir -p "$root/root/.config" && cp -a "$HOME/.config/go" "$root/root/.config/"; }
 git clone -q --no-hardlinks . "$root/root/weft" || exit 1
@@ -53,24 +64,19 @@ mount -t tmpfs tmpfs "$root/run"
 mount -t tmpfs tmpfs "$root/tmp"
 
 go_proxy=$(go env GOPROXY 2>/dev/null)
-passed=0 failed=0
-for command; do
-  name=${command// /-} limit=$(limit_of "$command")
-  log=$logs/bare-${name//\//-}.log
-  began=$SECONDS
-  # shellcheck disable=SC2086  # words
-  env -u WEFT_DEPS -u WEFT_BUILD -u XDG_CACHE_HOME HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    ${go_proxy:+GOPROXY="$go_proxy"} CI=true \
-    chroot "$root" sh -c 'cd /root/weft && exec '"$command" </dev/null >"$log" 2>&1
-  status=$? took=$((SECONDS - began))
-  if [ $status = 0 ] && [ $took -le "$limit" ]; then
-    passed=$((passed + 1))
-    echo "ok $name ($took s of $limit)"
-  else
-    failed=$((failed + 1))
-    echo "not ok $name: exit status $status after $took s of $limit; log $log"
-    tail -n 15 "$log"
-  fi
-done
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+command=$1
+name=${command// /-} limit=$(limit_of "$command")
+log=$logs/bare-${name//\//-}.log
+began=$SECONDS
+# shellcheck disable=SC2086  # words
+env -u WEFT_DEPS -u WEFT_BUILD -u WEFT_BARE_INSIDE -u XDG_CACHE_HOME HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+  ${go_proxy:+GOPROXY="$go_proxy"} CI=true \
+  chroot "$root" sh -c 'cd /root/weft && exec '"$command" </dev/null >"$log" 2>&1
+status=$? took=$((SECONDS - began))
+if [ $status = 0 ] && [ $took -le "$limit" ]; then
+  echo "ok $name ($took s of $limit)"
+  exit 0
+fi
+echo "not ok $name: exit status $status after $took s of $limit; log $log"
+tail -n 15 "$log"
+exit 1
