@@ -16,7 +16,7 @@ constexpr std::size_t kBatchesInRound = 64;
 }  // namespace
 
 OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal)
-    : api_(api), journal_(OrNone(std::move(journal))), client_(api), wish_(std::move(wish)) {}
+    : journal_(OrNone(std::move(journal))), client_(api), wish_(std::move(wish)) {}
 
 void OverlayKeeper::SetWish(const OverlayWish& wish) {
   if (wish == wish_) return;

@@ -113,7 +113,6 @@ class OverlayKeeper {
   void ForgetNetwork();
   std::vector<std::string> Notes() const;
 
-  Api& api_;
   const std::shared_ptr<Journal> journal_;
   Client client_;
   OverlayWish wish_;
