@@ -203,7 +203,8 @@ everything() {
   windows
   compile asan && ctest_suite ctest-asan asan -LE repo &&
     counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
-  bootstrap tsan && compile tsan && ctest_suite ctest-tsan tsan -LE repo
+  bootstrap tsan && compile tsan && ctest_suite ctest-tsan tsan -LE repo &&
+    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
   bootstrap fuzz && compile fuzz &&
     counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   counted soak soak-schedules tests/soak/schedules.sh --short

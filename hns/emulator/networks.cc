@@ -68,7 +68,8 @@ Reply ModifySubnets(Core& core, NetworkObject& network, Change change, const Jso
       subnets.erase(same);
     }
   }
-  network.ipams[0]["Subnets"] = std::move(subnets);
+  network.ipams[0].erase("Subnets");
+  Put(network.ipams[0], "Subnets", std::move(subnets));
   return {};
 }
 
