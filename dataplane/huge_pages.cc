@@ -62,8 +62,8 @@ constexpr bool kSanitized = false;
 
 // Never destroyed: statics may hold objects in it to the end.
 Arena& TheArena() {
-  static auto* const arena = new Arena;
-  return *arena;
+  static auto* const kArena = new Arena;
+  return *kArena;
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view what) {
 }
 
 const Json& Member(const Json& object, std::string_view key) {
-  static const Json* const absent = new Json();
-  const Json* found = absent;
+  static const Json* const kAbsent = new Json();
+  const Json* found = kAbsent;
   if (!object.is_object()) return *found;
   for (auto member = object.begin(); member != object.end(); ++member) {
     if (absl::EqualsIgnoreCase(member.key(), key)) found = &*member;
@@ -58,9 +58,9 @@ const Json& Member(const Json& object, std::string_view key) {
 }
 
 const Json& ArrayMember(const Json& object, std::string_view key) {
-  static const Json* const empty = new Json(Json::array());
+  static const Json* const kEmpty = new Json(Json::array());
   const Json& member = Member(object, key);
-  return member.is_array() ? member : *empty;
+  return member.is_array() ? member : *kEmpty;
 }
 
 std::string TextMember(const Json& object, std::string_view key) {

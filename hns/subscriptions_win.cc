@@ -29,8 +29,8 @@ struct Registry {
   std::map<std::uintptr_t, Subscription> all;  // guarded; nodes stay where they are
 };
 Registry& TheRegistry() {
-  static auto* const registry = new Registry();
-  return *registry;
+  static auto* const kRegistry = new Registry();
+  return *kRegistry;
 }
 
 void CALLBACK Notify(DWORD type, void* context, HRESULT /*status*/, PCWSTR data) {

@@ -9,7 +9,7 @@ usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
   (nothing)     bootstrap, dev build, ctest, tests/netns      (< 3 min when built, < 20 min on a bare machine)
   --all         ctest in dev, under sanitizers and under Wine; namespaces, demo and clusters on the release build; fuzzing;
                 short soaks; benches once through. Ends by itself within 85 minutes
-  --tidy        clang-tidy over what compiles on Linux
+  --tidy        clang-tidy over what ships
   --soak        lists the soak tests; with a name runs one, with `all` each of them
 
 Needs Debian 12 and root. Logs: build/logs.
@@ -167,9 +167,10 @@ compile() {
   must "configure-$1" cmake --preset "$1" && must "build-$1" cmake --build --preset "$@"
 }
 
-# What a library is made of, sixteen files at a time, and the programs' files.
+# What a library is made of, sixteen files at a time, and the programs' files; then what only Windows has.
 tidy() {
-  bootstrap tidy && must tidy tests/repo/tidy.py build/dev '(/Unity/|^(vxlan|dataplane|hns|control|bench)/)'
+  bootstrap tidy && must tidy tests/repo/tidy.py build/dev '(/Unity/|^(vxlan|dataplane|hns|control|bench)/)' &&
+    must tidy-windows tests/repo/tidy.py build/windows '^(vxlan|dataplane|hns|control)/.*_win\.cc$'
 }
 
 soak() {
@@ -201,6 +202,7 @@ everything() {
   counted netns netns-release tests/netns/run.sh
   counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
   windows
+  tidy
   compile asan && ctest_suite ctest-asan asan -LE repo &&
     counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   bootstrap tsan && compile tsan && ctest_suite ctest-tsan tsan -LE repo &&
@@ -263,7 +265,7 @@ trap 'interrupted INT' INT
 case ${1:-} in
   "") everyday ;;
   --all) everything ;;
-  --tidy) bootstrap build test && compile dev && tidy && record passed stage:tidy tidy ;;
+  --tidy) bootstrap build test windows && compile dev && must configure-windows cmake --preset windows && tidy && record passed stage:tidy tidy ;;
   --soak) soak "${2:-}" ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;

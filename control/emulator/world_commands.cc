@@ -100,7 +100,7 @@ Answer LoadHost(World& world, Fields& fields) {
 }
 
 const std::map<std::string_view, Carry>& Commands() {
-  static const std::map<std::string_view, Carry> commands = {
+  static const std::map<std::string_view, Carry> kCommands = {
       {"reboot",
        [](World& world, Fields& fields) {
          const auto restart = hns::emulator::ReadRestart(fields, hns::emulator::kReboot);
@@ -155,7 +155,7 @@ const std::map<std::string_view, Carry>& Commands() {
       {"remove-route",
        [](World& world, Fields& fields) { return ChangeRoute(world, fields, false); }},
   };
-  return commands;
+  return kCommands;
 }
 
 Answer CarryOut(World& world, const nlohmann::json& command) {

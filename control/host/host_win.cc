@@ -43,9 +43,9 @@ class WindowsHost final : public Host {
     absl::StatusOr<std::vector<Row>> rows = ReadRoutes(family);
     if (!rows.ok()) return rows.status();
     std::vector<Route> routes;
-    for (Row& row : *rows) {
+    for (const Row& row : *rows) {
       if (row.derived || (adapter_index != 0 && row.route.adapter_index != adapter_index)) continue;
-      routes.push_back(std::move(row.route));
+      routes.push_back(row.route);
     }
     return routes;
   }
@@ -85,11 +85,13 @@ class WindowsHost final : public Host {
   }
   std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
     std::vector<absl::Status> statuses;
+    statuses.reserve(routes.size());
     for (const Route& route : routes) statuses.push_back(PutRoute(helper_, route));
     return statuses;
   }
   std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override {
     std::vector<absl::Status> statuses;
+    statuses.reserve(routes.size());
     for (const Route& route : routes) statuses.push_back(RemoveRoute(helper_, route));
     return statuses;
   }

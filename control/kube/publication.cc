@@ -32,13 +32,13 @@ std::string BackendDataText(const Publication& publication, const PublishedFamil
 }  // namespace
 
 std::optional<IpAddress> ParsePublicIp(std::string_view text, IpFamily family) {
-  static const IpPrefix mapped = *IpPrefix::Parse("::ffff:0:0/96");
+  static const IpPrefix kMapped = *IpPrefix::Parse("::ffff:0:0/96");
   const std::optional<IpAddress> address = IpAddress::Parse(text);
   if (!address || address->family() != family || address->IsUnspecified() ||
       address->IsMulticast() || address->IsBroadcast()) {
     return std::nullopt;
   }
-  return !address->is_v4() && mapped.Contains(*address) ? std::nullopt : address;
+  return !address->is_v4() && kMapped.Contains(*address) ? std::nullopt : address;
 }
 
 bool IsComplete(const Publication& publication) {

@@ -28,9 +28,9 @@ bool IsSuccess(const absl::StatusOr<ApiStatus>& answer) {
 }
 
 const std::string& TextOf(const Annotations& annotations, const std::string& key) {
-  static const std::string none;
+  static const std::string kNone;
   const auto at = annotations.find(key);
-  return at == annotations.end() ? none : at->second;
+  return at == annotations.end() ? kNone : at->second;
 }
 
 // Those of `wanted` that `shown` does not have.

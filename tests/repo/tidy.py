@@ -6,6 +6,7 @@ A unity build's files are looked at sixteen at a time: a quarter of the time, an
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -35,23 +36,38 @@ def chosen(build, pattern):
             yield path, row
 
 
-def key(row, config, extra):
+@functools.cache
+def cross(compiler):
+    """What clang must be told to compile as mingw's g++ does."""
+    target = re.search(r"(x86_64-w64-mingw32)-g\+\+", compiler)
+    if not target:
+        return []
+    said = subprocess.run([compiler, "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
+    folders = said.split("#include <...> search starts here:\n")[1].split("End of search list.")[0].split()
+    # Its own intrinsics, clang has others.
+    folders = [folder for folder in folders if not re.search("/include(-fixed)?$", folder) or "/lib/gcc/" not in folder]
+    return [f"--target={target[1]}", *(f"-isystem{folder}" for folder in folders)]
+
+
+def key(words, row, config):
     """Of all that clang-tidy would read. Line markers stay, for NOLINT and the header filter go by them."""
-    words = [word for word in shlex.split(row["command"])]
+    words = list(words)
     output = words.index("-o")
     del words[output:output + 2]
     words[words.index("-c")] = "-E"
     # Comments count: NOLINT is one.
     text = subprocess.run([*words, "-C", "-w"], cwd=row["directory"], capture_output=True, check=True).stdout
     text = text.replace(str(ROOT).encode(), b"")
-    return hashlib.sha256(config + " ".join(extra).encode() + text).hexdigest()
+    return hashlib.sha256(config + text).hexdigest()
 
 
-def look(path, row, build, config, extra):
+def look(path, row, build, config):
     """("clean" | "as before" | what is wrong)."""
+    words = shlex.split(row["command"])
     try:
-        seen = cache() / key(row, config, extra)
-    except (subprocess.CalledProcessError, ValueError) as error:
+        extra = cross(next(word for word in words if "g++" in word))
+        seen = cache() / key(words, row, config)
+    except (subprocess.CalledProcessError, StopIteration, ValueError) as error:
         return path, f"{path}: cannot be preprocessed: {error}"
     if seen.exists():
         return path, "as before"
@@ -70,7 +86,6 @@ def main():
     parser = argparse.ArgumentParser(prog="tests/repo/tidy.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, help="a configured build folder")
     parser.add_argument("pattern", help="a regular expression: of the files' paths from the root of the tree")
-    parser.add_argument("--extra-arg", action="append", default=[], metavar="WORD", help="for the compiler")
     arguments = parser.parse_args()
     rows = list(chosen(arguments.build.resolve(), arguments.pattern))
     version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
@@ -78,7 +93,7 @@ def main():
     before = bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for future in concurrent.futures.as_completed(
-                [pool.submit(look, path, row, arguments.build.resolve(), config, arguments.extra_arg) for path, row in rows]):
+                [pool.submit(look, path, row, arguments.build.resolve(), config) for path, row in rows]):
             path, verdict = future.result()
             before += verdict == "as before"
             if verdict not in ("clean", "as before"):

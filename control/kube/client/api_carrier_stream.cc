@@ -53,14 +53,14 @@ CarrierStream::~CarrierStream() = default;
 
 // OpenSSL's own socket BIO would raise SIGPIPE and cannot say what was wrong.
 BIO_METHOD* CarrierStream::SocketMethod() {
-  static const std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)> method = [] {
+  static const std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)> kMethod = [] {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "asio");
     BIO_meth_set_read_ex(made, &CarrierStream::BioRead);
     BIO_meth_set_write_ex(made, &CarrierStream::BioWrite);
     BIO_meth_set_ctrl(made, &CarrierStream::BioControl);
     return std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)>(made, BIO_meth_free);
   }();
-  return method.get();
+  return kMethod.get();
 }
 
 int CarrierStream::BioRead(BIO* bio, char* into, std::size_t size, std::size_t* read) {

@@ -52,8 +52,8 @@ bool IsNodeName(std::string_view name) {
 // ::ffff:0:0/96, RFC 4291 section 2.5.5.2: an IPv4 address in disguise, which no peer would route
 // as IPv6.
 bool IsMapped(const IpAddress& address) {
-  static const IpPrefix mapped = *IpPrefix::Parse("::ffff:0:0/96");
-  return !address.is_v4() && mapped.Contains(address);
+  static const IpPrefix kMapped = *IpPrefix::Parse("::ffff:0:0/96");
+  return !address.is_v4() && kMapped.Contains(address);
 }
 
 absl::StatusOr<IpPrefix> ReadPodCidr(std::string_view text, std::string_view field) {

@@ -8,12 +8,12 @@
 namespace weft::hns::emulator {
 
 RemoteApi& Service() {
-  static RemoteApi* const service = [] {
+  static RemoteApi* const kService = [] {
     wchar_t address[512] = L"";
     ::GetEnvironmentVariableW(L"WEFT_HNS_EMULATOR", address, 512);
     return new RemoteApi(FromWide(address));
   }();
-  return *service;
+  return *kService;
 }
 
 }  // namespace weft::hns::emulator

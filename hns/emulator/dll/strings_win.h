@@ -8,7 +8,7 @@
 #include "hns/guid.h"
 #include "hns/hresult.h"
 
-struct _GUID;
+struct _GUID;  // NOLINT(bugprone-reserved-identifier): Windows' name
 
 namespace weft::hns::emulator {
 

@@ -70,7 +70,7 @@ Answer Then(const absl::Status& status, Act act) {
 }
 
 const std::map<std::string_view, Carry>& Commands() {
-  static const std::map<std::string_view, Carry> commands = {
+  static const std::map<std::string_view, Carry> kCommands = {
       {"fault",
        [](Emulator& emulator, Fields& fields) {
          const Fault fault = ReadFault(fields);
@@ -134,7 +134,7 @@ const std::map<std::string_view, Carry>& Commands() {
        }},
       {"load", Load},
   };
-  return commands;
+  return kCommands;
 }
 
 }  // namespace

@@ -124,11 +124,11 @@ absl::Status Failure(std::string_view what, const Address& address, int error) {
 
 // Once in a process and never undone: it ends with the process.
 int StartWinsock() {
-  static const int error = [] {
+  static const int kError = [] {
     WSADATA data;
     return ::WSAStartup(MAKEWORD(2, 2), &data);
   }();
-  return error;
+  return kError;
 }
 
 // One that `use` (bind or connect) was content with.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does while nothing comes: it sleeps. On Linux only: under Wine a wait for an event
-// was seen not to end, and nobody knows yet whose fault that is.
+// What a worker does while nothing comes: it sleeps.
 #include <gtest/gtest.h>
 
 #include <chrono>
