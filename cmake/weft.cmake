@@ -11,7 +11,9 @@ target_compile_options(weft_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Werror -Wduplicated-cond -Wlogical-op>
   # Guesses about run-time flow, often wrong inside g++ 12's own headers once inlined: shown, not fatal.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-error=uninitialized -Wno-error=maybe-uninitialized -Wno-error=restrict
-    -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object>)
+    -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object>
+  # What is private to one file is included there, and taken for what a header gives away.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 
 # weft_library(<name> [SOURCES ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
 #              [LINUX_HEADERS ...] [WINDOWS_HEADERS ...] [PUBLIC lib...] [PRIVATE lib...])
@@ -35,10 +37,6 @@ function(weft_library name)
     target_sources(${target} PRIVATE ${sources})
     target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} weft_options)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
-    if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # What is private to one file is included there, and taken for what a header gives away.
-      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    endif()
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -64,12 +62,13 @@ endfunction()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.h
   CONTENT "#define WEFT_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"\n" @ONLY)
 
-# weft_test(<name> SOURCES ... [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
+# weft_test(<name> SOURCES ... [ALONE ...] [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
 # A GoogleTest executable, each case a ctest. WEFT_SOURCE_DIR is the repository, for data files (under
 # Wine too: its current drive is Z:, the host's root). THREADS: more than one thread runs in it; the thread
-# sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
+# sanitizer's build (WEFT_THREADS_ONLY) has no other tests. ALONE: sources with private names that others of the test
+# have, too; WEFT_UNITY compiles them by themselves.
 function(weft_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY;THREADS" "LABEL" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY;THREADS" "LABEL" "SOURCES;ALONE;LIBS")
   weft_reject_unparsed("weft_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(NOT WEFT_TESTS OR (WIN32 AND arg_LINUX_ONLY) OR (WEFT_THREADS_ONLY AND NOT arg_THREADS))
     return()
@@ -77,7 +76,11 @@ function(weft_test name)
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
-  weft_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(arg_ALONE)
+    set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   target_compile_options(${name} PRIVATE
     -include ${PROJECT_BINARY_DIR}/source_dir.h
     -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
@@ -108,8 +111,11 @@ function(weft_fuzz name)
     # tests/soak/fuzz.sh reads this list: binary, corpus, runs.
     file(APPEND ${PROJECT_BINARY_DIR}/fuzz-targets.txt "${name} ${arg_CORPUS} ${arg_RUNS}\n")
   elseif(WEFT_TESTS AND NOT WEFT_THREADS_ONLY)
-    weft_program(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc
-      LIBS ${arg_LIBS})
+    if(NOT TARGET weft_fuzz_replay)
+      add_library(weft_fuzz_replay OBJECT ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+      target_link_libraries(weft_fuzz_replay PRIVATE weft_options)
+    endif()
+    weft_program(${name}_replay SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} weft_fuzz_replay)
     add_test(NAME ${name}_replay COMMAND ${name}_replay ${arg_CORPUS})
     set_tests_properties(${name}_replay PROPERTIES LABELS fuzz-replay TIMEOUT 120)
   endif()

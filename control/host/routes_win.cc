@@ -6,7 +6,7 @@
 namespace weft::host {
 namespace {
 
-std::string Text(std::string_view verb, const Route& route) {
+std::string TextOf(std::string_view verb, const Route& route) {
   return absl::StrCat(verb, " route ", route.destination.ToString(),
                       route.gateway ? absl::StrCat(" via ", route.gateway->ToString()) : "",
                       " on adapter ", route.adapter_index);
@@ -27,7 +27,7 @@ MIB_IPFORWARD_ROW2 RowOf(const IpHelper& helper, const Route& route) {
 }
 
 // "cannot set forwarding of adapter 7 (IPv4)"
-std::string Text(std::string_view verb, std::uint32_t adapter_index, IpFamily family) {
+std::string TextOf(std::string_view verb, std::uint32_t adapter_index, IpFamily family) {
   return absl::StrCat(verb, " forwarding of adapter ", adapter_index, " for ",
                       family == IpFamily::kV4 ? "IPv4" : "IPv6");
 }
@@ -44,7 +44,7 @@ MIB_IPINTERFACE_ROW InterfaceRow(const IpHelper& helper, std::uint32_t adapter_i
 }  // namespace
 
 absl::Status PutRoute(const IpHelper& helper, const Route& route) {
-  const std::string what = Text("put", route);
+  const std::string what = TextOf("put", route);
   if (!helper.can_write_routes()) return NotHere(what);
   MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
   DWORD code = helper.create_route(&row);
@@ -67,7 +67,7 @@ absl::Status PutRoute(const IpHelper& helper, const Route& route) {
 }
 
 absl::Status RemoveRoute(const IpHelper& helper, const Route& route) {
-  const std::string what = Text("remove", route);
+  const std::string what = TextOf("remove", route);
   if (!helper.can_write_routes()) return NotHere(what);
   const MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
   const DWORD code = helper.delete_route(&row);
@@ -76,7 +76,7 @@ absl::Status RemoveRoute(const IpHelper& helper, const Route& route) {
 
 absl::Status WriteForwarding(const IpHelper& helper, std::uint32_t adapter_index, IpFamily family,
                              bool on) {
-  const std::string what = Text("set", adapter_index, family);
+  const std::string what = TextOf("set", adapter_index, family);
   if (!helper.can_write_interfaces()) return NotHere(what);
   MIB_IPINTERFACE_ROW row = InterfaceRow(helper, adapter_index, family);
   DWORD code = helper.get_interface(&row);
@@ -91,7 +91,7 @@ absl::Status WriteForwarding(const IpHelper& helper, std::uint32_t adapter_index
 
 absl::StatusOr<bool> ReadForwarding(const IpHelper& helper, std::uint32_t adapter_index,
                                     IpFamily family) {
-  const std::string what = Text("read", adapter_index, family);
+  const std::string what = TextOf("read", adapter_index, family);
   if (!helper.can_write_interfaces()) return NotHere(what);
   MIB_IPINTERFACE_ROW row = InterfaceRow(helper, adapter_index, family);
   const DWORD code = helper.get_interface(&row);

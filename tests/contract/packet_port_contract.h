@@ -2,7 +2,7 @@
 // What dataplane/packet_port.h promises, as tests that every port must pass. A port joins by a
 // harness:
 //
-//   INSTANTIATE_TEST_SUITE_P(Memory, PacketPortContract, testing::Values(PortCase{"l3",
+//   INSTANTIATE_TEST_SUITE_P(Memory, PacketPortContract, ::testing::Values(PortCase{"l3",
 //   MakeMemory}));
 //
 // What only some ports have, is in suites of its own, which a port with it joins too:
@@ -28,7 +28,7 @@
 
 namespace weft::dataplane {
 
-class PacketPortContract : public testing::TestWithParam<PortCase> {
+class PacketPortContract : public ::testing::TestWithParam<PortCase> {
  protected:
   static constexpr std::chrono::seconds kDeadline{10};
 
@@ -334,7 +334,7 @@ TEST_P(PacketPortContract, DestructionCloses) {
 }
 
 // Names in the test list: "memory_l3".
-inline std::string PortCaseName(const testing::TestParamInfo<PortCase>& info) {
+inline std::string PortCaseName(const ::testing::TestParamInfo<PortCase>& info) {
   return info.param.name;
 }
 

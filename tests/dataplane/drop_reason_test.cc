@@ -52,7 +52,7 @@ TEST(DropReason, ACommentOrAGivenVerdictExpectsNothing) {
   EXPECT_THAT(ExpectedIn("EXPECT_EQ(v, Verdict::kNoRoute);  // not Verdict::kNotIp\n"
                          "{\"row\", Verdict::kTooBigSilent}, /* Verdict::kTooBig */\n"
                          "packet.verdict = Verdict::kOwnFrame;\n"),
-              testing::ElementsAre("kNoRoute", "kTooBigSilent"));
+              ::testing::ElementsAre("kNoRoute", "kTooBigSilent"));
 }
 
 TEST(DropReason, EveryReasonIsExpectedBySomeTest) {

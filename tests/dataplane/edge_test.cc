@@ -21,7 +21,7 @@ const MacAddress kPodA = Mac("02:00:00:00:00:0a");
 const MacAddress kPodB = Mac("02:00:00:00:00:0b");
 const MacAddress kAll = Mac("ff:ff:ff:ff:ff:ff");
 
-class EdgeTest : public testing::Test {
+class EdgeTest : public ::testing::Test {
  protected:
   explicit EdgeTest(bool complete_checksums = false) {
     MemoryOptions memory;

@@ -33,7 +33,7 @@ struct Wire {
 };
 void PrintTo(const Wire& wire, std::ostream* out) { *out << wire.name; }
 
-class PathMtu : public testing::TestWithParam<Wire> {
+class PathMtu : public ::testing::TestWithParam<Wire> {
  protected:
   static ForwarderConfig Config() {
     ForwarderConfig config = DefaultConfig();
@@ -44,10 +44,11 @@ class PathMtu : public testing::TestWithParam<Wire> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Wires, PathMtu,
-                         testing::Values(Wire{"packets", PortKind::kWirePacket, false},
-                                         Wire{"packets_checksum", PortKind::kWirePacket, true},
-                                         Wire{"datagrams", PortKind::kWireDatagram, false},
-                                         Wire{"datagrams_checksum", PortKind::kWireDatagram, true}),
+                         ::testing::Values(Wire{"packets", PortKind::kWirePacket, false},
+                                           Wire{"packets_checksum", PortKind::kWirePacket, true},
+                                           Wire{"datagrams", PortKind::kWireDatagram, false},
+                                           Wire{"datagrams_checksum", PortKind::kWireDatagram,
+                                                true}),
                          [](const auto& row) { return row.param.name; });
 
 TEST_P(PathMtu, TheLinkMinusTheHeadersFits) {

@@ -60,7 +60,7 @@ constexpr std::uint64_t kWakesBeforePause = 64;
 constexpr milliseconds kLongEnough{10'000};
 
 // A worker between two ports that bring nothing. Their handles are those of sockets.
-class IdleWorker : public testing::Test {
+class IdleWorker : public ::testing::Test {
  protected:
   void SetUp() override {
     UdpOptions options;

@@ -80,7 +80,7 @@ TEST(Checksum, OnlyZerosSumToZero) {
 // One for each kernel that is built anywhere, so that one which this CPU cannot run is a skip with
 // a name.
 constexpr std::array kKernels = {"portable", "avx2", "avx512"};
-class ChecksumKernels : public testing::TestWithParam<const char*> {};
+class ChecksumKernels : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ChecksumKernels, AgreeWithTheObviousOne) {
   const auto runnable = detail::RunnableChecksumKernels();
@@ -104,12 +104,12 @@ TEST_P(ChecksumKernels, AgreeWithTheObviousOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Built, ChecksumKernels, testing::ValuesIn(kKernels),
+INSTANTIATE_TEST_SUITE_P(Built, ChecksumKernels, ::testing::ValuesIn(kKernels),
                          [](const auto& row) { return row.param; });
 
 TEST(Checksum, EveryRunnableKernelIsOneOfThese) {
   for (const detail::ChecksumKernel* const kernel : detail::RunnableChecksumKernels())
-    EXPECT_THAT(kKernels, testing::Contains(testing::StrEq(kernel->name)));
+    EXPECT_THAT(kKernels, ::testing::Contains(::testing::StrEq(kernel->name)));
 }
 
 TEST(Checksum, CopyAndSumCopiesExactlyAndSums) {

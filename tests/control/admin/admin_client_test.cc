@@ -14,8 +14,8 @@
 namespace weft::admin {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 std::string Text(const absl::Status& status) { return std::string(status.message()); }

@@ -16,7 +16,7 @@ Request Get(std::string path, std::map<std::string, std::string, std::less<>> qu
   return {.method = "GET", .path = std::move(path), .query = std::move(query)};
 }
 
-class AdminHandlerTest : public testing::Test {
+class AdminHandlerTest : public ::testing::Test {
  protected:
   FakeState state_;
   const Handler handler_ = AdminHandler(state_);
@@ -65,7 +65,7 @@ TEST_F(AdminHandlerTest, ElsewhereIsAnErrorDocument) {
     const auto json = nlohmann::json::parse(response.body);
     EXPECT_EQ(json["apiVersion"], "weft/v1");
     EXPECT_EQ(json["kind"], "Error");
-    EXPECT_THAT(json["message"].get<std::string>(), testing::HasSubstr(path));
+    EXPECT_THAT(json["message"].get<std::string>(), ::testing::HasSubstr(path));
   }
 }
 
@@ -107,10 +107,10 @@ TEST_F(AdminHandlerTest, WhatIsNoNumberIsRefused) {
 
 TEST_F(AdminHandlerTest, RefusalsSayWhatThereIs) {
   EXPECT_THAT(handler_(Get("/nothing")).body,
-              testing::HasSubstr("no such document: /nothing; there are /v1/leases, /v1/status, "
-                                 "/v1/plan and /v1/repair"));
+              ::testing::HasSubstr("no such document: /nothing; there are /v1/leases, /v1/status, "
+                                   "/v1/plan and /v1/repair"));
   EXPECT_THAT(handler_(Get("/v1/leases", {{"wait", "x"}})).body,
-              testing::HasSubstr("/v1/leases?after=GENERATION&wait=SECONDS"));
+              ::testing::HasSubstr("/v1/leases?after=GENERATION&wait=SECONDS"));
 }
 
 TEST_F(AdminHandlerTest, TextThatIsNotUtf8IsReplacedNotThrownOver) {

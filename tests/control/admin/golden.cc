@@ -25,18 +25,18 @@ std::string FirstDifference(std::string_view got, std::string_view wanted) {
 
 }  // namespace
 
-testing::AssertionResult MatchesGolden(std::string_view text, const std::string& name) {
+::testing::AssertionResult MatchesGolden(std::string_view text, const std::string& name) {
   const std::filesystem::path path =
       std::filesystem::path(WEFT_SOURCE_DIR) / "tests" / "golden" / name;
   if (const char* update = std::getenv("UPDATE_GOLDEN"); update != nullptr && update[0] == '1') {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;
-    return testing::AssertionSuccess();
+    return ::testing::AssertionSuccess();
   }
   std::ifstream file(path, std::ios::binary);
   const std::string wanted((std::istreambuf_iterator<char>(file)), {});
-  if (text == wanted) return testing::AssertionSuccess();
-  return testing::AssertionFailure()
+  if (text == wanted) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
          << path << " differs at " << FirstDifference(text, wanted)
          << "\nIf this is meant: UPDATE_GOLDEN=1, and look at the difference. Got:\n"
          << text;

@@ -10,6 +10,6 @@
 namespace weft {
 
 // Compares with tests/golden/NAME. With UPDATE_GOLDEN=1 in the environment, writes it instead.
-testing::AssertionResult MatchesGolden(std::string_view text, const std::string& name);
+::testing::AssertionResult MatchesGolden(std::string_view text, const std::string& name);
 
 }  // namespace weft

@@ -6,9 +6,9 @@
 namespace weft::admin {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 constexpr std::size_t kLimit = 1024;
 
@@ -117,7 +117,7 @@ TEST(RequestReaderTest, Refuses) {
     RequestReader reader(kLimit);
     EXPECT_EQ(reader.Take(row.text), Reading::kRefused);
     EXPECT_EQ(reader.refusal().status, row.status);
-    EXPECT_THAT(reader.refusal().body, testing::EndsWith("\n"));
+    EXPECT_THAT(reader.refusal().body, ::testing::EndsWith("\n"));
   }
 }
 
@@ -152,7 +152,7 @@ TEST(WriteResponseTest, HasLengthTypeAndClose) {
 TEST(WriteResponseTest, HeadKeepsTheLengthAndLeavesTheBodyOut) {
   const std::string text = WriteResponse({.body = "four"}, true);
   EXPECT_THAT(text, HasSubstr("Content-Length: 4\r\n"));
-  EXPECT_THAT(text, testing::EndsWith("\r\n\r\n"));
+  EXPECT_THAT(text, ::testing::EndsWith("\r\n\r\n"));
 }
 
 TEST(WriteResponseTest, ARefusedMethodNamesTheAllowedOnes) {

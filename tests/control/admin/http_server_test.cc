@@ -16,8 +16,8 @@
 namespace weft::admin {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 Response Echo(const Request& request) { return {.body = request.path + "\n"}; }
@@ -77,7 +77,7 @@ TEST(HttpServerTest, WhatAHandlerThrowsIsAnInternalError) {
   RunningServer server([](const Request&) -> Response { throw std::runtime_error("secret"); });
   const std::string answer = RawExchange(server.endpoint(), WriteRequest("/"));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
-  EXPECT_THAT(answer, testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(answer, ::testing::Not(HasSubstr("secret")));
 }
 
 TEST(HttpServerTest, CutsAClientThatSendsTooSlowly) {
@@ -197,7 +197,7 @@ TEST(HttpServerTest, CloseCutsHeldAndSilentClientsAndStopsListening) {
   EXPECT_EQ(ReadToEnd(*silent), 0u);
   EXPECT_FALSE(ConnectLocal(server.endpoint(), 1s).ok());
   EXPECT_THAT(RawTcpExchange(server.tcp_port(), WriteRequest("/")),
-              testing::Not(HasSubstr("HTTP/1.1")));
+              ::testing::Not(HasSubstr("HTTP/1.1")));
 }
 
 TEST(HttpServerTest, AnAddressThatIsNoneIsRefusedByName) {
@@ -225,8 +225,8 @@ TEST(HttpServerTest, AnAddressThatIsNotOursIsNamed) {
     const absl::Status status = s.ListenTcp("192.0.2.1", 0).status();  // RFC 5737: nobody's
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(std::string(status.message()),
-                testing::AllOf(HasSubstr("cannot bind on TCP 192.0.2.1 port 0: "),
-                               HasSubstr("choose another address or port")));
+                ::testing::AllOf(HasSubstr("cannot bind on TCP 192.0.2.1 port 0: "),
+                                 HasSubstr("choose another address or port")));
   });
 }
 

@@ -19,12 +19,12 @@
 namespace weft::admin {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-class LocalListenerTest : public testing::Test {
+class LocalListenerTest : public ::testing::Test {
  protected:
   absl::Status Listen(const std::string& path) { return server_.ListenLocal(path); }
   std::string Path(std::string_view name) const { return (folder_.path() / name).string(); }

@@ -12,7 +12,7 @@ namespace weft::admin {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Where a value stands: keys and indices from the root.
 struct Place {

@@ -23,8 +23,8 @@ using admin::FakeState;
 using admin::HttpServer;
 using admin::RunningServer;
 using admin::TemporaryFolder;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // A running flannelctl whose output is read line by line. Its standard error is a file.
 class Child {
@@ -70,7 +70,7 @@ class Child {
   std::FILE* out_;
 };
 
-class ChildProcessTest : public testing::Test {
+class ChildProcessTest : public ::testing::Test {
  protected:
   std::string Admin() const { return " --admin " + server_.endpoint() + " "; }
   void ChangeLeases(const std::function<void(admin::LeaseList&)>& change) {
@@ -111,11 +111,11 @@ TEST_F(ChildProcessTest, ExitCodes) {
 
 TEST_F(ChildProcessTest, AWatchPrintsChangesUntilTheDaemonEnds) {
   Child child("leases --watch" + Admin());
-  for (int i = 0; i < 8; ++i) EXPECT_THAT(child.Line(), testing::Not(IsEmpty()));
+  for (int i = 0; i < 8; ++i) EXPECT_THAT(child.Line(), ::testing::Not(IsEmpty()));
   ChangeLeases([](admin::LeaseList& list) { list.leases[1].v4->state = "usable"; });
-  EXPECT_THAT(child.Line(), testing::MatchesRegex("linux-2 .* usable\n"));
+  EXPECT_THAT(child.Line(), ::testing::MatchesRegex("linux-2 .* usable\n"));
   ChangeLeases([](admin::LeaseList& list) { list.leases.erase(list.leases.begin() + 1); });
-  EXPECT_THAT(child.Line(), testing::MatchesRegex("linux-2 .* deleted\n"));
+  EXPECT_THAT(child.Line(), ::testing::MatchesRegex("linux-2 .* deleted\n"));
   server_.Do([](HttpServer& server) { server.Close(); });
   EXPECT_THAT(child.Rest(), IsEmpty());
   EXPECT_EQ(child.Wait(), 2);
@@ -130,13 +130,13 @@ TEST_F(ChildProcessTest, AWatchOfAFilePrintsChanges) {
   // The shell says its number, which is flannelctl's after exec.
   Child child("leases --no-headers --watch --node-name win-1 --from " + path.string() +
               " & echo $! >" + pid_path + "; wait");
-  for (int i = 0; i < 5; ++i) EXPECT_THAT(child.Line(), testing::Not(IsEmpty()));
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(child.Line(), ::testing::Not(IsEmpty()));
   std::string nodes = SampleNodes();
   nodes.replace(nodes.find("10.244.1.0/24"), 13, "10.244.9.0/24");
   nodes.replace(nodes.find("10.244.1.0/24"), 13, "10.244.9.0/24");
   std::ofstream(folder.path() / "new") << nodes;
   std::filesystem::rename(folder.path() / "new", path);
-  EXPECT_THAT(child.Line(), testing::MatchesRegex("linux-1 .*10\\.244\\.9\\.0/24 .* usable\n"));
+  EXPECT_THAT(child.Line(), ::testing::MatchesRegex("linux-1 .*10\\.244\\.9\\.0/24 .* usable\n"));
   pid_t pid = 0;
   std::ifstream(pid_path) >> pid;
   ASSERT_GT(pid, 1);
@@ -153,7 +153,7 @@ TEST_F(ChildProcessTest, APathThatIsNotUtf8IsShownAsWellAsItCan) {
     const std::string out = child.Rest();
     EXPECT_EQ(child.Wait(), 0) << form;
     EXPECT_THAT(child.Errors(), IsEmpty()) << form;
-    EXPECT_THAT(out, testing::Not(HasSubstr("\xff"))) << form;
+    EXPECT_THAT(out, ::testing::Not(HasSubstr("\xff"))) << form;
   }
 }
 

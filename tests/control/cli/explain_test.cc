@@ -23,9 +23,9 @@ using admin::AdminHandler;
 using admin::FakeState;
 using admin::RunningServer;
 using admin::TemporaryFolder;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 Octets Good() {
   return VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Tcp(40000, 443).Payload(8).Build())
@@ -45,7 +45,7 @@ std::string HexOf(const Octets& octets) {
   return text;
 }
 
-class ExplainTest : public testing::Test {
+class ExplainTest : public ::testing::Test {
  protected:
   Outcome Explain(std::vector<std::string> arguments, const std::string& input = "") {
     arguments.insert(arguments.begin(), {"explain", "--admin", server_.endpoint()});

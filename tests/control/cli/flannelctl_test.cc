@@ -20,9 +20,9 @@
 namespace weft::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 std::size_t LongestLine(const std::string& text) {
   std::istringstream lines(text);
@@ -128,7 +128,7 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"completion", "tcsh"}, "tcsh not in {bash"},
   };
   for (const UsageError& row : rows) {
-    SCOPED_TRACE(testing::PrintToString(row.arguments));
+    SCOPED_TRACE(::testing::PrintToString(row.arguments));
     const Outcome outcome = Call(row.arguments);
     EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.out, IsEmpty());

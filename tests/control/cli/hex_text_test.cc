@@ -102,7 +102,7 @@ TEST(HexTextTest, Refuses) {
   for (const Refusal& row : rows) {
     const auto frames = ParseHexText(row.text);
     EXPECT_EQ(frames.status().code(), absl::StatusCode::kInvalidArgument) << row.text;
-    EXPECT_THAT(std::string(frames.status().message()), testing::HasSubstr(row.error));
+    EXPECT_THAT(std::string(frames.status().message()), ::testing::HasSubstr(row.error));
   }
 }
 

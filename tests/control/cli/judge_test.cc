@@ -13,7 +13,7 @@ namespace {
 
 using dataplane::PeerCheck;
 using dataplane::Verdict;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const MacAddress kOurs = Mac("00:15:5d:00:00:04");
 const MacAddress kLinux1 = Mac("5e:00:00:00:00:01");

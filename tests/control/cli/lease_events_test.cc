@@ -13,7 +13,7 @@ namespace {
 
 using admin::LeaseList;
 using admin::SampleLeases;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // "ADDED linux-1, ...": what Compare says, as text.
 std::string Text(const LeaseEvents& events) {
@@ -89,17 +89,17 @@ TEST(LeasePrinterTest, AWideChangeSaysWhyUnlessTheLeaseIsGone) {
   std::istringstream lines(printer.Changes(Compare(SampleLeases(), after)));
   std::string line;
   std::getline(lines, line);
-  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("linux-1 "), HasSubstr(" vni-mismatch "),
-                                   testing::EndsWith(" another VNI")));
+  EXPECT_THAT(line, ::testing::AllOf(::testing::StartsWith("linux-1 "), HasSubstr(" vni-mismatch "),
+                                     ::testing::EndsWith(" another VNI")));
   std::getline(lines, line);
-  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("win-2 "), HasSubstr(" deleted "),
-                                   testing::EndsWith(" -")));
+  EXPECT_THAT(line, ::testing::AllOf(::testing::StartsWith("win-2 "), HasSubstr(" deleted "),
+                                     ::testing::EndsWith(" -")));
   std::getline(lines, line);
-  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("broken-1 "), HasSubstr(" deleted "),
-                                   HasSubstr("is not an address block")));
+  EXPECT_THAT(line, ::testing::AllOf(::testing::StartsWith("broken-1 "), HasSubstr(" deleted "),
+                                     HasSubstr("is not an address block")));
   std::getline(lines, line);
-  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("broken-2 "), HasSubstr(" refused "),
-                                   testing::EndsWith(" name is 7, not a string")));
+  EXPECT_THAT(line, ::testing::AllOf(::testing::StartsWith("broken-2 "), HasSubstr(" refused "),
+                                     ::testing::EndsWith(" name is 7, not a string")));
 }
 
 TEST(LeasePrinterTest, ChangesByNameAreTheNamesOfLeases) {
@@ -119,13 +119,13 @@ TEST(LeasePrinterTest, ChangesInJsonAreOneDocumentALine) {
                                             : " " + json["refused"]["name"].get<std::string>()));
   }
   EXPECT_THAT(types,
-              testing::ElementsAre("MODIFIED linux-1", "DELETED linux-2", "DELETED broken-1"));
+              ::testing::ElementsAre("MODIFIED linux-1", "DELETED linux-2", "DELETED broken-1"));
 }
 
 TEST(LeasePrinterTest, ChangesInYamlAreDocuments) {
   LeasePrinter printer(LeaseForm::kYaml, true);
   EXPECT_THAT(printer.Changes(OneOfEach()),
-              testing::StartsWith("---\ntype: MODIFIED\nlease:\n  node: linux-1\n"));
+              ::testing::StartsWith("---\ntype: MODIFIED\nlease:\n  node: linux-1\n"));
 }
 
 TEST(LeasePrinterTest, FormNames) {

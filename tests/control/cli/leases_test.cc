@@ -20,12 +20,12 @@ using admin::AdminHandler;
 using admin::FakeState;
 using admin::RunningServer;
 using admin::TemporaryFolder;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const char* const kForms[] = {"table", "wide", "json", "yaml", "name"};
 
-class LeasesOfDaemonTest : public testing::Test {
+class LeasesOfDaemonTest : public ::testing::Test {
  protected:
   Outcome Leases(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"leases", "--admin", server_.endpoint()});
@@ -52,8 +52,8 @@ TEST_F(LeasesOfDaemonTest, TheTableIsTheDefaultAndTheWordListChangesNothing) {
 TEST_F(LeasesOfDaemonTest, WithoutHeadersTheFirstLineIsData) {
   const std::string with = Leases({}).out;
   const std::string without = Leases({"--no-headers"}).out;
-  EXPECT_THAT(with, testing::StartsWith("NODE "));
-  EXPECT_THAT(without, testing::StartsWith("linux-1 "));
+  EXPECT_THAT(with, ::testing::StartsWith("NODE "));
+  EXPECT_THAT(without, ::testing::StartsWith("linux-1 "));
 }
 
 TEST_F(LeasesOfDaemonTest, TablesHaveNoBlankAtALinesEndAndOneWordAColumn) {
@@ -86,7 +86,7 @@ TEST(LeasesTest, WithoutDaemonExitsWith2) {
   EXPECT_THAT(outcome.err, HasSubstr("flanneld does not answer"));
 }
 
-class LeasesOfFileTest : public testing::Test {
+class LeasesOfFileTest : public ::testing::Test {
  protected:
   LeasesOfFileTest() { Write(SampleNodes()); }
   void Write(const std::string& text) { std::ofstream(path_, std::ios::binary) << text; }
@@ -108,7 +108,7 @@ TEST_F(LeasesOfFileTest, TheSameTableJudges) {
 TEST_F(LeasesOfFileTest, WithoutANodeNameNoLeaseIsOurs) {
   const Outcome outcome = Leases({});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("self")));
+  EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("self")));
 }
 
 TEST_F(LeasesOfFileTest, AnotherVniMakesAllPeersMismatch) {

@@ -11,8 +11,8 @@ namespace weft::cli {
 namespace {
 
 using admin::Plan;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 admin::HttpLimits WithPost() {
   admin::HttpLimits limits;
@@ -20,7 +20,7 @@ admin::HttpLimits WithPost() {
   return limits;
 }
 
-class PlanTest : public testing::Test {
+class PlanTest : public ::testing::Test {
  protected:
   Outcome Ask(std::vector<std::string> words) {
     words.insert(words.end(), {"--admin", server_.endpoint()});

@@ -14,11 +14,11 @@ using admin::DegradedStatus;
 using admin::FakeState;
 using admin::RunningServer;
 using admin::SampleStatus;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
-class StatusTest : public testing::Test {
+class StatusTest : public ::testing::Test {
  protected:
   Outcome Status(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"status", "--admin", server_.endpoint()});

@@ -11,7 +11,7 @@ namespace weft::cli {
 namespace {
 
 using admin::SampleLeases;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string NodeOf(const NamedHalf* half) { return half == nullptr ? "none" : half->node; }
 

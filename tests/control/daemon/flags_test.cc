@@ -16,10 +16,10 @@
 namespace weft::daemon {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using Variables = std::map<std::string, std::string>;
 
@@ -84,7 +84,7 @@ TEST(FlagGrammar, TwoDashesStopParsingAndTheRestIsNamed) {
 TEST(FlagGrammar, APasswordAmongIgnoredWordsIsNotShown) {
   const auto line = Parse("stray --etcd-password=hunter2 --etcd-password hunter3");
   ASSERT_TRUE(line.ok());
-  EXPECT_THAT(line->warnings, ElementsAre(testing::Not(HasSubstr("hunter"))));
+  EXPECT_THAT(line->warnings, ElementsAre(::testing::Not(HasSubstr("hunter"))));
 }
 
 TEST(FlagGrammar, TheNextWordIsTheValueWhateverItLooksLike) {
@@ -136,7 +136,7 @@ TEST(FlagErrors, SayWhatGoSays) {
     const auto line = Parse(row.words);
     ASSERT_FALSE(line.ok()) << row.words;
     EXPECT_EQ(line.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(line.status().message()), testing::StartsWith(row.message))
+    EXPECT_THAT(std::string(line.status().message()), ::testing::StartsWith(row.message))
         << row.words;
   }
 }
@@ -152,10 +152,10 @@ TEST(FlagErrors, AnUnknownFlagSuggestsTheNearest) {
   for (const ErrorRow& row : rows) {
     const auto line = Parse(row.words);
     ASSERT_FALSE(line.ok()) << row.words;
-    EXPECT_THAT(std::string(line.status().message()), testing::EndsWith(row.message));
+    EXPECT_THAT(std::string(line.status().message()), ::testing::EndsWith(row.message));
   }
   EXPECT_THAT(std::string(Parse("--use-multi-cluster-cidr").status().message()),
-              testing::Not(HasSubstr("mean")));
+              ::testing::Not(HasSubstr("mean")));
 }
 
 TEST(FlagErrors, HelpEndsParsingBeforeLaterErrors) {
@@ -249,7 +249,7 @@ TEST(FlagTable, FlagsWithoutMeaningAreToldInOneLineWithoutValues) {
   ASSERT_TRUE(line.ok());
   EXPECT_THAT(line->warnings,
               ElementsAre(AllOf(HasSubstr("--etcd-password, --etcd-prefix, --iptables-resync"),
-                                testing::Not(HasSubstr("hunter2")))));
+                                ::testing::Not(HasSubstr("hunter2")))));
 }
 
 TEST(FlagTable, WhatHasMeaningIsNotTold) {
@@ -276,7 +276,7 @@ TEST(FlagEnvironment, EveryFlagButVersionIsReadFromItsVariable) {
                                   : std::string(row.value.substr(row.value.rfind('|') + 1));
     const auto line = Parse("", {{VariableOf(row.name), value}});
     ASSERT_TRUE(line.ok()) << row.name;
-    EXPECT_THAT(Describe(line->options), testing::StartsWith(absl::StrCat("--", row.name, "=")));
+    EXPECT_THAT(Describe(line->options), ::testing::StartsWith(absl::StrCat("--", row.name, "=")));
   }
 }
 
@@ -322,8 +322,8 @@ TEST(FlagEnvironment, ABadValueIsToldAndTheDefaultStays) {
   EXPECT_EQ(line->options.healthz_port, 0);
   EXPECT_FALSE(line->options.ip_masq);
   EXPECT_THAT(line->warnings,
-              testing::UnorderedElementsAre(HasSubstr("FLANNELD_HEALTHZ_PORT is ignored"),
-                                            HasSubstr("FLANNELD_IP_MASQ is ignored")));
+              ::testing::UnorderedElementsAre(HasSubstr("FLANNELD_HEALTHZ_PORT is ignored"),
+                                              HasSubstr("FLANNELD_IP_MASQ is ignored")));
 }
 
 TEST(FlagEnvironment, AListIsOneElement) {

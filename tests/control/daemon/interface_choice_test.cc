@@ -9,8 +9,8 @@ namespace {
 
 using host::Adapter;
 using host::Route;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
 
@@ -32,7 +32,7 @@ Route DefaultVia(std::uint32_t adapter_index, std::uint32_t metric,
 }
 
 // Upstream's test host (9.1): one NIC with four addresses, and a second one.
-class InterfaceChoiceTest : public testing::Test {
+class InterfaceChoiceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     facts_.adapters = {AdapterWith(1, "lo", {"127.0.0.1", "::1"}, 65536),

@@ -20,8 +20,8 @@ LogLine LineOf(Severity severity, std::string_view text) {
 // seven, file:line.
 TEST(KlogLine, HasKlogsColumns) {
   const std::string line = Format(LogFormat::kKlog, LineOf(Severity::kInfo, "ready"));
-  EXPECT_THAT(line, testing::StartsWith("I01"));
-  EXPECT_THAT(line, testing::EndsWith(":05.000123    4711 daemon.cc:42] ready"));
+  EXPECT_THAT(line, ::testing::StartsWith("I01"));
+  EXPECT_THAT(line, ::testing::EndsWith(":05.000123    4711 daemon.cc:42] ready"));
   EXPECT_EQ(line.size(),
             std::string_view("I0112 15:04:05.000123    4711 daemon.cc:42] ready").size());
 }
@@ -36,13 +36,13 @@ TEST(KlogLine, BeginsWithItsSeverity) {
 TEST(KlogLine, StaysOneLine) {
   const std::string line =
       Format(LogFormat::kKlog, LineOf(Severity::kInfo, "node \"a\nI0112 forged\r\x1b[2J\x7f\""));
-  EXPECT_THAT(line, testing::EndsWith("node \"a\\x0aI0112 forged\\x0d\\x1b[2J\\x7f\""));
+  EXPECT_THAT(line, ::testing::EndsWith("node \"a\\x0aI0112 forged\\x0d\\x1b[2J\\x7f\""));
   EXPECT_EQ(line.find_first_of("\n\r\x1b\x7f"), line.npos);
 }
 
 TEST(KlogLine, KeepsUtf8) {
   EXPECT_THAT(Format(LogFormat::kKlog, LineOf(Severity::kInfo, "Ethernet é")),
-              testing::EndsWith("] Ethernet é"));
+              ::testing::EndsWith("] Ethernet é"));
 }
 
 TEST(JsonLine, IsOneObject) {

@@ -11,7 +11,7 @@
 namespace weft::daemon {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using Variables = std::map<std::string, std::string>;
 
@@ -72,7 +72,7 @@ TEST(CheckOptions, RefusesWithRemedy) {
   for (const ErrorRow& row : rows) {
     absl::Status status;
     Checked(row.words, {{"NODE_NAME", "a"}}, &status);
-    EXPECT_THAT(std::string(status.message()), testing::StartsWith(row.message)) << row.words;
+    EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.words;
   }
   absl::Status status;
   Checked("--lease-source=file:x --dataplane=none", {}, &status);
@@ -180,7 +180,7 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
     options.dataplane = row.dataplane;
     const absl::Status status = CheckForDataplane(options, row.conf);
     EXPECT_EQ(status.ok(), *row.message == '\0') << row.what;
-    EXPECT_THAT(std::string(status.message()), testing::StartsWith(row.message)) << row.what;
+    EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.what;
   }
 }
 
@@ -208,7 +208,7 @@ TEST(CheckForDataplane, RoutesGoWithHostGw) {
     Options options;
     options.dataplane = row.dataplane;
     const absl::Status status = CheckForDataplane(options, row.conf);
-    EXPECT_THAT(std::string(status.message()), testing::StartsWith(row.message)) << row.dataplane;
+    EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.dataplane;
     EXPECT_EQ(status.ok() ? options.dataplane : "", row.becomes) << row.dataplane;
   }
 }

@@ -7,13 +7,13 @@
 namespace weft::daemon {
 namespace {
 
-using Wanted = Setup;  // testing::Test has a Setup of its own
+using Wanted = Setup;  // ::testing::Test has a Setup of its own
 
 IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
 IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
 
 // A dual-stack node with its defaults; each test changes what it is about.
-class SetupTest : public testing::Test {
+class SetupTest : public ::testing::Test {
  protected:
   void SetUp() override {
     conf_.network = P("10.244.0.0/16");
@@ -131,7 +131,7 @@ TEST_F(SetupTest, ABridgeNeedsRoomForTheHostsEndpoint) {
   const auto setup = MakeSetup(facts_, conf_, underlay_, options_);
   ASSERT_FALSE(setup.ok());
   EXPECT_THAT(std::string(setup.status().message()),
-              testing::HasSubstr("10.244.3.0/31 has no room for the host's own endpoint"));
+              ::testing::HasSubstr("10.244.3.0/31 has no room for the host's own endpoint"));
 }
 
 TEST_F(SetupTest, DirectRoutingGoesBesideTheTunnel) {
@@ -217,7 +217,7 @@ TEST_F(SetupTest, ALinkTooNarrowForIpv6IsRefusedByName) {
   const absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
   ASSERT_FALSE(setup.ok());
   EXPECT_THAT(std::string(setup.status().message()),
-              testing::HasSubstr("the MTU of eth0 leaves 1279 octets"));
+              ::testing::HasSubstr("the MTU of eth0 leaves 1279 octets"));
   underlay_.mtu = *OuterMtu::Of(1350);
   EXPECT_EQ(Make().env.mtu.octets(), 1280u);
 }

@@ -7,8 +7,8 @@
 namespace weft::daemon {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
 

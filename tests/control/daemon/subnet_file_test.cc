@@ -21,7 +21,7 @@ std::string ReadText(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-class SubnetFileTest : public testing::Test {
+class SubnetFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::remove_all(folder_);
@@ -34,8 +34,8 @@ class SubnetFileTest : public testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_.parent_path()), {}));
   }
 
-  const fs::path folder_ =
-      fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+  const fs::path folder_ = fs::path(::testing::TempDir()) /
+                           ::testing::UnitTest::GetInstance()->current_test_info()->name();
   fs::path path_ = folder_ / "subnet.env";
 };
 
@@ -65,8 +65,8 @@ TEST_F(SubnetFileTest, AFolderInItsPlaceIsAnErrorThatNamesIt) {
   fs::create_directories(path_ / "full");
   const absl::Status status = SubnetFile(path_.string()).Write("A=1\n");
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(path_.string()));
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("--subnet-file"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(path_.string()));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("--subnet-file"));
   EXPECT_EQ(FilesInFolder(), 1u);  // no temporary file is left
 }
 

@@ -22,16 +22,16 @@
 namespace weft::host {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::IsSupersetOf;
-using testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::UnorderedElementsAre;
 
 IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
 IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
 
-class LinuxHostTest : public testing::Test {
+class LinuxHostTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(EnterPrivateNetns(), "");
@@ -142,10 +142,10 @@ TEST_F(LinuxHostTest, AnAddressThatIsThereIsFine) {
 TEST_F(LinuxHostTest, ErrorsNameTheObjectAndTheCause) {
   const absl::Status up = host_->SetLinkUp(4711, 1350);
   EXPECT_THAT(std::string(up.message()),
-              testing::StartsWith("cannot set adapter 4711 up with MTU 1350: "));
+              ::testing::StartsWith("cannot set adapter 4711 up with MTU 1350: "));
   const absl::Status address = host_->AddAddress(4711, {A("10.244.1.0"), 32});
   EXPECT_THAT(std::string(address.message()),
-              testing::StartsWith("cannot give 10.244.1.0/32 to adapter 4711: "));
+              ::testing::StartsWith("cannot give 10.244.1.0/32 to adapter 4711: "));
 }
 
 TEST_F(LinuxHostTest, ADeviceWithoutMacHasNone) {
@@ -189,8 +189,8 @@ TEST_F(LinuxHostTest, ADeviceRouteIsReadBackAsItWasPut) {
   const std::vector<Route> v6 = {Onlink("fd00:244:2::/64", index)};
   ExpectAllOk(host_->PutRoutes(v4), 2);
   ExpectAllOk(host_->PutRoutes(v6), 1);
-  EXPECT_THAT(RoutesOn(index), testing::UnorderedElementsAreArray(v4));
-  EXPECT_THAT(RoutesOn(index, IpFamily::kV6), testing::UnorderedElementsAreArray(v6));
+  EXPECT_THAT(RoutesOn(index), ::testing::UnorderedElementsAreArray(v4));
+  EXPECT_THAT(RoutesOn(index, IpFamily::kV6), ::testing::UnorderedElementsAreArray(v6));
 }
 
 TEST_F(LinuxHostTest, RoutesDerivedFromAddressesAreNotListed) {
@@ -311,7 +311,8 @@ TEST_F(LinuxHostTest, TheDefaultMetricOfIpv6IsNone) {
   std::map<std::string, std::uint32_t> metrics;
   for (const Route& route : RoutesOn(index, IpFamily::kV6))
     metrics[route.destination.ToString()] = route.metric;
-  EXPECT_THAT(metrics, ElementsAre(testing::Pair("fd60::/64", 0u), testing::Pair("fd61::/64", 7u)));
+  EXPECT_THAT(metrics,
+              ElementsAre(::testing::Pair("fd60::/64", 0u), ::testing::Pair("fd61::/64", 7u)));
 }
 
 TEST_F(LinuxHostTest, RoutesToNowhereAreNotListed) {
@@ -338,7 +339,7 @@ TEST_F(LinuxHostTest, AThousandRoutesTakeAMoment) {
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(cpu_time() - begin);
   RecordProperty("microseconds", static_cast<int>(took.count()));
   EXPECT_LT(took, std::chrono::milliseconds(50));
-  EXPECT_THAT(RoutesOn(index), testing::UnorderedElementsAreArray(routes));
+  EXPECT_THAT(RoutesOn(index), ::testing::UnorderedElementsAreArray(routes));
   ExpectAllOk(host_->RemoveRoutes(routes), routes.size());
   EXPECT_THAT(RoutesOn(index), IsEmpty());
 }

@@ -11,7 +11,7 @@
 namespace weft::host {
 namespace {
 
-class HostReadTest : public testing::Test {
+class HostReadTest : public ::testing::Test {
  protected:
   void SetUp() override {
     absl::StatusOr<std::unique_ptr<Host>> host = OpenHost();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kNoAdapter = 4'000'000;
 
-class WindowsHostTest : public testing::Test {
+class WindowsHostTest : public ::testing::Test {
  protected:
   void SetUp() override {
     absl::StatusOr<std::unique_ptr<Host>> host = OpenHost();
@@ -31,13 +31,13 @@ TEST_F(WindowsHostTest, WhatCannotBeWrittenIsNamed) {
   ASSERT_EQ(put.size(), 2u);
   EXPECT_THAT(
       std::string(put[1].message()),
-      testing::StartsWith("cannot put route 10.244.2.0/24 via 192.0.2.2 on adapter 4000000: "));
+      ::testing::StartsWith("cannot put route 10.244.2.0/24 via 192.0.2.2 on adapter 4000000: "));
   const absl::Status forwarding = host_->SetForwarding(kNoAdapter, IpFamily::kV4, true);
   EXPECT_THAT(std::string(forwarding.message()),
-              testing::StartsWith("cannot set forwarding of adapter 4000000 for IPv4: "));
+              ::testing::StartsWith("cannot set forwarding of adapter 4000000 for IPv4: "));
   const absl::Status read = host_->Forwarding(kNoAdapter, IpFamily::kV6).status();
   EXPECT_THAT(std::string(read.message()),
-              testing::StartsWith("cannot read forwarding of adapter 4000000 for IPv6: "));
+              ::testing::StartsWith("cannot read forwarding of adapter 4000000 for IPv6: "));
 }
 
 }  // namespace

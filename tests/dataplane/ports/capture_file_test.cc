@@ -15,7 +15,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Read {
   std::vector<CaptureTime> times;
@@ -313,8 +313,8 @@ TEST(CaptureFile, ALargerFileThanTheLimitIsRefusedUnread) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(
       status.ToString(),
-      testing::AllOf(HasSubstr(path), HasSubstr("1073741825 octets are more than 1073741824"),
-                     HasSubstr("editcap -c")));
+      ::testing::AllOf(HasSubstr(path), HasSubstr("1073741825 octets are more than 1073741824"),
+                       HasSubstr("editcap -c")));
 }
 
 TEST(CaptureFile, AnEmptyFileIsNoCapture) {

@@ -13,11 +13,11 @@
 namespace weft::dataplane {
 namespace {
 
-class CapturePortTest : public testing::Test {
+class CapturePortTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string base = testing::TempDir() + "weft_" +
-                             testing::UnitTest::GetInstance()->current_test_info()->name();
+                             ::testing::UnitTest::GetInstance()->current_test_info()->name();
     in_ = base + ".in.pcap";
     out_ = base + ".out.pcap";
   }
@@ -85,7 +85,7 @@ TEST_F(CapturePortTest, ACutRecordIsSkippedAndABrokenFileIsTold) {
   std::filesystem::resize_file(in_, std::filesystem::file_size(in_) - 1);
   const auto port = Open(PortKind::kPodL3);
   EXPECT_EQ(ReceiveOctets(*port).size(), 1u);
-  EXPECT_THAT(port->read_status().ToString(), testing::HasSubstr(in_));
+  EXPECT_THAT(port->read_status().ToString(), ::testing::HasSubstr(in_));
   EXPECT_EQ(port->Counts()[1].value, 1u);
   EXPECT_EQ(ReceiveOctets(*port).size(), 0u);
 }
@@ -137,9 +137,9 @@ TEST_F(CapturePortTest, WithoutFilesNothingComesAndWhatIsSentIsGone) {
 
 TEST_F(CapturePortTest, AFileThatCannotBeMadeIsNamed) {
   const std::string path = testing::TempDir() + "weft_no_such_folder/out.pcap";
-  EXPECT_THAT(
-      CapturePort::Open({.write_path = path}).status().ToString(),
-      testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("check path and free space")));
+  EXPECT_THAT(CapturePort::Open({.write_path = path}).status().ToString(),
+              ::testing::AllOf(::testing::HasSubstr(path),
+                               ::testing::HasSubstr("check path and free space")));
 }
 
 TEST_F(CapturePortTest, RefusesDatagramsAndAbsentFiles) {

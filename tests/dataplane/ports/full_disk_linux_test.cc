@@ -15,13 +15,13 @@
 namespace weft::dataplane {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr rlim_t kRoom = 64 * 1024;  // octets
 constexpr std::size_t kSize = 1000;
 
-class FullDiskTest : public testing::Test {
+class FullDiskTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::signal(SIGXFSZ, SIG_IGN);  // or the first octet too many ends the process
@@ -50,7 +50,8 @@ class FullDiskTest : public testing::Test {
 
   rlimit before_{};
   const std::string path_ = testing::TempDir() + "weft_full_disk_" +
-                            testing::UnitTest::GetInstance()->current_test_info()->name() + ".pcap";
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                            ".pcap";
 };
 
 // The capture is where the packets go: what is not written was not sent.

@@ -70,13 +70,13 @@ const PortCase kUdp[] = {{"udp_v4", [] { return OpenUdpV4(true); }},
                          {"udp_v6", [] { return OpenUdpV6(true); }},
                          {"udp_v6_without_checksum", [] { return OpenUdpV6(false); }}};
 
-INSTANTIATE_TEST_SUITE_P(Device, PacketPortContract, testing::ValuesIn(kDevices), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Device, LivePortContract, testing::ValuesIn(kDevices), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Device, PollablePortContract, testing::ValuesIn(kDevices), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Udp, PacketPortContract, testing::ValuesIn(kUdp), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Udp, LivePortContract, testing::ValuesIn(kUdp), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Udp, PollablePortContract, testing::ValuesIn(kUdp), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Udp, BoundedPortContract, testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Device, PacketPortContract, ::testing::ValuesIn(kDevices), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Device, LivePortContract, ::testing::ValuesIn(kDevices), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Device, PollablePortContract, ::testing::ValuesIn(kDevices), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, PacketPortContract, ::testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, LivePortContract, ::testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, PollablePortContract, ::testing::ValuesIn(kUdp), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Udp, BoundedPortContract, ::testing::ValuesIn(kUdp), PortCaseName);
 
 }  // namespace
 }  // namespace weft::dataplane

@@ -92,7 +92,7 @@ struct UdpCase {
 };
 void PrintTo(const UdpCase& udp, std::ostream* out) { *out << udp.name; }
 
-class UdpAllocation : public testing::TestWithParam<UdpCase> {};
+class UdpAllocation : public ::testing::TestWithParam<UdpCase> {};
 
 TEST_P(UdpAllocation, NoneInSendReceiveAndErrors) {
   ASSERT_EQ(EnterPrivateNetns(), "");
@@ -144,10 +144,10 @@ TEST_P(UdpAllocation, NoneInSendReceiveAndErrors) {
 
 INSTANTIATE_TEST_SUITE_P(
     Udp, UdpAllocation,
-    testing::Values(UdpCase{"v4", Ip("127.0.0.1"), Ip("127.0.0.2"), Ip("127.0.0.9"), true},
-                    UdpCase{"v4_without_checksum", Ip("127.0.0.1"), Ip("127.0.0.2"),
-                            Ip("127.0.0.9"), false},
-                    UdpCase{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd01::3"), true}),
+    ::testing::Values(UdpCase{"v4", Ip("127.0.0.1"), Ip("127.0.0.2"), Ip("127.0.0.9"), true},
+                      UdpCase{"v4_without_checksum", Ip("127.0.0.1"), Ip("127.0.0.2"),
+                              Ip("127.0.0.9"), false},
+                      UdpCase{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd01::3"), true}),
     [](const auto& row) { return row.param.name; });
 
 TEST(PortAllocation, NoneInATunDevice) {

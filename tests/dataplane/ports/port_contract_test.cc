@@ -36,8 +36,8 @@ class CaptureHarness : public PortHarness {
  public:
   explicit CaptureHarness(PortKind kind) : kind_(kind) {
     const std::string base = testing::TempDir() + "weft_capture_contract_" +
-                             std::to_string(testing::UnitTest::GetInstance()->random_seed()) + "_" +
-                             testing::UnitTest::GetInstance()->current_test_info()->name();
+                             std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+                             "_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::string safe = base;
     std::replace(safe.begin() + static_cast<std::ptrdiff_t>(testing::TempDir().size()), safe.end(),
                  '/', '_');
@@ -170,11 +170,12 @@ const PortCase kCaptures[] = {
     {"capture_l2", [] { return std::make_unique<CaptureHarness>(PortKind::kPodL2); }},
     {"capture_packet", [] { return std::make_unique<CaptureHarness>(PortKind::kWirePacket); }}};
 
-INSTANTIATE_TEST_SUITE_P(Ports, PacketPortContract, testing::ValuesIn(LiveCases()), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Ports, LivePortContract, testing::ValuesIn(LiveCases()), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Ports, BoundedPortContract, testing::ValuesIn(LiveCases()), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Ports, PacketPortContract, ::testing::ValuesIn(LiveCases()), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Ports, LivePortContract, ::testing::ValuesIn(LiveCases()), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Ports, BoundedPortContract, ::testing::ValuesIn(LiveCases()),
+                         PortCaseName);
 // A file's world is read and written before and after: its port is not live.
-INSTANTIATE_TEST_SUITE_P(Files, PacketPortContract, testing::ValuesIn(kCaptures), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Files, PacketPortContract, ::testing::ValuesIn(kCaptures), PortCaseName);
 // Nothing here has a handle to wait for.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PollablePortContract);
 

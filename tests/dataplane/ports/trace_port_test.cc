@@ -23,9 +23,9 @@ struct TempFile {
   std::string path;
 };
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Rig {
   explicit Rig(PortKind kind, std::optional<CaptureWriter> capture = {},

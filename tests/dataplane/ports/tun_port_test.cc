@@ -26,11 +26,11 @@
 namespace weft::dataplane {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kDeadline{10};
 
-class TunPortTest : public testing::Test {
+class TunPortTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(EnterPrivateNetns(), ""); }
 

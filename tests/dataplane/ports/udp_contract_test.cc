@@ -15,10 +15,10 @@ std::unique_ptr<PortHarness> Open(bool checksum) {
 const PortCase kItself[] = {{"udp_v4", [] { return Open(true); }},
                             {"udp_v4_without_checksum", [] { return Open(false); }}};
 
-INSTANTIATE_TEST_SUITE_P(Itself, PacketPortContract, testing::ValuesIn(kItself), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Itself, LivePortContract, testing::ValuesIn(kItself), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Itself, PollablePortContract, testing::ValuesIn(kItself), PortCaseName);
-INSTANTIATE_TEST_SUITE_P(Itself, BoundedPortContract, testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, PacketPortContract, ::testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, LivePortContract, ::testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, PollablePortContract, ::testing::ValuesIn(kItself), PortCaseName);
+INSTANTIATE_TEST_SUITE_P(Itself, BoundedPortContract, ::testing::ValuesIn(kItself), PortCaseName);
 
 // The rest of it, in the words of Linux, is in udp_port_test.cc.
 TEST(UdpPortOpen, RefusesWhatItCannotHave) {

@@ -39,7 +39,7 @@
 namespace weft::dataplane {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kDeadline{10};
 
@@ -61,7 +61,7 @@ struct Family {
 
 void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 
-class UdpPortTest : public testing::TestWithParam<Family> {
+class UdpPortTest : public ::testing::TestWithParam<Family> {
  protected:
   void SetUp() override {
     ASSERT_EQ(EnterPrivateNetns(), "");
@@ -434,7 +434,7 @@ TEST_P(UdpPortTest, TheKernelDropsWrongChecksumsAndCountsThemAndTakesZero) {
   send(VxlanBuilder(zero).Ports(50'002));
   std::vector<std::uint16_t> from;
   Receive(*port, 2, [&](const Packet& packet) { from.push_back(packet.outer_port); });
-  EXPECT_THAT(from, testing::ElementsAre(50'001, 50'002));
+  EXPECT_THAT(from, ::testing::ElementsAre(50'001, 50'002));
   EXPECT_EQ(errors(), before + 1);
   EXPECT_EQ(Count(*port, "socket-overflow"), 0u) << "that is another count";
 }
@@ -514,11 +514,11 @@ TEST_P(UdpPortTest, TooFewDescriptorsAreNamed) {
   EXPECT_EQ(WEXITSTATUS(result), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, UdpPortTest,
-                         testing::Values(Family{"v4", Ip("127.0.0.1"), Ip("127.0.0.2"),
-                                                Ip("10.0.0.2"), 28},
-                                         Family{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd00::2"), 48}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Families, UdpPortTest,
+    ::testing::Values(Family{"v4", Ip("127.0.0.1"), Ip("127.0.0.2"), Ip("10.0.0.2"), 28},
+                      Family{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd00::2"), 48}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace weft::dataplane
