@@ -22,7 +22,7 @@ export WEFT_DEPS=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 logs=$PWD/build/logs
 results=$logs/results.tsv  # a line a test that ran: verdict, suite:test, stage
 stage_limit=1800 whole_limit=0  # seconds; 0: none
-running=
+running= ahead=
 declare -a times=() troubles=()
 
 say() { printf '[%4ds] %s\n' $SECONDS "$*"; }
@@ -167,10 +167,41 @@ compile() {
   must "configure-$1" cmake --preset "$1" && must "build-$1" cmake --build --preset "$@"
 }
 
-# What a library is made of, sixteen files at a time, and the programs' files; then what only Windows has.
-tidy() {
-  bootstrap tidy && must tidy tests/repo/tidy.py build/dev '(/Unity/|^(vxlan|dataplane|hns|control|bench)/)' &&
-    must tidy-windows tests/repo/tidy.py build/windows '^(vxlan|dataplane|hns|control)/.*_win\.cc$'
+# build_ahead NAME...: presets, `bootstrap-STEP` and `tidy`, one after the other, at low priority, beside tests that mostly wait.
+build_ahead() {
+  local name
+  for name; do rm -f "$logs/ahead-$name."*; done
+  setsid nice -n 10 bash -c '
+    logs=$1 parent=$2
+    shift 2
+    for name; do
+      kill -0 "$parent" 2>/dev/null || exit
+      SECONDS=0
+      case $name in
+        bootstrap-*) cmake/bootstrap.sh "${name#bootstrap-}" ;;
+        tidy) tests/repo/tidy.py ;;
+        *) cmake --preset "$name" && cmake --build --preset "$name" ;;
+      esac >"$logs/ahead-$name.log" 2>&1
+      echo "$? $SECONDS" >"$logs/ahead-$name.new"
+      mv "$logs/ahead-$name.new" "$logs/ahead-$name.status"
+    done' - "$logs" $$ "$@" </dev/null &
+  ahead=$!
+}
+
+# built NAME: waits until that was built ahead.
+built() {
+  local name=$1 status took
+  say "$name, built ahead ..."
+  limited "waiting for $name" sh -c 'until [ -f "$1" ]; do sleep 0.2; done' - "$logs/ahead-$name.status"
+  status=$?
+  if [ $status = 0 ]; then
+    read -r status took <"$logs/ahead-$name.status"
+    times+=("$took $name, built ahead")
+    [ "$status" != 0 ] || return 0
+  fi
+  show_tail "ahead-$name"
+  failed_stage "$name" "$(why $status)"
+  return 1
 }
 
 soak() {
@@ -194,28 +225,27 @@ everyday() {
 everything() {
   whole_limit=5040
   bootstrap build test netns && compile dev || return
+  build_ahead release bootstrap-windows windows asan bootstrap-tsan tsan bootstrap-fuzz fuzz bootstrap-peers bootstrap-bench bench \
+    bootstrap-tidy tidy
   ctest_suite ctest-dev dev
-  must headers cmake --build --preset dev --target all_verify_interface_header_sets
-  compile release || return
+  built release || return
   export WEFT_BUILD=build/release
   must demo deploy/demo.sh --no-build
   counted netns netns-release tests/netns/run.sh
   counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
-  windows
-  tidy
-  compile asan && ctest_suite ctest-asan asan -LE repo &&
+  built bootstrap-windows && built windows && windows
+  built asan && ctest_suite ctest-asan asan -LE repo &&
     counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
-  bootstrap tsan && compile tsan && ctest_suite ctest-tsan tsan -LE repo &&
+  built bootstrap-tsan && built tsan && ctest_suite ctest-tsan tsan -LE repo &&
     counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
-  bootstrap fuzz && compile fuzz &&
-    counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
+  built bootstrap-fuzz && built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   counted soak soak-schedules tests/soak/schedules.sh --short
   counted soak soak-transfer tests/soak/transfer.sh --short
-  bootstrap peers || return
+  built bootstrap-peers || return
   counted e2e e2e tests/e2e/run.sh
   counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
   counted soak soak-churn tests/soak/churn.sh --short
-  bootstrap bench && compile bench || return
+  built bootstrap-bench && built bench && built bootstrap-tidy && built tidy || return
   must sync bench/sync --nodes 200 --smoke --no-build
   must hns bench/hns --peers 2000 --no-build
   must bench bench/run --smoke --no-build
@@ -224,12 +254,13 @@ everything() {
 windows() {
   export WEFT_WINE_RERUNS=$logs/wine-reruns
   : >"$WEFT_WINE_RERUNS"
-  bootstrap windows && compile windows && ctest_suite ctest-windows windows
+  ctest_suite ctest-windows windows
   [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without a word and ran once more:"; cat "$WEFT_WINE_RERUNS"; }
 }
 
 finish() {
   local line
+  [ -z "$ahead" ] || kill -- -"$ahead" 2>/dev/null
   echo "time of each stage, seconds:"
   for line in "${times[@]+"${times[@]}"}"; do printf '%6d  %s\n' "${line%% *}" "${line#* }"; done
   for line in "${troubles[@]+"${troubles[@]}"}"; do echo "failed: $line"; done
@@ -265,7 +296,8 @@ trap 'interrupted INT' INT
 case ${1:-} in
   "") everyday ;;
   --all) everything ;;
-  --tidy) bootstrap build test windows && compile dev && must configure-windows cmake --preset windows && tidy && record passed stage:tidy tidy ;;
+  --tidy) bootstrap build test windows tidy && compile dev && must configure-windows cmake --preset windows &&
+    must tidy tests/repo/tidy.py && record passed stage:tidy tidy ;;
   --soak) soak "${2:-}" ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;

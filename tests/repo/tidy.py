@@ -20,6 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = "clang-tidy-14"
 # A unity file is nothing but #includes of .cc files.
 CHECKS = "-bugprone-suspicious-include"
+# What a library is made of, sixteen files at a time, and the programs' files; then what only Windows has.
+PARTS = [("build/dev", "^(build/dev/)?(vxlan|dataplane|hns|control|bench)/"),
+         ("build/windows", r"^(vxlan|dataplane|hns|control)/.*_win\.cc$")]
 SHIM = ROOT / "cmake" / "clang14_source_location.h"
 
 
@@ -84,16 +87,20 @@ def look(path, row, build, config):
 
 def main():
     parser = argparse.ArgumentParser(prog="tests/repo/tidy.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=pathlib.Path, help="a configured build folder")
-    parser.add_argument("pattern", help="a regular expression: of the files' paths from the root of the tree")
-    arguments = parser.parse_args()
-    rows = list(chosen(arguments.build.resolve(), arguments.pattern))
+    parser.add_argument("part", nargs="*", metavar="BUILD PATTERN", help="a configured build folder and a regular expression: of the files' "
+                        "paths from the root of the tree (default: all that ships)")
+    words = parser.parse_args().part
+    if len(words) not in (0, 2):
+        parser.error("a build folder and a pattern")
+    os.chdir(ROOT)
+    parts = [tuple(words)] if words else PARTS
+    rows = [(path, row, pathlib.Path(build).resolve()) for build, pattern in parts for path, row in chosen(pathlib.Path(build).resolve(), pattern)]
     version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
     config = version + (ROOT / ".clang-tidy").read_bytes()
     before = bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for future in concurrent.futures.as_completed(
-                [pool.submit(look, path, row, arguments.build.resolve(), config) for path, row in rows]):
+                [pool.submit(look, path, row, build, config) for path, row, build in rows]):
             path, verdict = future.result()
             before += verdict == "as before"
             if verdict not in ("clean", "as before"):
