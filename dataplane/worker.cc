@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "dataplane/offload.h"
@@ -39,6 +41,11 @@ bool PortTakes(Segmentation segmentation, const PortFeatures& features) {
   return false;
 }
 
+struct Waker {
+  WaitSet* waits;
+  void operator()() const { waits->Wake(); }
+};
+
 }  // namespace
 
 struct Worker::Impl {
@@ -51,6 +58,11 @@ struct Worker::Impl {
   Batch replies{};  // ICMP errors to pods
   PacketSlab cut_buffers{kCutBuffers};
   std::size_t next_buffer = 0;
+
+  // Of the last Run, and kept: where libstdc++ 12 has no futexes (Windows), the destructor of a
+  // stop_callback that is just being called may wait for ever.
+  std::unique_ptr<WaitSet> waits{};
+  std::optional<std::stop_callback<Waker>> wake{};
 
   std::size_t PodsToWire(Timestamp now);
   std::size_t WireToPods(Timestamp now);
@@ -175,7 +187,9 @@ absl::Status Worker::Run(std::stop_token stop) {
   }
   absl::StatusOr<std::unique_ptr<WaitSet>> waits = WaitSet::Make(handles);
   if (!waits.ok()) return waits.status();
-  const std::stop_callback wake(stop, [&] { (*waits)->Wake(); });
+  impl_->wake.reset();
+  impl_->waits = *std::move(waits);
+  impl_->wake.emplace(stop, Waker{impl_->waits.get()});
 
   const std::chrono::milliseconds sleep =
       all_have_handles ? std::chrono::milliseconds(-1) : kAskAgain;
@@ -189,9 +203,9 @@ absl::Status Worker::Run(std::stop_token stop) {
     } else if (++idle_rounds > kIdleRounds) {
       idle_rounds = 0;
       if (fruitless_wakes == kFruitlessWakes) {
-        (*waits)->WaitForWake(kFruitlessPause);
+        impl_->waits->WaitForWake(kFruitlessPause);
         fruitless_wakes = 0;
-      } else if ((*waits)->Wait(sleep)) {
+      } else if (impl_->waits->Wait(sleep)) {
         ++fruitless_wakes;
       }
     }

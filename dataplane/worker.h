@@ -28,6 +28,7 @@ class Worker {
 
   // Until `stop` is requested: steps, spins a bounded time when idle, then sleeps until a port's
   // wait handle fires. Reads the steady clock once a round. Fails only before the first packet.
+  // The worker outlives whoever requests it.
   absl::Status Run(std::stop_token stop);
 
  private:
