@@ -15,19 +15,27 @@ target_compile_options(weft_options INTERFACE
   # What is private to one file is included there, and taken for what a header gives away.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 
-# weft_library(<name> [SOURCES ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
+# ALONE in weft_library and weft_test: sources with private names that others of the target have, too; WEFT_UNITY
+# compiles them by themselves.
+function(weft_alone)
+  if(ARGV)
+    set_source_files_properties(${ARGV} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
+# weft_library(<name> [SOURCES ...] [ALONE ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
 #              [LINUX_HEADERS ...] [WINDOWS_HEADERS ...] [PUBLIC lib...] [PRIVATE lib...])
 # Static library weft_<name>, alias weft::<name>; without sources an INTERFACE library.
 # PUBLIC is what its headers show, PRIVATE the rest: the link line is an architecture statement.
 function(weft_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg ""
-    "" "SOURCES;HEADERS;LINUX_SOURCES;WINDOWS_SOURCES;LINUX_HEADERS;WINDOWS_HEADERS;PUBLIC;PRIVATE")
+    "" "SOURCES;ALONE;HEADERS;LINUX_SOURCES;WINDOWS_SOURCES;LINUX_HEADERS;WINDOWS_HEADERS;PUBLIC;PRIVATE")
   weft_reject_unparsed("weft_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(WIN32)
-    set(sources ${arg_SOURCES} ${arg_WINDOWS_SOURCES})
+    set(sources ${arg_SOURCES} ${arg_ALONE} ${arg_WINDOWS_SOURCES})
     set(headers ${arg_HEADERS} ${arg_WINDOWS_HEADERS})
   else()
-    set(sources ${arg_SOURCES} ${arg_LINUX_SOURCES})
+    set(sources ${arg_SOURCES} ${arg_ALONE} ${arg_LINUX_SOURCES})
     set(headers ${arg_HEADERS} ${arg_LINUX_HEADERS})
   endif()
 
@@ -37,6 +45,7 @@ function(weft_library name)
     target_sources(${target} PRIVATE ${sources})
     target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} weft_options)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+    weft_alone(${arg_ALONE})
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -65,8 +74,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.h
 # weft_test(<name> SOURCES ... [ALONE ...] [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
 # A GoogleTest executable, each case a ctest. WEFT_SOURCE_DIR is the repository, for data files (under
 # Wine too: its current drive is Z:, the host's root). THREADS: more than one thread runs in it; the thread
-# sanitizer's build (WEFT_THREADS_ONLY) has no other tests. ALONE: sources with private names that others of the test
-# have, too; WEFT_UNITY compiles them by themselves.
+# sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY;THREADS" "LABEL" "SOURCES;ALONE;LIBS")
   weft_reject_unparsed("weft_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
@@ -78,9 +86,7 @@ function(weft_test name)
   endif()
   weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  if(arg_ALONE)
-    set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
+  weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE
     -include ${PROJECT_BINARY_DIR}/source_dir.h
     -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if

@@ -167,7 +167,7 @@ compile() {
   must "configure-$1" cmake --preset "$1" && must "build-$1" cmake --build --preset "$@"
 }
 
-# build_ahead NAME...: presets, `bootstrap-STEP` and `tidy`, one after the other, at low priority, beside tests that mostly wait.
+# build_ahead NAME...: presets, `peers` and `tidy`, one after the other, at low priority, beside tests that mostly wait.
 build_ahead() {
   local name
   for name; do rm -f "$logs/ahead-$name."*; done
@@ -177,11 +177,14 @@ build_ahead() {
     for name; do
       kill -0 "$parent" 2>/dev/null || exit
       SECONDS=0
-      case $name in
-        bootstrap-*) cmake/bootstrap.sh "${name#bootstrap-}" ;;
-        tidy) tests/repo/tidy.py ;;
-        *) cmake --preset "$name" && cmake --build --preset "$name" ;;
-      esac >"$logs/ahead-$name.log" 2>&1
+      {
+        case $name in release | asan) ;; *) cmake/bootstrap.sh "$name" ;; esac &&
+          case $name in
+            peers) ;;
+            tidy) tests/repo/tidy.py ;;
+            *) cmake --preset "$name" && cmake --build --preset "$name" ;;
+          esac
+      } >"$logs/ahead-$name.log" 2>&1
       echo "$? $SECONDS" >"$logs/ahead-$name.new"
       mv "$logs/ahead-$name.new" "$logs/ahead-$name.status"
     done' - "$logs" $$ "$@" </dev/null &
@@ -225,27 +228,27 @@ everyday() {
 everything() {
   whole_limit=5040
   bootstrap build test netns && compile dev || return
-  build_ahead release bootstrap-windows windows asan bootstrap-tsan tsan bootstrap-fuzz fuzz bootstrap-peers bootstrap-bench bench \
-    bootstrap-tidy tidy
+  build_ahead release windows asan tsan fuzz peers bench tidy
   ctest_suite ctest-dev dev
   built release || return
   export WEFT_BUILD=build/release
   must demo deploy/demo.sh --no-build
   counted netns netns-release tests/netns/run.sh
   counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
-  built bootstrap-windows && built windows && windows
+  built windows && windows
   built asan && ctest_suite ctest-asan asan -LE repo &&
     counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
-  built bootstrap-tsan && built tsan && ctest_suite ctest-tsan tsan -LE repo &&
+  built tsan && ctest_suite ctest-tsan tsan -LE repo &&
     counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
-  built bootstrap-fuzz && built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
+  built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   counted soak soak-schedules tests/soak/schedules.sh --short
   counted soak soak-transfer tests/soak/transfer.sh --short
-  built bootstrap-peers || return
+  built peers || return
   counted e2e e2e tests/e2e/run.sh
   counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
   counted soak soak-churn tests/soak/churn.sh --short
-  built bootstrap-bench && built bench && built bootstrap-tidy && built tidy || return
+  built tidy
+  built bench || return
   must sync bench/sync --nodes 200 --smoke --no-build
   must hns bench/hns --peers 2000 --no-build
   must bench bench/run --smoke --no-build

@@ -41,7 +41,7 @@ def chosen(build, pattern):
 
 @functools.cache
 def cross(compiler):
-    """What clang must be told to compile as mingw's g++ does."""
+    """What clang needs to compile as mingw's g++ does."""
     target = re.search(r"(x86_64-w64-mingw32)-g\+\+", compiler)
     if not target:
         return []
@@ -93,8 +93,14 @@ def main():
     if len(words) not in (0, 2):
         parser.error("a build folder and a pattern")
     os.chdir(ROOT)
-    parts = [tuple(words)] if words else PARTS
-    rows = [(path, row, pathlib.Path(build).resolve()) for build, pattern in parts for path, row in chosen(pathlib.Path(build).resolve(), pattern)]
+    rows = []
+    for name, pattern in [words] if words else PARTS:
+        build = pathlib.Path(name).resolve()
+        part = [(path, row, build) for path, row in chosen(build, pattern)]
+        if not part:
+            print(f"{name}: no file fits {pattern}")
+            return 1
+        rows += part
     version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
     config = version + (ROOT / ".clang-tidy").read_bytes()
     before = bad = 0
@@ -109,7 +115,7 @@ def main():
             elif verdict == "clean":
                 print(f"clean {path}", flush=True)
     print(f"{len(rows)} files, {before} of them as they were when they were clean; {bad} with findings")
-    return 1 if bad or not rows else 0
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
