@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/support/open_file.h"
+#include "tests/support/test_path.h"
 
 namespace weft::control {
 namespace {
@@ -44,8 +45,7 @@ class FileIoTest : public ::testing::Test {
     return !text.empty() && text == Text(text[0] - 'a');
   }
 
-  const std::string folder_ = ::testing::TempDir() + "/file-io-\u00e9-" +
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder_ = ::testing::TempDir() + "/file-io-\u00e9-" + weft::testing::TestName();
   const std::string path_ = folder_ + "/subnet.env";
 };
 

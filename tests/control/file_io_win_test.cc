@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "control/file_io.h"
+#include "tests/support/test_path.h"
 
 namespace weft::control {
 namespace {
@@ -41,9 +42,7 @@ class FileIoWindowsTest : public ::testing::Test {
         std::distance(std::filesystem::directory_iterator(folder_), {}));
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("file-io-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
   const std::filesystem::path path_ = folder_ / "subnet.env";
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/ledger.h"
+#include "tests/support/test_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,9 +35,7 @@ class LedgerTest : public ::testing::Test {
     return ledger.entries();
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("ledger-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
   Ledger ledger_{folder_.string()};
 };
 

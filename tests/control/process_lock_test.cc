@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/process_lock.h"
+#include "tests/support/test_path.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@ namespace weft::control {
 namespace {
 
 TEST(ProcessLockTest, OneAtATime) {
-  const std::string path = ::testing::TempDir() + "/process-lock";
+  const std::string path = weft::testing::TestPath().string();
   {
     absl::StatusOr<ProcessLock> first = ProcessLock::TryTake(path);
     ASSERT_TRUE(first.ok()) << first.status();
@@ -23,7 +24,8 @@ TEST(ProcessLockTest, OneAtATime) {
 }
 
 TEST(ProcessLockTest, AFolderThatIsNotThereIsNamed) {
-  const absl::Status status = ProcessLock::TryTake(::testing::TempDir() + "/no-such/lock").status();
+  const absl::Status status =
+      ProcessLock::TryTake((weft::testing::TestPath() / "no-such/lock").string()).status();
   EXPECT_FALSE(absl::IsFailedPrecondition(status));
   EXPECT_NE(status.message().find("no-such/lock"), std::string_view::npos) << status;
 }

@@ -74,10 +74,19 @@ def ends_in_newline(root, names):
                 yield f"{name}: has CRLF line ends"
 
 
+def tests_write_apart(root, names):
+    """Two suites may name a test alike, and they run side by side."""
+    shared = re.compile(r"TempDir\(\)\)?\s*[+/](?![^;]*TestName)")
+    for name in names:
+        if pathlib.Path(name).suffix in (".cc", ".h") and shared.search((root / name).read_text(errors="replace")):
+            yield f"{name}: writes where another test may: a path from tests/support/test_path.h"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
-    rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline)
+    rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
+             tests_write_apart)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
     return 1 if found or not names else 0

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/test_path.h"
+
 namespace weft::cli {
 namespace {
 
@@ -138,9 +140,7 @@ class FlannelctlWindowsTest : public ::testing::Test {
     return {code, program.output(), program.error()};
   }
 
-  const fs::path folder_ = fs::path(::testing::TempDir()) /
-                           (std::string("flannelctl-") +
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const fs::path folder_ = weft::testing::TestPath();
   const std::string pipe_ = R"(\\.\pipe\weft-test-)" + std::to_string(::GetCurrentProcessId());
 };
 

@@ -11,6 +11,7 @@
 #include "hns/emulator/world_file.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/test_path.h"
 
 namespace weft::cli {
 namespace {
@@ -49,9 +50,7 @@ class HnsLookTest : public ::testing::Test {
     std::filesystem::remove(path_ + ".lock");
   }
 
-  const std::string path_ = ::testing::TempDir() + "/hns-look-" +
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-                            ".json";
+  const std::string path_ = weft::testing::TestPath().string() + ".json";
 };
 
 TEST_F(HnsLookTest, ListsTheNetworks) {

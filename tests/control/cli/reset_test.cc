@@ -17,6 +17,7 @@
 #include "hns/journal.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/test_path.h"
 
 namespace weft::cli {
 namespace {
@@ -86,8 +87,7 @@ class ResetTest : public ::testing::Test {
     return Call(words);
   }
 
-  const std::string folder_ = ::testing::TempDir() + "/reset-" +
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder_ = weft::testing::TestPath().string();
   const hns::Network ours_ = hns::OverlayNetwork(Wish("flannel.4096", "10.244.1.0/24"));
   const hns::Network other_ = hns::OverlayNetwork(Wish("nat", "10.9.1.0/24"));
 };

@@ -10,6 +10,7 @@
 #include "control/host/emulator.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
 
 namespace weft::cli {
 namespace {
@@ -73,8 +74,7 @@ class UndoTest : public ::testing::Test {
     return cli::Undo({nullptr, &host_}, ledger_, {dry_run, false});
   }
 
-  const std::string folder_ = ::testing::TempDir() + "/undo-" +
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder_ = weft::testing::TestPath().string();
   control::Ledger ledger_{folder_};
   host::EmulatedHost host_;
   std::uint32_t nic_ = 0;

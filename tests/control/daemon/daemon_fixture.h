@@ -19,6 +19,7 @@
 #include "control/daemon/event_loop.h"
 #include "control/daemon/health.h"
 #include "tests/support/node_json.h"
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 
@@ -92,10 +93,7 @@ class DaemonFixture : public ::testing::Test {
     return {};
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("weft-daemon-") +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
   EventLoop loop_;
   DaemonConfig config_;
   std::unique_ptr<Daemon> daemon_;

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/test_path.h"
+
 namespace weft {
 namespace {
 
@@ -124,9 +126,7 @@ class FlanneldTest : public ::testing::Test {
     return words;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("flanneld-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
 };
 
 TEST_F(FlanneldTest, HelpGoesToStdoutAndIsNoError) {

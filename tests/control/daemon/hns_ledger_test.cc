@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/hns_ledger.h"
+#include "tests/support/test_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,8 +48,7 @@ class HnsLedgerTest : public ::testing::Test {
     return {"hns-network", "flannel.4096", id, adopted, network_.shape};
   }
 
-  const std::string folder_ = ::testing::TempDir() + "/hns-ledger-" +
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder_ = weft::testing::TestPath().string();
   const hns::JournalObject network_{Kind::kNetwork, "flannel.4096",
                                     "Overlay 10.244.1.0/24 VSID 4096"};
   const hns::Guid id_ = *hns::Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");

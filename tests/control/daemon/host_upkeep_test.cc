@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 namespace {
@@ -90,8 +91,7 @@ TEST_F(HostUpkeepTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot)
 }
 
 TEST_F(HostUpkeepTest, ARuleIsEnteredUnlessItWasThereBefore) {
-  const std::string folder = ::testing::TempDir() + "/host-upkeep";
-  std::filesystem::remove_all(folder);
+  const std::string folder = weft::testing::TestPath().string();
   {
     const auto ledger = std::make_shared<NodeLedger>(folder);
     ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
@@ -154,9 +154,7 @@ class RestartedUpkeepTest : public HostUpkeepTest {
     return found;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("upkeep-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
 };
 
 TEST_F(RestartedUpkeepTest, AStaticRouteSwallowedBetweenTwoProcessesIsPutBack) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/net_conf_trouble.h"
+#include "tests/support/test_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,10 +32,7 @@ class NetConfTroubleTest : public ::testing::Test {
   }
   std::string Look() const { return NetConfTrouble(Path(), running_); }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("weft-net-conf-") +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
   const control::NetConf running_ = control::ParseNetConf(kRunning, "").value();
 };
 

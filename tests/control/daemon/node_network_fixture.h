@@ -17,6 +17,7 @@
 #include "control/daemon/node_network.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 
@@ -83,10 +84,7 @@ class NodeNetworkFixture : public ::testing::Test {
     return {};
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("weft-network-") +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
   Options options_;
   control::NetConf conf_;
   weft::testing::ManualClock clock_;

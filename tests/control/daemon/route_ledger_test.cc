@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 namespace {
@@ -44,10 +45,7 @@ class RouteLedgerTest : public ::testing::Test {
     return std::filesystem::exists(folder_ / "ledger.json");
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("route-ledger-") +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = weft::testing::TestPath();
   std::shared_ptr<NodeLedger> node_ = std::make_shared<NodeLedger>(folder_.string());
   std::unique_ptr<RouteLedger> ledger_ = std::make_unique<RouteLedger>(node_);
   const RouteKey a_{Prefix("10.244.2.0/24"), Address("192.0.2.2")};

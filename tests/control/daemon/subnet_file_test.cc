@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "control/file_io.h"
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 namespace {
@@ -34,8 +35,7 @@ class SubnetFileTest : public ::testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_.parent_path()), {}));
   }
 
-  const fs::path folder_ = fs::path(::testing::TempDir()) /
-                           ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const fs::path folder_ = weft::testing::TestPath();
   fs::path path_ = folder_ / "subnet.env";
 };
 

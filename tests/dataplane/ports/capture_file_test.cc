@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/support/octets.h"
+#include "tests/support/test_path.h"
 
 namespace weft::dataplane {
 namespace {
@@ -47,9 +48,7 @@ Read ReadAll(const Octets& file) {
   }
 }
 
-std::string TempFile(const std::string& name) {
-  return testing::TempDir() + "weft_capture_file_test_" + name;
-}
+std::string TempFile(const std::string& name) { return weft::testing::TestPath().string() + name; }
 
 const char kBigEndianMicroseconds[] =
     "a1b2c3d4 0002 0004"  // magic, version 2.4
@@ -297,7 +296,7 @@ TEST(CaptureFile, WritesWhatItReads) {
 }
 
 TEST(CaptureFile, ADirectoryIsNoCapture) {
-  const absl::Status status = CaptureReader::Open(testing::TempDir()).status();
+  const absl::Status status = CaptureReader::Open(::testing::TempDir()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status.ToString(), HasSubstr("it is a directory; name a file in it"));
 }

@@ -9,6 +9,7 @@
 
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/test_path.h"
 
 namespace weft::dataplane {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 class CapturePortTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string base = testing::TempDir() + "weft_" +
-                             ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const std::string base = weft::testing::TestPath().string();
     in_ = base + ".in.pcap";
     out_ = base + ".out.pcap";
   }
@@ -136,7 +136,7 @@ TEST_F(CapturePortTest, WithoutFilesNothingComesAndWhatIsSentIsGone) {
 }
 
 TEST_F(CapturePortTest, AFileThatCannotBeMadeIsNamed) {
-  const std::string path = testing::TempDir() + "weft_no_such_folder/out.pcap";
+  const std::string path = (weft::testing::TestPath() / "out.pcap").string();
   EXPECT_THAT(CapturePort::Open({.write_path = path}).status().ToString(),
               ::testing::AllOf(::testing::HasSubstr(path),
                                ::testing::HasSubstr("check path and free space")));

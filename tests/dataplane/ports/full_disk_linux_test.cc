@@ -11,6 +11,7 @@
 #include "dataplane/ports/memory_port.h"
 #include "dataplane/ports/trace_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/test_path.h"
 
 namespace weft::dataplane {
 namespace {
@@ -49,9 +50,7 @@ class FullDiskTest : public ::testing::Test {
   }
 
   rlimit before_{};
-  const std::string path_ = testing::TempDir() + "weft_full_disk_" +
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-                            ".pcap";
+  const std::string path_ = weft::testing::TestPath().string() + ".pcap";
 };
 
 // The capture is where the packets go: what is not written was not sent.

@@ -10,6 +10,7 @@
 #include "tests/contract/packet_port_contract.h"
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/test_path.h"
 
 namespace weft::dataplane {
 namespace {
@@ -35,14 +36,9 @@ std::unique_ptr<PortHarness> Decorated(PortKind kind, Decorator decorate) {
 class CaptureHarness : public PortHarness {
  public:
   explicit CaptureHarness(PortKind kind) : kind_(kind) {
-    const std::string base = testing::TempDir() + "weft_capture_contract_" +
-                             std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
-                             "_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::string safe = base;
-    std::replace(safe.begin() + static_cast<std::ptrdiff_t>(testing::TempDir().size()), safe.end(),
-                 '/', '_');
-    read_path_ = safe + ".in.pcap";
-    write_path_ = safe + ".out.pcap";
+    const std::string base = weft::testing::TestPath().string();
+    read_path_ = base + ".in.pcap";
+    write_path_ = base + ".out.pcap";
     Open();
   }
   ~CaptureHarness() override {

@@ -10,6 +10,7 @@
 #include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/test_path.h"
 #include "vxlan/outer_packet.h"
 
 namespace weft::dataplane {
@@ -17,8 +18,7 @@ namespace {
 
 // Goes last, when nobody has the file open any more: Windows insists.
 struct TempFile {
-  explicit TempFile(const std::string& name)
-      : path(testing::TempDir() + "weft_trace_port_test_" + name) {}
+  explicit TempFile(const std::string& name) : path(weft::testing::TestPath().string() + name) {}
   ~TempFile() { std::filesystem::remove(path); }
   std::string path;
 };

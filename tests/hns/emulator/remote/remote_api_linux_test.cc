@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 
@@ -8,13 +6,13 @@
 #include "hns/emulator/remote/remote_api.h"
 #include "hns/emulator/remote/remote_server.h"
 #include "tests/hns/emulator/remote/service_double.h"
+#include "tests/support/test_path.h"
 
 namespace weft::hns::emulator {
 namespace {
 
 TEST(UnixSocketTest, ServesAndGoesAndReplacesADeadOne) {
-  const std::filesystem::path path =
-      std::filesystem::path(::testing::TempDir()) / ("weft-hns-" + std::to_string(::getpid()));
+  const std::filesystem::path path = weft::testing::TestPath();
   ServiceDouble service;
   for (int round = 0; round < 2; ++round) {
     const auto server = RemoteServer::Start("unix:" + path.string(), service, nullptr);

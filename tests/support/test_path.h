@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a test writes: tests run side by side, and two suites may name a test alike.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#ifdef _WIN32
+#include <process.h>
+#else
+#include <unistd.h>
+#endif
+
+namespace weft::testing {
+
+// The running test and its process, "WaitsForItsNode-4711": fit for a file's name, short enough for
+// a socket's.
+inline std::string TestName() {
+#ifdef _WIN32
+  const int process = ::_getpid();
+#else
+  const int process = ::getpid();
+#endif
+  std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name + "-" + std::to_string(process);
+}
+
+// A path of the running test's own. Nothing makes or removes what it names.
+inline std::filesystem::path TestPath() {
+  return std::filesystem::path(::testing::TempDir()) / ("weft-" + TestName());
+}
+
+}  // namespace weft::testing
