@@ -149,7 +149,7 @@ tally() {
     failed_stage "$name" "$(why 124 "$4")"
   elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
     failed_stage "$name" "$(why "$status")"
-  elif [ "$((good + skipped))" = 0 ]; then
+  elif [ "$((good + bad + skipped))" = 0 ]; then
     failed_stage "$name" "it ran no test"
   elif [ "${sum%% *}" != "$((good + skipped))" ] && [ "$bad" = 0 ]; then
     failed_stage "$name" "it says '$sum', and its tests do not add up to that"
