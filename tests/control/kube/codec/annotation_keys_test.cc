@@ -32,7 +32,7 @@ TEST(AnnotationKeys, Accepted) {
 TEST(AnnotationKeys, Refused) {
   for (const char* prefix :
        {"org", "org/", "org/prefix", "org.COM", "org.com/PREFIX", "", "/", "-", ".com", "org..com",
-        "org.com/a/b", "org.com//", "org.com/-", "org .com", "org.com\n"}) {
+        "org.com/a/b", "org.com//", "org.com/-", "org .com", "org.com\n", "org.com/{"}) {
     const auto keys = AnnotationKeys::Of(prefix);
     EXPECT_FALSE(keys.ok()) << prefix;
     EXPECT_THAT(std::string(keys.status().message()),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers in JSON that no API server gives: named by what is wrong and at which octet, whatever was
 // told before, and at no cost.
+#include "control/kube/codec/answer_codec_json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/codec/answer_recorder.h"
@@ -41,6 +42,12 @@ TEST(JsonWatch, EventsThatAreNone) {
       {R"({"type":"BOOKMARK","object":7})", "the object of a BOOKMARK is 7, not an object"},
       {R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":7}}})",
        "metadata.resourceVersion is 7, not a string"},
+      {R"({"type":"BOOKMARK","object":{"metadata":7}})", "metadata is 7, not an object"},
+      {R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":7}}})",
+       "metadata.annotations is 7, not an object"},
+      {R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":)"
+       R"({"k8s.io/initial-events-end":true}}}})",
+       "the end mark is true, not a string"},
       {"{\"\xff\":1}", "not JSON: "},
   };
   const std::string first = testing::NodeEventJson("ADDED", kA);
@@ -72,6 +79,19 @@ TEST(JsonWatch, WhatIsRefusedInOneNodeEndsNothing) {
                           "ADDED b@ refused: metadata.resourceVersion is 7, not a string", "OK"));
 }
 
+TEST(JsonWatch, AnErrorWithoutAStatusIsAnError) {
+  EXPECT_THAT(Watch(R"({"type":"ERROR","object":7})"),
+              ElementsAre("ERROR 0 : an ERROR event without a Status", "OK"));
+}
+
+TEST(JsonWatch, AnEventThatIsNoObject) {
+  const AnnotationKeys keys;
+  AnswerRecorder recorder;
+  AnswerTeller teller(keys, "us", recorder);
+  EXPECT_EQ(JsonAnswerCodec().TellEvent("7", 0, teller).message(),
+            "a watch event is 7, not an object");
+}
+
 TEST(JsonWatch, AnObjectLongerThanAny) {
   const std::string text = "{\"a\":\"" + std::string(AnswerReader::kMaxObject, 'x') + "\"}";
   for (const std::size_t piece : {std::size_t{65'536}, text.size()}) {
@@ -95,6 +115,22 @@ TEST(JsonList, MembersInAnyOrderIndentedOrNot) {
     EXPECT_THAT(List(text, piece), ElementsAre("LISTED a@3 not managed", "LISTED b@ not managed",
                                                "END 17 next", "OK"));
   }
+}
+
+TEST(JsonList, KindsOfAList) {
+  for (const char* kind : {"\"NodeList\"", "\"List\"", "null"}) {
+    EXPECT_THAT(
+        List(absl::StrCat(R"({"metadata":{"resourceVersion":"1"},"items":[],"kind":)", kind, "}")),
+        ElementsAre("END 1 ", "OK"));
+  }
+}
+
+TEST(JsonList, AnObjectLongerThanAnyIsRefusedUnlessItIsSteppedOver) {
+  const std::string text = "\"" + std::string(AnswerReader::kMaxObject, 'x') + "\"";
+  EXPECT_THAT(List("{\"items\":[" + text + "]}"),
+              ElementsAre(HasSubstr(At(10) + "an object of more than 16777216 octets")));
+  EXPECT_THAT(List("{\"x\":" + text + R"(,"items":[],"metadata":{"resourceVersion":"1"}})"),
+              ElementsAre("END 1 ", "OK"));
 }
 
 TEST(JsonList, ItemsOfNothing) {
@@ -128,6 +164,7 @@ TEST(JsonList, WhatIsNone) {
       {R"({"metadata":7,"items":[]})", At(12) + "metadata is 7, not an object"},
       {R"({"metadata":{"resourceVersion":7}})", "metadata.resourceVersion is 7, not a string"},
       {R"({"metadata":{"continue":7}})", "metadata.continue is 7, not a string"},
+      {R"({"metadata":{]}})", At(12) + "not JSON 1 octets further on"},
       {R"({"items":[{]}]})", At(10) + "not JSON 1 octets further on"},
       {R"({"items":[,]})", At(10) + "not JSON, or no list: \",\""},
       {R"({"items":[{},]})", At(13) + "not JSON, or no list: \"]\""},

@@ -57,6 +57,13 @@ TEST(HeldOctets, RoomFollowsWhatHasCome) {
   EXPECT_LE(held.room(), HeldOctets::kKept);
 }
 
+TEST(HeldOctets, TheRoomOfASmallObjectIsKept) {
+  HeldOctets held;
+  held.Append(std::string(1000, 'x'));
+  held.Clear();
+  EXPECT_GE(held.room(), 1000u);
+}
+
 TEST(HeldOctets, WhatIsWholeIsNotCopied) {
   HeldOctets held;
   const std::string_view text = "abcdef";
@@ -157,6 +164,18 @@ TEST(ProtobufList, FieldsInAnyOrderAndUnknownOnes) {
   }
 }
 
+TEST(ProtobufList, AnEmptyFieldMayBeTheLast) {
+  std::string list, body;
+  protozero::pbf_writer writer(list);
+  writer.add_message(1, testing::ListMetaProtobuf("17", ""));
+  writer.add_bytes(2, "");
+  protozero::pbf_writer(body).add_bytes(2, list);
+  for (const std::size_t piece : {1, 100'000}) {
+    EXPECT_THAT(List(std::string("k8s\0", 4) + body, piece),
+                ElementsAre(HasSubstr("LISTED @ refused: metadata.name"), "END 17 ", "OK"));
+  }
+}
+
 TEST(ProtobufList, WhatIsNone) {
   using testing::ProtobufEnvelope;
   const std::string mark("k8s\0", 4);
@@ -172,6 +191,7 @@ TEST(ProtobufList, WhatIsNone) {
       {mark, At(4) + "it ends before the list does"},
       {ProtobufEnvelope("Status", ""), At(4) + "it is a \"Status\", not a \"NodeList\""},
       {ListBody(""), "the list has no metadata.resourceVersion"},
+      {mark + std::string("\x0a\x00", 2), At(6) + "it ends before the list does"},
       {mark + "\x1a\x04gzip", At(4) + "the object is encoded as \"gzip\""},
       {mark + "\x0b", At(4) + "field 1 has the wire type 3"},
       {mark + "\x9b\x06", At(4) + "field 99 has the wire type 3"},
@@ -196,8 +216,10 @@ TEST(ProtobufList, WhatIsNone) {
   const std::string whole = testing::NodeListProtobuf({kA}, "17");
   EXPECT_THAT(List(whole + "\x12\x01x"),
               ElementsAre("LISTED a@3 lease", "END 17 ", HasSubstr("a second list")));
-  EXPECT_THAT(List(whole + "\x12"), ElementsAre("LISTED a@3 lease", "END 17 ",
-                                                HasSubstr("it ends before the list does")));
+  for (const char* begun : {"\x12", "\x92"}) {
+    EXPECT_THAT(List(whole + begun), ElementsAre("LISTED a@3 lease", "END 17 ",
+                                                 HasSubstr("it ends before the list does")));
+  }
 }
 
 }  // namespace

@@ -123,6 +123,7 @@ TEST_P(AnswerContract, AWatchThatEndsAmidAnEventIsAnErrorAndBetweenThemNot) {
       ASSERT_EQ(lines.back(), "OK") << size;
     } else {
       ASSERT_THAT(lines.back(), HasSubstr("it ends amid the ")) << size;
+      ASSERT_THAT(lines.back(), HasSubstr(absl::StrCat("octet ", size, ":")));
     }
   }
 }

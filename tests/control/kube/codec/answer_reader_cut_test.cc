@@ -7,6 +7,7 @@
 #include <iterator>
 #include <protozero/pbf_writer.hpp>
 
+#include "control/kube/codec/node_codec_protobuf.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/codec/answer_recorder.h"
 
@@ -123,6 +124,22 @@ TEST(ProtobufWatchCut, Nodes) {
   ExpectTheSameHoweverCut(watch);
 }
 
+// Most of a Node, and nothing that a lease needs: it is not held until the rest has come.
+TEST(ProtobufWatchCut, OfABegunNodeTheStatusIsNotHeld) {
+  const std::string status(300, '\x07');
+  const std::string node = Field(1, Field(1, "a")) + Field(2, "") + Field(3, status);
+  for (const char* type : {"ADDED", "MODIFIED", "DELETED"}) {
+    const std::string event = Event(type, node).substr(4);
+    const std::size_t from = event.find(status);
+    for (std::size_t come = 0; come <= event.size(); ++come) {
+      const OctetRange unread =
+          UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size());
+      ASSERT_EQ(unread.from, come > from ? from : 0) << come;
+      ASSERT_EQ(unread.to, come > from ? from + status.size() : 0) << come;
+    }
+  }
+}
+
 // Each behind a Node that fills the buffers with other octets.
 TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
   const std::string a = NodeProtobuf(Facts("a")), b = NodeProtobuf(Facts("b"));
@@ -161,6 +178,11 @@ TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
                          8) +
              Field(2, Field(1, ProtobufEnvelope("Status", error)))),
       Framed(Field(1, "ADDED") + "\x12\x7f\x0a\x7f"),
+      // Three bytes where the mark should be, and the body's fields as they would be behind it.
+      Framed(Field(1, "ADDED") +
+             Field(2, Field(1, "k8s") +
+                          std::string("\x1a\x0a\x00\x12\x7f\x0a\x00\x12\x00\x1a\x79x", 12) +
+                          Field(1, envelope))),
       Framed(Field(2, Field(1, envelope)) + Field(1, "ADDED")),
   };
   const std::string first = testing::NodeEventProtobuf("ADDED", Facts("first").Large());

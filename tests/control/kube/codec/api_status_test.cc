@@ -59,6 +59,8 @@ TEST_P(StatusContract, ABodyThatIsNoStatusIsShown) {
       DecodeApiStatus(503, answers.content_type(), "\n  no backend\r\nis alive\n");
   EXPECT_EQ(status, (ApiStatus{503, "", "no backend??is alive", {}, false}));
   EXPECT_EQ(DecodeApiStatus(503, answers.content_type(), "").code, 503);
+  const std::string gone = answers.Status({410, "Expired", "gone", 0, "", ""});
+  EXPECT_EQ(DecodeApiStatus(410, answers.content_type(), gone + "\x12").reason, "");
 }
 
 TEST_P(StatusContract, AnotherObjectIsNoStatus) {
@@ -96,14 +98,29 @@ TEST(ApiStatus, PlainTextIsItsMessage) {
   EXPECT_EQ(DecodeApiStatus(502, "text/html", "<html>Bad gateway</html>").message,
             "<html>Bad gateway</html>");
   EXPECT_EQ(DecodeApiStatus(401, "", "").message, "");
+  const std::string json = testing::StatusJson({410, "Expired", "gone", 0, "", ""});
+  EXPECT_EQ(DecodeApiStatus(500, "text/plain", json).code, 500);
+}
+
+TEST(ApiStatus, AStatusThatBreaksOffIsShown) {
+  EXPECT_EQ(DecodeApiStatus(410, "application/vnd.kubernetes.protobuf",
+                            testing::ProtobufEnvelope("Status",
+                                                      "\x22\x07"
+                                                      "Expired\x07"))
+                .reason,
+            "");
 }
 
 TEST(ApiStatus, MembersOfAWrongTypeAreAbsent) {
-  const ApiStatus status = DecodeApiStatus(
-      500, "application/json",
-      R"({"kind":"Status","message":7,"reason":[],"code":"x","details":{"causes":[1,{"reason":2}],)"
-      R"("retryAfterSeconds":"3"}})");
-  EXPECT_EQ(status, (ApiStatus{500, "", "", {}, false}));
+  for (const char* members :
+       {R"("message":7,"reason":[],"code":"x","details":{"causes":[1,{"reason":2}],)"
+        R"("retryAfterSeconds":"3"})",
+        R"("details":7)", R"("details":{"causes":7})"}) {
+    EXPECT_EQ(DecodeApiStatus(500, "application/json",
+                              absl::StrCat(R"({"kind":"Status",)", members, "}")),
+              (ApiStatus{500, "", "", {}, false}))
+        << members;
+  }
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ const Accepted kAccepted[] = {
     {"host-gw", "null", std::nullopt, ""},
     {"nothing", "", std::nullopt, ""},
     {"the largest VNI", R"({"VNI":16777215})", 16777215, ""},
+    {"the last duplicate MAC wins",
+     R"({"VNI":1,"VtepMAC":"00:15:5d:8c:2f:93","VtepMAC":"02:00:00:00:00:01"})", 1,
+     "02:00:00:00:00:01"},
+    {"a MAC, and more behind it", R"({"VNI":1,"VtepMAC":"00:15:5d:8c:2f:93","x":"y"})", 1,
+     "00:15:5d:8c:2f:93"},
 };
 
 TEST(BackendData, Accepted) {
@@ -75,6 +80,15 @@ const Refused kRefused[] = {
     {R"({"VtepMAC":"01:00:5e:00:00:01"})", "is not a unicast address"},
     {R"({"VtepMAC":"ff:ff:ff:ff:ff:ff"})", "is not a unicast address"},
     {R"({"VtepMAC":"00:00:00:00:00:00"})", "is not a unicast address"},
+    // Nearly what every healthy node has.
+    {R"({"VNI":16777216,"VtepMAC":"00:15:5d:8c:2f:93"})", "VNI is 16777216, more than 24 bits"},
+    {R"({"VNI":99999999999999999999,"VtepMAC":"00:15:5d:8c:2f:93"})", "is not JSON"},
+    {R"({"VNI":01,"VtepMAC":"00:15:5d:8c:2f:93"})", "is not JSON"},
+    {R"({"VNI":4096ee:37:da:54:ca:7d"})", "is not JSON"},
+    {R"({"VNI":1,"VtepMAC":"00:15:5d:8c:2f:9x"})", "is not a MAC of six octets"},
+    {R"({"VNI":1,"VtepMAC":"00:00:00:00:00:00"})", "is not a unicast address"},
+    {R"({"VNI":1,"VtepMAC":"01:00:5e:00:00:01"})", "is not a unicast address"},
+    {R"({"VNI":1,"VtepMAC":"00:15:5d:8c:2f:93"])", "is not JSON"},
     {R"([])", "the text is an array, not an object"},
     {R"("x")", "the text is \"x\", not an object"},
     {R"({"VNI":4096)", "is not JSON"},

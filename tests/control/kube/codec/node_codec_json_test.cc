@@ -68,6 +68,8 @@ TEST(NodeCodecJson, PodCidrs) {
       {"podCIDR alone", R"({"podCIDR":"10.244.1.0/24"})", "10.244.1.0/24", ""},
       {"podCIDRs before podCIDR", R"({"podCIDR":"10.244.9.0/24","podCIDRs":["10.244.1.0/24"]})",
        "10.244.1.0/24", ""},
+      {"podCIDR is not read where podCIDRs has an entry",
+       R"({"podCIDR":7,"podCIDRs":["10.244.1.0/24"]})", "10.244.1.0/24", ""},
       {"empty podCIDRs", R"({"podCIDR":"10.244.1.0/24","podCIDRs":[]})", "10.244.1.0/24", ""},
       {"null podCIDRs", R"({"podCIDR":"10.244.1.0/24","podCIDRs":null})", "10.244.1.0/24", ""},
       {"v6 first", R"({"podCIDRs":["fd00::/64","10.244.1.0/24"]})", "10.244.1.0/24", "fd00::/64"},
@@ -107,6 +109,10 @@ TEST(NodeCodecJson, RefusedByFieldAndValue) {
       {R"({"metadata":{"name":"#7"}})", "#0: metadata.name \"#7\" is not a node name"},
       {R"({"metadata":{"name":"a b"}})", "#0: metadata.name \"a b\" is not a node name"},
       {R"({"metadata":{"name":"n\u00e9"}})", R"(#0: metadata.name "n\xc3\xa9" is not a node name)"},
+      {R"({"metadata":{"name":"a\u007f"}})", R"(#0: metadata.name "a\x7f" is not a node name)"},
+      {R"({"metadata":{"name":"a b-at-the-begin"}})", "is not a node name"},
+      {R"({"metadata":{"name":"at-the-very-end b"}})", "is not a node name"},
+      {R"({"metadata":{"name":"n1","uid":7,"annotations":[]}})", "n1: metadata.uid is 7"},
       {R"({"metadata":{"name":"n1","uid":"a b"}})", "n1: metadata.uid \"a b\" is not a UID"},
       {R"({"metadata":{"name":"n1","annotations":{"a":null}}})",
        "n1: annotation \"a\" is null, not a string"},
@@ -161,7 +167,10 @@ TEST(NodeCodecJson, RefusedByFieldAndValue) {
 }
 
 TEST(NodeCodecJson, CreationTimesThatAreNone) {
-  for (const char* time : {"yesterday", "2026-13-01T00:00:00Z", "infinite-future", "2026-08-14"}) {
+  for (const char* time : {"yesterday", "2026-13-01T00:00:00Z", "infinite-future", "infinite-past",
+                           "2026-08-14", "2026-02-30T00:00:00Z", "2026-08-14T24:00:00Z",
+                           "2026-08-14T00:60:00Z", "2026-08-14T00:00:61Z", "2026-08-0:T00:00:00Z",
+                           "2026-08-1/T00:00:00Z", "2026-08-14x00:00:00Z"}) {
     EXPECT_THAT(Refusal(NodeJson("a").Created(time).Managed().PodCidrs({"10.244.1.0/24"}).Text()),
                 HasSubstr("a: metadata.creationTimestamp"))
         << time;
@@ -227,6 +236,7 @@ TEST(OwnNode, DataOfAnotherBackendIsNotRead) {
 TEST(OwnNode, OthersAreNotOurs) {
   EXPECT_FALSE(Decode(kWindowsNode, "us").own.has_value());
   EXPECT_FALSE(Decode(kWindowsNode).own.has_value());
+  EXPECT_FALSE(Decode("[{}]").own.has_value());
 }
 
 }  // namespace

@@ -50,6 +50,10 @@ TEST(NodeProtobuf, AnAnnotationHoweverItsFieldsAreWritten) {
       {"an empty value", Entry(kKey, ""), ""},
       {"nothing", "", ""},
       {"a longer length than needed", std::string("\x0a\xa5\x00", 3) + key + value_alone, "vxlan"},
+      {"a value's longer length, as long as what is behind it",
+       key_alone + std::string("\x12\x85\x00", 3) + "vxlan\x1a\x7d" + std::string(125, 'x'),
+       "vxlan"},
+      {"another field in the value's place", key_alone + "\x1a\x05vxlan", ""},
       {"another key of 127 octets", Entry(std::string(127, 'k'), "vxlan"), ""},
       {"another key of 128 octets", Entry(std::string(128, 'k'), "vxlan"), ""},
   };

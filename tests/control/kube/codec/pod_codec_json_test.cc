@@ -21,6 +21,7 @@ TEST(PodCodecJson, APodThatIsNotScheduledHasNoNode) {
 TEST(PodCodecJson, NamesWhatIsWrong) {
   EXPECT_EQ(DecodePodNodeName(R"({"spec":{"nodeName":7}})").status().message(),
             "spec.nodeName is 7, not a string");
+  EXPECT_EQ(DecodePodNodeName(R"({"spec":7})").status().message(), "spec is 7, not an object");
   EXPECT_EQ(DecodePodNodeName("{}").status().message(), "the Pod has no spec");
   EXPECT_EQ(DecodePodNodeName("[]").status().message(), "the Pod is an array, not an object");
   EXPECT_FALSE(DecodePodNodeName("{").ok());
