@@ -38,7 +38,7 @@ std::optional<IpAddress> ParsePublicIp(std::string_view text, IpFamily family) {
       address->IsMulticast() || address->IsBroadcast()) {
     return std::nullopt;
   }
-  return !address->is_v4() && kMapped.Contains(*address) ? std::nullopt : address;
+  return kMapped.Contains(*address) ? std::nullopt : address;
 }
 
 bool IsComplete(const Publication& publication) {

@@ -18,7 +18,7 @@ Rewrites::Rewrites(control::Random random, control::Duration calm)
           std::move(random)) {}
 
 void Rewrites::Count(control::TimePoint now, std::string what) {
-  if (times_ > 0 && IsCalm(now)) Reset();
+  if (IsCalm(now)) Reset();
   answer_at_ = times_ == 0 ? now : now + backoff_.Next();
   ++times_;
   last_ = now;

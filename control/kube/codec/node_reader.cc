@@ -53,7 +53,7 @@ bool IsNodeName(std::string_view name) {
 // as IPv6.
 bool IsMapped(const IpAddress& address) {
   static const IpPrefix kMapped = *IpPrefix::Parse("::ffff:0:0/96");
-  return !address.is_v4() && kMapped.Contains(address);
+  return kMapped.Contains(address);
 }
 
 absl::StatusOr<IpPrefix> ReadPodCidr(std::string_view text, std::string_view field) {
