@@ -195,6 +195,23 @@ TEST_F(ListWatchRefusal, AServerThatTakesNeitherIsAskedWithGrowingPauses) {
   EXPECT_THAT(Told(), Contains("end"));
 }
 
+TEST_F(ListWatchRefusal, ProtobufAfterARequestForJsonIsNoReasonToAskForProtobuf) {
+  carrier.Start();
+  machine.OnHead({406, "text/plain", std::nullopt});
+  const Action json = machine.OnEnd(absl::OkStatus());
+  EXPECT_EQ(std::get<Send>(json).request.accept, "application/json;stream=watch");
+  machine.OnHead({200, "application/vnd.kubernetes.protobuf;stream=watch", std::nullopt});
+  clock.AdvanceTo(std::get<Wait>(machine.OnBody(std::string(8, '\1'))).until);
+  EXPECT_EQ(std::get<Send>(machine.OnTime()).request.accept, "application/json;stream=watch");
+}
+
+TEST_F(ListWatchRefusal, JsonThatIsNoneIsNoReasonToRefuseProtobuf) {
+  carrier.Start();
+  machine.OnHead({200, "application/json", std::nullopt});
+  clock.AdvanceTo(std::get<Wait>(machine.OnBody("rubbish")).until);
+  EXPECT_NE(std::get<Send>(machine.OnTime()).request.accept, "application/json;stream=watch");
+}
+
 // One wrong frame among good ones may be an accident.
 TEST_F(ListWatchRefusal, WrongLengthsInAWatchAreReadAgainAndThenInJson) {
   carrier.Start();
@@ -298,16 +315,19 @@ TEST_F(ListWatchRefusal, PagesWithoutEndAreGivenUp) {
   for (int i = 0; i < 3; ++i) carrier.Step();
   ASSERT_EQ(Asked().back(), "list");
   const testing::Answers answers(Encoding::kProtobuf);
-  const std::string body = answers.List({Node("a", 1)}, "7", "next");
-  const auto give = [&] {
+  const auto give = [&](const std::string& token) {
     machine.OnHead({200, std::string(answers.content_type()), std::nullopt});
-    Action action = machine.OnBody(body);
+    Action action = machine.OnBody(answers.List({Node("a", 1)}, "7", token));
     return std::holds_alternative<Read>(action) ? machine.OnEnd(absl::OkStatus()) : action;
   };
-  EXPECT_TRUE(std::holds_alternative<Send>(give()));
-  EXPECT_TRUE(std::holds_alternative<Wait>(give()));
+  EXPECT_TRUE(std::holds_alternative<Send>(give("next")));
+  const Action same = give("next");
+  ASSERT_TRUE(std::holds_alternative<Wait>(same));
   EXPECT_EQ(source.trouble.message(),
             "cannot list nodes: the list's pages have no end; trying again");
+  clock.AdvanceTo(std::get<Wait>(same).until);
+  machine.OnTime();
+  EXPECT_TRUE(std::holds_alternative<Wait>(give(std::string((16 << 10) + 1, 't'))));
 }
 
 // What changed after the first page was made may be in none.
@@ -484,6 +504,24 @@ TEST_F(ListWatchRefusal, TwoSilentWatchesAskForEverythingAnew) {
   EXPECT_EQ(asked.back(), "watch@2");
 }
 
+TEST_F(ListWatchRefusal, OnlyWhatAWatchBringsEndsItsSilence) {
+  carrier.Start();
+  carrier.Run();
+  Asked();
+  carrier.RunFor(minutes(2));  // the streamed list's own watch
+  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
+  carrier.RunFor(minutes(2));
+  EXPECT_THAT(Asked(), ElementsAre("stream@2")) << "two have been silent";
+  server.Put(Node("c", 3));
+  carrier.Run();
+  carrier.RunFor(minutes(2));
+  EXPECT_THAT(Asked(), ElementsAre("watch@3"));
+  carrier.RunFor(minutes(2));
+  EXPECT_THAT(Asked(), ElementsAre("watch@3")) << "one has been silent";
+  carrier.RunFor(minutes(2));
+  EXPECT_THAT(Asked(), ElementsAre("stream@3"));
+}
+
 TEST_F(ListWatchRefusal, SilentWatchesAreCountedInARow) {
   carrier.Start();
   carrier.RunFor(seconds(20));
@@ -521,6 +559,26 @@ TEST_F(ListWatchRefusal, WithoutAVersionThereIsNoneToDrop) {
   carrier.Start();
   carrier.RunFor(minutes(5));
   EXPECT_LE(Asked().size(), 35u);
+}
+
+TEST_F(ListWatchRefusal, AVersionIsDroppedOnceThenThereArePauses) {
+  for (const int code : {410, 400}) {
+    server.streamed_list = StreamedList::kServed;
+    testing::WrittenSource written;
+    ListWatch fresh(
+        clock, [] { return 0.0; }, AnnotationKeys(), "", written);
+    testing::ListWatchCarrier own_carrier(clock, server, fresh);
+    own_carrier.Start();
+    own_carrier.RunFor(seconds(20));
+    Asked();
+    server.streamed_list = StreamedList::kRefused;
+    server.refusals = {Http(410), Http(code), Http(code)};
+    server.refusals[1].only = server.refusals[2].only = "list";
+    own_carrier.Cut();
+    own_carrier.Run();
+    EXPECT_TRUE(own_carrier.waits()) << code;
+    EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list@2", "list")) << code;
+  }
 }
 
 TEST_F(ListWatchRefusal, AVersionThatTheServerCannotReadIsDropped) {

@@ -127,7 +127,7 @@ TEST_F(ListWatchRetry, AnErrorEventMayHaveAWishToo) {
 TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsTrouble) {
   Synced();
   carrier.Cut();
-  for (const int pause : {800, 1600, 3200}) {
+  for (const int pause : {800, 1600, 3200, 6400, 10000}) {
     carrier.Step();  // the head
     carrier.answer()->End();
     carrier.Step();
@@ -269,6 +269,17 @@ TEST_F(ListWatchRetry, AListMayPauseForHalfAMinute) {
   carrier.ToDeadline();
   EXPECT_EQ(source.trouble.message(), "cannot list nodes: the answer stalls; trying again");
   EXPECT_EQ(Pause(), 800);
+}
+
+TEST_F(ListWatchRetry, AListThatIsCutNamesTheCause) {
+  server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
+  server.Put(Node("a", 1));
+  carrier.Start();
+  for (int i = 0; i < 4; ++i) carrier.Step();
+  carrier.Step(1);
+  carrier.Cut();
+  EXPECT_EQ(source.trouble.message(),
+            "cannot list nodes: cut amid the answer: connection reset; trying again");
 }
 
 TEST_F(ListWatchRetry, AWatchMayPauseForTwoMinutesAndIsThenAskedForAnew) {

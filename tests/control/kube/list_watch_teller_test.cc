@@ -67,8 +67,9 @@ TEST_F(NodeTellerTest, AfterItEveryChangeIsTold) {
   teller.Tell(NodeChange::kDeleted, Leased("a"));
   teller.Tell(NodeChange::kDeleted, Refused("b"));
   teller.Tell(NodeChange::kDeleted, Refused(""));
+  teller.Tell(NodeChange::kAdded, NotManaged("c"));
   EXPECT_THAT(source.Take(), ElementsAre("upsert a/1 10.244.1.0/24", "delete a/1", "refused a",
-                                         "delete a/1", "delete b/1"));
+                                         "delete a/1", "delete b/1", "delete c/1"));
 }
 
 TEST_F(NodeTellerTest, WithinAStreamedSnapshotNodesMayGoAgain) {
@@ -119,6 +120,19 @@ TEST_F(NodeTellerTest, OurNodeMayGoWithinASnapshot) {
   teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
   teller.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("own none", "delete us/1", "end"));
+}
+
+TEST_F(NodeTellerTest, OurNodeGoesOnce) {
+  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
+  EXPECT_THAT(source.Take(), ElementsAre("delete us/1"));
+  teller.BeginSnapshot();
+  teller.Tell(NodeChange::kListed, Own(Leased("us")));
+  teller.EndSnapshot();
+  source.Take();
+  teller.Tell(NodeChange::kDeleted, Leased("a"));
+  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
+  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
+  EXPECT_THAT(source.Take(), ElementsAre("delete a/1", "own none", "delete us/1", "delete us/1"));
 }
 
 TEST_F(NodeTellerTest, OurNodeMadeAnewIsNotTakenForTheOldOne) {

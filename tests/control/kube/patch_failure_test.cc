@@ -7,6 +7,7 @@
 namespace weft::kube {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -44,7 +45,9 @@ TEST(PatchFailure, EachCodeHasItsNextStep) {
       {302, "tried again"},
   };
   for (const auto& row : rows)
-    EXPECT_THAT(PatchFailure("win1", "annotations", Answer(row.code, "", "")), EndsWith(row.next));
+    EXPECT_THAT(
+        PatchFailure("win1", "annotations", Answer(row.code, "", "")),
+        AllOf(HasSubstr("written: " + std::to_string(row.code) + "; "), EndsWith(row.next)));
 }
 
 TEST(PatchFailure, AForeignMessageIsQuotedAndBounded) {

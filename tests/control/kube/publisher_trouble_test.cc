@@ -16,10 +16,10 @@ TEST_F(PublisherTest, StrippedAnnotationsArePutBackAtOnce) {
   StartPublished();
   publisher.OnOwnNode(BareNode());
   EXPECT_FALSE(publisher.published());
-  EXPECT_THAT(
-      publisher.trouble(),
-      AllOf(HasSubstr("another program changed our annotations of node \"win1\""),
-            HasSubstr("flannel.alpha.coreos.com/backend-data removed"), HasSubstr("put back")));
+  EXPECT_THAT(publisher.trouble(),
+              AllOf(HasSubstr("another program changed our annotations of node \"win1\""),
+                    HasSubstr("flannel.alpha.coreos.com/backend-data removed"),
+                    HasSubstr("put back"), ::testing::EndsWith("names the writer")));
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
   publisher.OnOwnNode(PublishedNode());
@@ -126,6 +126,20 @@ TEST_F(PublisherTest, ARecreatedNodeDoesNotWaitForABackOff) {
   EXPECT_EQ(Body(), kWholePatch);
 }
 
+TEST_F(PublisherTest, ARefusalOfTheNodeBeforeDoesNotCount) {
+  publisher.SetWanted(OurPublication());
+  publisher.OnOwnNode(BareNode());
+  EXPECT_EQ(Body(), kWholePatch);
+  publisher.OnOwnNode(std::nullopt);
+  Refuse(503);
+  publisher.OnOwnNode(BareNode("uid-2"));
+  EXPECT_EQ(Body(), kWholePatch);
+  publisher.OnOwnNode(BareNode("uid-3"));
+  Refuse(503);
+  EXPECT_EQ(Body(), kWholePatch);
+  EXPECT_EQ(publisher.trouble(), "");
+}
+
 // ---- errors
 
 TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
@@ -139,6 +153,8 @@ TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
       Answer(500),
       Answer(503),
       Answer(302),
+      Answer(199),
+      Answer(0),
       absl::UnavailableError("connection refused"),
       absl::DeadlineExceededError("no answer within 30 s"),
       absl::UnauthenticatedError("certificate is not to be trusted"),
