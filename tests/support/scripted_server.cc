@@ -84,6 +84,8 @@ struct ScriptedServer::Impl : std::enable_shared_from_this<Impl> {
     asio::ssl::stream<tcp::socket&> stream(socket, self.tls);
     const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kNoThrow);
     if (error) co_return;
+    const char* const name = SSL_get_servername(stream.native_handle(), TLSEXT_NAMETYPE_host_name);
+    self.server_name = name == nullptr ? "" : name;
     const Ending ending = co_await Answer(self, stream, socket);
     if (ending == Ending::kClose) co_await stream.async_shutdown(kNoThrow);
   }
@@ -141,6 +143,7 @@ struct ScriptedServer::Impl : std::enable_shared_from_this<Impl> {
   asio::ssl::context tls;
   std::deque<ScriptedAnswer> answers;
   std::vector<std::string> requests;
+  std::string server_name;
   std::vector<asio::steady_timer*> holding;
   int connections = 0;
   int open = 0;
@@ -156,6 +159,7 @@ ScriptedServer::~ScriptedServer() { impl_->Close(); }
 std::uint16_t ScriptedServer::port() const { return impl_->acceptor.local_endpoint().port(); }
 void ScriptedServer::Answer(ScriptedAnswer answer) { impl_->answers.push_back(std::move(answer)); }
 const std::vector<std::string>& ScriptedServer::requests() const { return impl_->requests; }
+const std::string& ScriptedServer::server_name() const { return impl_->server_name; }
 int ScriptedServer::connections() const { return impl_->connections; }
 int ScriptedServer::open_connections() const { return impl_->open; }
 

@@ -49,6 +49,8 @@ class ScriptedServer {
   void Answer(ScriptedAnswer answer);
   // As they came, heads with bodies; CONNECT among them.
   const std::vector<std::string>& requests() const;
+  // That the client of the last TLS handshake named (RFC 6066 section 3).
+  const std::string& server_name() const;
   int connections() const;
   int open_connections() const;
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "control/kube/client/api_carrier_certificate.h"
 #include "control/kube/client/api_carrier_system.h"
 #include "control/kube/client/credentials_file.h"
@@ -79,7 +80,7 @@ absl::Status AddClientCertificate(SSL_CTX* context, const ClusterAccess& access)
 
   const PemText chain(*certificate);
   const Certificate own = chain.NextCertificate();
-  if (!own || SSL_CTX_use_certificate(context, own.get()) != 1) {
+  if (SSL_CTX_use_certificate(context, own.get()) != 1) {  // null is refused too
     return Unusable(access.client_certificate, "client certificate",
                     "is no PEM certificate that OpenSSL takes; write it anew");
   }
@@ -114,6 +115,8 @@ absl::StatusOr<Context> MakeContext(const ClusterAccess& access) {
   if (!access.insecure_skip_tls_verify) {
     if (auto added = AddAuthorities(context.get(), access.certificate_authority); !added.ok())
       return added;
+    // The end of a PEM text. Left in the thread's queue it would be the error of another exchange.
+    ERR_clear_error();
   }
   if (auto added = AddClientCertificate(context.get(), access); !added.ok()) return added;
   ERR_clear_error();  // the end of a PEM text
@@ -226,9 +229,8 @@ absl::Status TlsSession::Failure() const {
         break;
     }
   }
-  const char* const text = ERR_reason_error_string(first);
-  return absl::UnavailableError(
-      absl::StrCat("TLS with it fails: ", text ? text : "no reason given"));
+  return absl::UnavailableError(absl::StrCat(
+      "TLS with it fails: ", absl::NullSafeStringView(ERR_reason_error_string(first))));
 }
 
 }  // namespace weft::kube

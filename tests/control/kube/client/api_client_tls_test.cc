@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <openssl/err.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -261,6 +263,18 @@ TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
                  a.certificate_authority = {"s3cret", ""};
                },
                kUnusable, "the inline CA holds no PEM certificate"},
+           Row{"no certificate",
+               [&](auto& a) {
+                 key(a);
+                 a.client_certificate = {"", missing};
+               },
+               kUnread, "the client certificate file " + missing + " cannot be opened"},
+           Row{"no key",
+               [&](auto& a) {
+                 key(a);
+                 a.client_key = {"", missing};
+               },
+               kUnread, "the client key file " + missing + " cannot be opened"},
            Row{"certificate is no PEM",
                [&](auto& a) {
                  key(a);
@@ -284,6 +298,7 @@ TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
     const Listener listener = AskOne(usual, row.change);
     EXPECT_EQ(listener.end.code(), row.code);
     EXPECT_THAT(listener.error(), AllOf(HasSubstr(row.reason), Not(HasSubstr("s3cret"))));
+    EXPECT_EQ(::ERR_peek_error(), 0u) << "the thread's other exchanges would take it for theirs";
   }
 }
 
@@ -292,6 +307,27 @@ TEST_F(ApiClientTlsTest, NoTls) {
   const Listener listener = Ask(To(server));
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(listener.error(), HasSubstr("it does not answer in TLS; is this the port of"));
+}
+
+TEST_F(ApiClientTlsTest, AHandshakeThatIsNone) {
+  struct Row {
+    const char* description;
+    std::string greeting;
+    const char* reason;
+  };
+  for (const Row& row : {
+           Row{"a farewell", {"\x15\x03\x03\x00\x02\x01\x00", 7}, "it cut the connection"},
+           Row{"an alert",
+               {"\x15\x03\x03\x00\x02\x02\x28", 7},
+               "it ended TLS with the alert \"handshake failure\"; see the server's log"},
+           Row{"data", {"\x17\x03\x03\x00\x01x", 6}, "TLS with it fails: "},
+       }) {
+    SCOPED_TRACE(row.description);
+    Server server(io, {.greeting = row.greeting});
+    const Listener listener = Ask(To(server));
+    EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(listener.error(), AllOf(HasSubstr(row.reason), Not(::testing::EndsWith(": "))));
+  }
 }
 
 TEST_F(ApiClientTlsTest, OldTls) {
@@ -322,6 +358,11 @@ TEST_F(ApiClientTlsTest, CutWithoutFarewell) {
   EXPECT_THAT(listener.error(), HasSubstr("the connection"));
   server.Answer({.octets = kShort, .ending = Ending::kCut});
   EXPECT_TRUE(Ask(To(server)).end.ok());
+  // A CA that it does not check is not the cause.
+  ClusterAccess blind = To(server);
+  blind.insecure_skip_tls_verify = true;
+  server.Answer({.octets = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
+  EXPECT_THAT(Ask(blind).error(), HasSubstr("it cut the connection"));
 }
 
 TEST_F(ApiClientTlsTest, ThroughAProxy) {
@@ -334,6 +375,7 @@ TEST_F(ApiClientTlsTest, ThroughAProxy) {
   access.proxy = Proxy{"127.0.0.1", proxy.port(), "u", "p"};
   access.token.text = "s3cret";
   EXPECT_TRUE(Ask(access).end.ok());
+  EXPECT_EQ(proxy.server_name(), "api.invalid");
   EXPECT_EQ(proxy.requests()[0],
             "CONNECT api.invalid:6443 HTTP/1.1\r\nHost: api.invalid:6443\r\n"
             "User-Agent: flanneld/test\r\nProxy-Authorization: Basic dTpw\r\n\r\n");
