@@ -142,8 +142,6 @@ Carrier::Task<absl::Status> Carrier::Send(std::string octets) {
       rest.remove_prefix(sent.octets);
       continue;
     }
-    if (sent.outcome == Outcome::kEnd) co_return absl::UnavailableError("it cut the connection");
-    if (sent.outcome == Outcome::kFailed) co_return stream_.failure();
     const absl::Status waited = co_await Wait(sent.outcome);
     if (!waited.ok()) co_return waited;
   }
@@ -156,7 +154,6 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
   for (;;) {
     const Progress got = stream_.Read({buffer_.get() + held, kBuffer - held});
     if (got.outcome == Outcome::kEnd) co_return parser.End();
-    if (got.outcome == Outcome::kFailed) co_return stream_.failure();
     if (got.outcome != Outcome::kDone) {
       const absl::Status waited = co_await Wait(got.outcome);
       if (!waited.ok()) co_return waited;
@@ -179,6 +176,8 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
 }
 
 Carrier::Task<absl::Status> Carrier::Wait(Outcome wanted) {
+  if (wanted == Outcome::kEnd) co_return absl::UnavailableError("it cut the connection");
+  if (wanted == Outcome::kFailed) co_return stream_.failure();
   const auto kind = wanted == Outcome::kWantRead ? tcp::socket::wait_read : tcp::socket::wait_write;
   const auto [error] = co_await stream_.socket().async_wait(kind, kErrorsReturned);
   if (over()) co_return NobodyListens();

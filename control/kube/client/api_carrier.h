@@ -58,6 +58,7 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   Task<absl::Status> Carry();
   Task<absl::Status> Send(std::string octets);
   Task<absl::Status> Receive(AnswerParser& parser);
+  // Until the stream can go on; an error at once if it cannot.
   Task<absl::Status> Wait(CarrierStream::Outcome wanted);
 
   // api_carrier_dial.cc

@@ -67,13 +67,12 @@ Carrier::Task<std::string> Carrier::Connect(tcp::endpoint to, milliseconds limit
   KeepAlive(socket);
   late_ = false;
   connect_timer_.expires_after(limit);
-  connect_timer_.async_wait(
-      [self = shared_from_this(), attempt = ++attempt_](const error_code& stopped) {
-        if (stopped || attempt != self->attempt_) return;
-        self->late_ = true;
-        error_code ignored;
-        self->stream_.socket().close(ignored);
-      });
+  connect_timer_.async_wait([self = shared_from_this(), attempt = ++attempt_](const error_code&) {
+    if (attempt != self->attempt_) return;
+    self->late_ = true;
+    error_code ignored;
+    self->stream_.socket().close(ignored);
+  });
   const auto [result] = co_await socket.async_connect(to, kErrorsReturned);
   ++attempt_;
   connect_timer_.cancel();
@@ -132,8 +131,6 @@ Carrier::Task<absl::Status> Carrier::Handshake() {
   for (;;) {
     const Outcome outcome = stream_.Handshake();
     if (outcome == Outcome::kDone) co_return absl::OkStatus();
-    if (outcome == Outcome::kFailed) co_return stream_.failure();
-    if (outcome == Outcome::kEnd) co_return absl::UnavailableError("it cut the connection");
     const absl::Status waited = co_await Wait(outcome);
     if (!waited.ok()) co_return waited;
   }

@@ -15,10 +15,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-bool IsLater(const error_code& error) {
-  return error == asio::error::would_block || error == asio::error::try_again ||
-         error == asio::error::interrupted;
-}
+// A call that does not wait is never interrupted.
+bool IsLater(const error_code& error) { return error == asio::error::would_block; }
 
 absl::Status Broken(const error_code& error) {
   return absl::UnavailableError(absl::StrCat("the connection broke: ", CauseOf(error)));
@@ -167,8 +165,8 @@ CarrierStream::Progress CarrierStream::Write(std::string_view data) {
 }
 
 void CarrierStream::Close() {
-  if (tls_ && failure_.ok() && socket_.is_open() && SSL_is_init_finished(tls_->ssl())) {
-    SSL_shutdown(tls_->ssl());
+  if (tls_ && failure_.ok() && socket_.is_open()) {
+    SSL_shutdown(tls_->ssl());  // refuses while the handshake lasts
     ERR_clear_error();
   }
   error_code ignored;

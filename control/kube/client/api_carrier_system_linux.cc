@@ -29,7 +29,7 @@ void AddSystemAuthorities(X509_STORE* store) {
       std::filesystem::exists(X509_get_default_cert_dir(), error))
     return;
   for (const char* bundle : kBundles) {
-    if (std::filesystem::exists(bundle, error) && X509_STORE_load_file(store, bundle) == 1) return;
+    if (X509_STORE_load_file(store, bundle) == 1) return;
   }
 }
 

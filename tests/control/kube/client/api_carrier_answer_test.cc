@@ -71,9 +71,24 @@ TEST(AnswerParserTest, Read) {
                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                "A\r\n0123456789\r\n0\r\nContent-Type: x\r\nY: z\r\n\r\n",
                200, "0123456789"},
+           Row{"a chunk's size with blanks after it",
+               "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n"
+               "3 \r\nabc\r\n1\t;x\r\nd\r\n0\r\n\r\n",
+               200, "abcd"},
+           Row{"what comes after the chunks",
+               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nxyz", 200,
+               "a"},
+           Row{"unencoded",
+               "HTTP/1.1 200 OK\r\nContent-Encoding: Identity\r\nContent-Length: 1\r\n\r\na", 200,
+               "a"},
            Row{"to the end of the connection", "HTTP/1.1 200 OK\r\n\r\nabc", 200, "abc"},
            Row{"nothing to the end", "HTTP/1.0 200 OK\r\n\r\n", 200, ""},
            Row{"no content", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""},
+           Row{"no content, whatever its length",
+               "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, ""},
+           Row{"what comes after no content", "HTTP/1.1 204 No Content\r\n\r\nxyz", 204, ""},
+           Row{"not modified, whatever its length",
+               "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, ""},
            Row{"interim answers",
                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
                "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
@@ -169,6 +184,7 @@ TEST(AnswerParserTest, ALineHasAnEnd) {
     EXPECT_THAT(ReadAnswer(lines, piece).error, HasSubstr("the trailer is longer than 16 KiB"));
   }
   EXPECT_EQ(ReadAnswer(head + "A: " + x.substr(0, 60'000) + "\r\n\r\n", 1'000).error, "");
+  EXPECT_EQ(ReadAnswer(head + "\r\n" + x, 2 * x.size()).body, x) << "a body counts as none of it";
 }
 
 // Whoever ends the exchange within a call hears no more of it.

@@ -2,6 +2,7 @@
 #include "control/kube/client/api_client.h"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <optional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -86,6 +87,20 @@ TEST_F(ApiClientTest, ALongRequest) {
   EXPECT_TRUE(server.requests()[0].ends_with(request.body));
 }
 
+TEST_F(ApiClientTest, WithoutBody) {
+  for (const bool typed : {false, true}) {
+    HttpRequest request = Get();
+    if (typed) request.content_type = "text/x";
+    server.Answer({kShort});
+    Listener listener;
+    Ask(access, listener, request);
+    EXPECT_TRUE(listener.end.ok()) << listener.end;
+    EXPECT_THAT(server.requests().back(),
+                HasSubstr(typed ? "\r\nContent-Type: text/x\r\nContent-Length: 0\r\n"
+                                : "\r\nAccept: application/json\r\nConnection: close\r\n\r\n"));
+  }
+}
+
 TEST_F(ApiClientTest, Broken) {
   struct Row {
     const char* description;
@@ -119,6 +134,21 @@ TEST_F(ApiClientTest, Broken) {
                       HasSubstr(row.reason)));
     EXPECT_EQ(listener.ends, 1);
   }
+}
+
+// It goes away while it is sent more than any system keeps for it.
+TEST_F(ApiClientTest, CutBeforeTheRequestIsSent) {
+  std::optional<Server> leaving(std::in_place, io, Server::Options{.silent = true});
+  ApiClient client(io, To(leaving->port(), /*tls=*/false), "x");
+  HttpRequest request = Get();
+  request.body = std::string(32 << 20, 'x');
+  Listener listener;
+  const auto exchange = client.Start(request, listener);
+  RunUntil([&] { return leaving->connections() == 1; });
+  leaving.reset();
+  RunUntil([&] { return listener.ends > 0; });
+  EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(listener.error(), HasSubstr("the connection broke: "));
 }
 
 // A vSwitch that comes up cuts what is open: the next exchange does not inherit it.
@@ -256,12 +286,39 @@ TEST_F(ApiClientTest, AWatchIsNotLimited) {
   EXPECT_EQ(listener.ends, 0);
 }
 
+// What follows `name` in the line of a request's head, or "none".
+std::string FieldOf(const std::string& request, const std::string& name) {
+  const std::size_t at = request.find(name);
+  if (at == std::string::npos) return "none";
+  const std::size_t begin = at + name.size();
+  return request.substr(begin, request.find('\r', begin) - begin);
+}
+
 TEST_F(ApiClientTest, BasicAuthentication) {
-  access.username = "admin";
-  access.password = "s3cret";
-  server.Answer({kShort});
-  EXPECT_TRUE(Ask(access).end.ok());
-  EXPECT_THAT(server.requests()[0], HasSubstr("\r\nAuthorization: Basic YWRtaW46czNjcmV0\r\n"));
+  struct Row {
+    const char* username;
+    const char* password;
+    const char* sent;
+  };
+  for (const Row& row : {
+           Row{"admin", "s3cret", "Basic YWRtaW46czNjcmV0"},
+           Row{"admin", "", "Basic YWRtaW46"},
+           Row{"", "s3cret", "Basic OnMzY3JldA=="},
+           Row{"", "", "none"},
+       }) {
+    SCOPED_TRACE(row.sent);
+    ClusterAccess direct = access;
+    direct.username = row.username;
+    direct.password = row.password;
+    server.Answer({kShort});
+    EXPECT_TRUE(Ask(direct).end.ok());
+    EXPECT_EQ(FieldOf(server.requests().back(), "\r\nAuthorization: "), row.sent);
+    ClusterAccess by_proxy = access;
+    by_proxy.proxy = Proxy{"127.0.0.1", server.port(), row.username, row.password};
+    server.Answer({kShort});
+    EXPECT_TRUE(Ask(by_proxy).end.ok());
+    EXPECT_EQ(FieldOf(server.requests().back(), "\r\nProxy-Authorization: "), row.sent);
+  }
 }
 
 TEST_F(ApiClientTest, AProxyIsAskedForAPlainResource) {
