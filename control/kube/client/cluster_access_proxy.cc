@@ -57,7 +57,6 @@ HostPort Split(std::string_view text) {
 // One entry of NO_PROXY: "*", "10.0.0.0/8", or with or without ":port" an address, "example.com"
 // (and all below it), ".example.com" or "*.example.com" (only what is below it).
 bool Covers(std::string_view entry, const Target& target) {
-  if (entry.empty()) return false;
   if (entry == "*") return true;
   if (const auto prefix = IpPrefix::Parse(entry))
     return target.address && prefix->Contains(*target.address);

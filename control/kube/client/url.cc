@@ -8,8 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace weft::kube {
 namespace {
@@ -66,7 +68,7 @@ absl::Status TakeUser(std::string_view& authority, Url& url) {
 
 absl::Status ReadPort(std::string_view text, Url& url) {
   std::uint32_t port = 0;
-  if (text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) ||
+  if (!absl::ascii_isdigit(static_cast<unsigned char>(text.front())) ||
       !absl::SimpleAtoi(text, &port) || port == 0 || port > 65'535)
     return Bad("its port is not a number from 1 to 65535");
   url.port = static_cast<std::uint16_t>(port);
@@ -75,8 +77,7 @@ absl::Status ReadPort(std::string_view text, Url& url) {
 
 absl::Status ReadHost(std::string_view authority, Url& url) {
   std::string_view port;
-  bool has_port = false;
-  if (!authority.empty() && authority.front() == '[') {
+  if (absl::StartsWith(authority, "[")) {
     const std::size_t close = authority.find(']');
     if (close == std::string_view::npos) return Bad("its '[' has no ']'");
     auto host = DecodePercent(authority.substr(1, close - 1));  // a zone: "fe80::1%25eth0"
@@ -84,14 +85,12 @@ absl::Status ReadHost(std::string_view authority, Url& url) {
       return Bad("what stands in brackets is no IPv6 address");
     url.host = *std::move(host);
     port = authority.substr(close + 1);
-    has_port = !port.empty();
-    if (has_port && port.front() != ':') return Bad("its host is not followed by ':' or '/'");
-    if (has_port) port.remove_prefix(1);
+    if (!port.empty() && !absl::ConsumePrefix(&port, ":"))
+      return Bad("its host is not followed by ':' or '/'");
   } else {
     const std::size_t colon = authority.find(':');
-    has_port = colon != std::string_view::npos;
     url.host = std::string(authority.substr(0, colon));
-    if (has_port) port = authority.substr(colon + 1);
+    if (colon != std::string_view::npos) port = authority.substr(colon + 1);
     if (port.find(':') != std::string_view::npos)
       return Bad("it has more than one ':'; an IPv6 address stands in brackets");
   }
@@ -103,7 +102,7 @@ absl::Status ReadHost(std::string_view authority, Url& url) {
   if (url.host.size() > kLongestHost || !std::all_of(url.host.begin(), url.host.end(), fits))
     return Bad("its host is neither a name nor an address");
   // "host:" means the default, as in Go.
-  return has_port && !port.empty() ? ReadPort(port, url) : absl::OkStatus();
+  return port.empty() ? absl::OkStatus() : ReadPort(port, url);
 }
 
 }  // namespace

@@ -108,16 +108,22 @@ TEST_F(ClusterAccessTest, NeitherFlagNorPod) {
   EXPECT_EQ(access.status().message(),
             "in-cluster: environment variable KUBERNETES_SERVICE_HOST is not set, so this is no "
             "pod; outside a pod give --kubeconfig-file (or FLANNELD_KUBECONFIG_FILE)");
+  EXPECT_THAT(
+      ReadClusterAccess("", "", Of({{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}})).status().ToString(),
+      HasSubstr("variable KUBERNETES_SERVICE_PORT is not set, so this is no pod"));
+  EXPECT_THAT(
+      ReadClusterAccess("", "", Of({{"KUBERNETES_SERVICE_PORT", "443"}})).status().ToString(),
+      HasSubstr("variable KUBERNETES_SERVICE_HOST is not set, so this is no pod"));
 }
 
 // A HostProcess container: its files are under $CONTAINER_SANDBOX_MOUNT_POINT, `C:\hpc` or longer.
 TEST_F(ClusterAccessTest, InClusterUnderTheSandboxMountPoint) {
   const fs::path account = folder / "var/run/secrets/kubernetes.io/serviceaccount";
   Write(account / "token", "t");
-  for (const std::string end : {"", "/"}) {
+  for (const std::string end : {"", "/", "\\", "\\/"}) {
     const auto access =
         ReadClusterAccess("", "",
-                          Of({{"KUBERNETES_SERVICE_HOST", "fd00::1"},
+                          Of({{"KUBERNETES_SERVICE_HOST", end.empty() ? "[fd00::1]" : "fd00::1"},
                               {"KUBERNETES_SERVICE_PORT", "6443"},
                               {"CONTAINER_SANDBOX_MOUNT_POINT", Utf8(folder) + end}}));
     ASSERT_TRUE(access.ok()) << access.status();
@@ -142,6 +148,41 @@ TEST_F(ClusterAccessTest, InClusterWithoutToken) {
       AllOf(HasSubstr(Utf8(folder) + "/var/run/secrets/kubernetes.io/serviceaccount/token cannot"),
             HasSubstr(", /var/run/secrets/kubernetes.io/serviceaccount/token cannot be opened"),
             HasSubstr("automountServiceAccountToken")));
+}
+
+// Without a mount point the pod's own root is the only one.
+TEST_F(ClusterAccessTest, InClusterWithoutTokenAndMountPoint) {
+  Variables variables = {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
+                         {"KUBERNETES_SERVICE_PORT", "443"}};
+  for (const bool set : {false, true}) {
+    if (set) variables["CONTAINER_SANDBOX_MOUNT_POINT"] = "";
+    EXPECT_THAT(std::string(ReadClusterAccess("", "", Of(variables)).status().message()),
+                ::testing::StartsWith(
+                    "in-cluster: no service account token: "
+                    "/var/run/secrets/kubernetes.io/serviceaccount/token cannot be opened: no such "
+                    "file or folder; does the pod have one"));
+  }
+  variables["CONTAINER_SANDBOX_MOUNT_POINT"] = "/";
+  EXPECT_THAT(ReadClusterAccess("", "", Of(variables)).status().ToString(),
+              HasSubstr("no service account token: /var/run/secrets/"));
+}
+
+TEST_F(ClusterAccessTest, AProxyOfTheEnvironment) {
+  const auto by_url = ReadClusterAccess("", "https://api", Of({{"HTTPS_PROXY", "p:1"}}));
+  ASSERT_TRUE(by_url.ok()) << by_url.status();
+  ASSERT_TRUE(by_url->proxy.has_value());
+  EXPECT_EQ(by_url->proxy->host, "p");
+  EXPECT_THAT(
+      ReadClusterAccess("", "https://api", Of({{"HTTPS_PROXY", "socks5://p"}})).status().ToString(),
+      HasSubstr("environment variable HTTPS_PROXY: "));
+  // That of the kubeconfig goes over it.
+  Write(folder / "config",
+        "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+        "clusters: [{name: k, cluster: {server: 'https://api', proxy-url: 'http://q:2'}}]\n");
+  const auto own =
+      ReadClusterAccess(Utf8(folder / "config"), "", Of({{"HTTPS_PROXY", "socks5://p"}}));
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->proxy->host, "q");
 }
 
 TEST_F(ClusterAccessTest, ABadServicePort) {
@@ -194,6 +235,8 @@ TEST(ProxyTest, Exceptions) {
            Row{"10.0.0.1:443", "10.0.0.1", false},
            Row{"[fd12::1]:6443", "fd12::1", true},
            Row{"fd12::1", "fd12::1", true},
+           Row{"[fd12::1]", "fd12::1", true},
+           Row{"[api.example]", "api.example", true},
            Row{"example", "api.example", true},
            Row{"Example", "API.example", true},
            Row{"api.example", "api.example", true},

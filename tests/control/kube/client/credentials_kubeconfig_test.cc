@@ -170,6 +170,8 @@ TEST(KubeconfigTest, AServerWithoutScheme) {
   EXPECT_FALSE(Parse(With("server: api:8080"))->tls);
   EXPECT_EQ(Parse(With("server: api"))->port, 80);
   EXPECT_TRUE(Parse(With("{server: 'api:6443', certificate-authority: x}"))->tls);
+  EXPECT_TRUE(Parse(With("{server: api, insecure-skip-tls-verify: true}"))->tls);
+  EXPECT_TRUE(Parse(With("server: api", "{client-certificate: c, client-key: k}"))->tls);
 }
 
 TEST(KubeconfigTest, InsecureIsToldOf) {
@@ -181,11 +183,18 @@ TEST(KubeconfigTest, InsecureIsToldOf) {
 }
 
 TEST(KubeconfigTest, CredentialsAreNotSentInTheClear) {
-  const auto access = Parse(With("server: http://api:8080", "token: s3cret"));
-  ASSERT_TRUE(access.ok()) << access.status();
-  EXPECT_FALSE(access->tls);
-  EXPECT_TRUE(access->token.empty());
-  EXPECT_THAT(access->warnings, ElementsAre(HasSubstr("\"http://\"")));
+  for (const char* user : {"token: s3cret", "{username: u, password: s3cret}",
+                           "{client-certificate: c, client-key: k}"}) {
+    SCOPED_TRACE(user);
+    const auto access = Parse(With("server: http://api:8080", user));
+    ASSERT_TRUE(access.ok()) << access.status();
+    EXPECT_FALSE(access->tls);
+    EXPECT_TRUE(access->token.empty());
+    EXPECT_EQ(access->username + access->password, "");
+    EXPECT_TRUE(access->client_certificate.empty());
+    EXPECT_TRUE(access->client_key.empty());
+    EXPECT_THAT(access->warnings, ElementsAre(HasSubstr("\"http://\"")));
+  }
   EXPECT_THAT(Parse(With("server: http://api:8080"))->warnings, IsEmpty());
 }
 
@@ -198,8 +207,20 @@ TEST(KubeconfigTest, UnknownFieldsAreIgnored) {
   EXPECT_EQ(access->token.text, "1234");
 }
 
+// "token:" with nothing behind it.
+TEST(KubeconfigTest, NullIsAbsent) {
+  const auto access = Parse(
+      With("{server: https://api, tls-server-name: null, insecure-skip-tls-verify: ~, proxy-url: }",
+           "{token: , exec: null, as: ~}"));
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_TRUE(access->token.empty());
+  EXPECT_TRUE(
+      Parse("current-context: c\ncontexts: [{name: c, context: null}]", "https://api").ok());
+}
+
+// Entries without a name are skipped.
 TEST(KubeconfigTest, WithoutUser) {
-  EXPECT_TRUE(Parse("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+  EXPECT_TRUE(Parse("current-context: c\ncontexts: [7, {}, {name: c, context: {cluster: k}}]\n"
                     "clusters: [{name: k, cluster: {server: 'https://api'}}]")
                   .ok());
 }
@@ -219,9 +240,12 @@ TEST(KubeconfigTest, Refused) {
                "line 3, column 4: neither YAML nor JSON"},
            Row{"an alias", "token: *s3cret", "line 1, column 8: neither YAML nor JSON"},
            Row{"another kind", "kind: Pod", "is a \"Pod\", not a kubeconfig"},
-           Row{"no context", "contexts: [{name: a}, {name: b}, 7]",
+           Row{"a list as kind", "kind: [s3cret]", "kind is not a text"},
+           Row{"a list as context", "current-context: [s3cret]", "current-context is not a text"},
+           Row{"no context", "contexts: [{name: a}, {name: b}, 7, {}, {name: [c]}]",
                "current-context is not set; set it to one of contexts (\"a\", \"b\")"},
            Row{"no contexts", "users: []", "(there are none)"},
+           Row{"no list of contexts", "contexts: {c: {name: x}}", "(there are none)"},
            Row{"unknown context", "current-context: c\ncontexts: [{name: a}]",
                "current-context is \"c\", which contexts does not hold"},
            Row{"contexts as a mapping", "current-context: c\ncontexts: {c: {}}",
@@ -242,6 +266,10 @@ TEST(KubeconfigTest, Refused) {
            Row{"a bad server", With("server: https://api:s3cret"),
                "cluster \"k\": server: its port"},
            Row{"another scheme", With("server: unix://api"), "\"unix://\" is not spoken here"},
+           Row{"only a password in the server", With("server: https://:s3cret@api"),
+               "server: it holds a user name or password"},
+           Row{"only a user in the server", With("server: https://s3cret@api"),
+               "server: it holds a user name or password"},
            Row{"a password in the server", With("server: https://u:s3cret@api"),
                "server: it holds a user name or password"},
            Row{"socks", With("{server: https://api, proxy-url: 'socks5://u:s3cret@p'}"),
@@ -255,6 +283,18 @@ TEST(KubeconfigTest, Refused) {
                With("{server: https://api, insecure-skip-tls-verify: true, certificate-authority: "
                     "c}"),
                "has both insecure-skip-tls-verify and certificate-authority"},
+           Row{"tls-server-name as a list",
+               With("{server: https://api, tls-server-name: [s3cret]}"),
+               "tls-server-name is not a text"},
+           Row{"proxy-url as a list", With("{server: https://api, proxy-url: [s3cret]}"),
+               "proxy-url is not a text"},
+           Row{"a CA as a list", With("{server: https://api, certificate-authority: [s3cret]}"),
+               "certificate-authority is not a text"},
+           Row{"a CA's data as a list",
+               With("{server: https://api, certificate-authority-data: [s3cret]}"),
+               "certificate-authority-data is not a text"},
+           Row{"data of nothing", With("{server: https://api, certificate-authority-data: ' '}"),
+               "certificate-authority-data is not base64"},
            Row{"no base64", With(server, "{client-certificate: c, client-key-data: 's3cret!'}"),
                "user \"u\": client-key-data is not base64"},
            Row{"a key alone", With(server, "client-key-data: S0VZ"),
@@ -263,6 +303,10 @@ TEST(KubeconfigTest, Refused) {
                "has a client-certificate without a client-key"},
            Row{"token as a list", With(server, "token: [s3cret]"), "token is not a text"},
            Row{"token and password", With(server, "{token: s3cret, username: u, password: s3cret}"),
+               "has both a token and a username or password"},
+           Row{"token and user alone", With(server, "{token: s3cret, username: u}"),
+               "has both a token and a username or password"},
+           Row{"token and password alone", With(server, "{token: s3cret, password: s3cret}"),
                "has both a token and a username or password"},
            Row{"exec", With(server, "exec: {command: s3cret}"),
                "user \"u\": exec is not supported; give tokenFile"},

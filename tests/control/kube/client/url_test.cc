@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/client/url.h"
 
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -22,12 +24,14 @@ TEST(UrlTest, Read) {
            Row{"https://10.0.0.1:6443", "https", "10.0.0.1", 6443, ""},
            Row{"https://api.example", "https", "api.example", 443, ""},
            Row{"HTTP://api", "http", "api", 80, ""},
+           Row{"http://a-b_c.d", "http", "a-b_c.d", 80, ""},
            Row{"https://api:/", "https", "api", 443, ""},
            Row{"https://[2001:db8::1]:6443/", "https", "2001:db8::1", 6443, ""},
            Row{"https://[2001:db8::1]", "https", "2001:db8::1", 443, ""},
            Row{"https://[fe80::1%25eth0]:1/", "https", "fe80::1%eth0", 1, ""},
            Row{"https://rancher/k8s/clusters/c-1/", "https", "rancher", 443, "/k8s/clusters/c-1"},
            Row{"socks5://proxy:1080", "socks5", "proxy", 1080, ""},
+           Row{"a+b-c.1://host:1", "a+b-c.1", "host", 1, ""},
            Row{"proxy:3128", "", "proxy", 3128, ""},
            Row{"proxy", "", "proxy", 0, ""},
        }) {
@@ -47,6 +51,8 @@ TEST(UrlTest, UserAndPassword) {
   EXPECT_EQ(url->username, "al@ice");
   EXPECT_EQ(url->password, "p:w/");
   EXPECT_EQ(url->host, "proxy");
+  EXPECT_EQ(ParseUrl("http://alice@proxy")->username, "alice");
+  EXPECT_EQ(ParseUrl("http://alice@proxy")->password, "");
 }
 
 TEST(UrlTest, Refused) {
@@ -54,6 +60,7 @@ TEST(UrlTest, Refused) {
     const char* text;
     const char* reason;
   };
+  const std::string long_host = "https://" + std::string(256, 'x');
   for (const Row& row : {
            Row{"", "it has no host"},
            Row{"https://", "it has no host"},
@@ -63,6 +70,7 @@ TEST(UrlTest, Refused) {
            Row{"https://host:65536", "its port is not a number from 1 to 65535"},
            Row{"https://host:s3cret", "its port is not a number from 1 to 65535"},
            Row{"https://host:+1", "its port is not a number from 1 to 65535"},
+           Row{"https://host:1x", "its port is not a number from 1 to 65535"},
            Row{"https://2001:db8::1", "an IPv6 address stands in brackets"},
            Row{"https://[2001:db8::1", "its '[' has no ']'"},
            Row{"https://[s3cret]", "no IPv6 address"},
@@ -72,8 +80,17 @@ TEST(UrlTest, Refused) {
            Row{"https://host/s3cret\r\nX: y", "must be escaped"},
            Row{"https://ho st", "neither a name nor an address"},
            Row{"https://host\r\nX", "neither a name nor an address"},
+           Row{"https://host%41", "neither a name nor an address"},
+           Row{long_host.c_str(), "neither a name nor an address"},
+           Row{"https://[::%zz]", "no IPv6 address"},
            Row{"https://u:s3cret%@host", "broken percent escape"},
+           Row{"https://u:s3cret%4@host", "broken percent escape"},
+           Row{"https://u:s3cret%4g@host", "broken percent escape"},
+           Row{"https://u:s3cret%g4@host", "broken percent escape"},
+           Row{"https://%:s3cret@host", "broken percent escape"},
            Row{"a b://host", "is no scheme"},
+           Row{"://host", "is no scheme"},
+           Row{"abcdefghijklmnopq://host", "is no scheme"},
        }) {
     SCOPED_TRACE(row.text);
     const auto url = ParseUrl(row.text);
