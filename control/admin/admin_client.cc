@@ -57,7 +57,7 @@ absl::StatusOr<Response> Exchange(LocalConnection& connection, std::string_view 
 // What the daemon says about its refusal: a JSON document of kind Error, or plain text.
 std::string Complaint(const Response& response) {
   const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object() && json.contains("message") && json["message"].is_string())
+  if (json.contains("message") && json["message"].is_string())
     return json["message"].get<std::string>();
   return std::string(absl::StripSuffix(response.body, "\n"));
 }

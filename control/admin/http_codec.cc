@@ -25,7 +25,7 @@ template <class Parser>
 boost::system::error_code Feed(Parser& parser, std::string& pending, std::string_view octets) {
   pending.append(octets);
   boost::system::error_code error;
-  while (!pending.empty() && !parser.is_done()) {
+  while (!parser.is_done()) {
     const std::size_t used = parser.put(boost::asio::buffer(pending), error);
     pending.erase(0, used);
     if (error || used == 0) break;
@@ -124,7 +124,7 @@ Reading ResponseReader::End() {
   if (!parser_->got_some()) return Reading::kRefused;  // Beast asserts it
   boost::system::error_code error;
   parser_->put_eof(error);
-  return error || !parser_->is_done() ? Reading::kRefused : Reading::kDone;
+  return parser_->is_done() ? Reading::kDone : Reading::kRefused;
 }
 
 Response ResponseReader::TakeResponse() {

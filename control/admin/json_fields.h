@@ -115,7 +115,7 @@ class JsonReader {
     std::string text;
     Required(name, text);
     absl::Time time;
-    if (status_.ok() && !absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) {
+    if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) {
       Refuse(Path(name), absl::StrCat("\"", text, "\" is not an RFC 3339 time"));
     }
     if (status_.ok()) seconds = absl::ToUnixSeconds(time);
@@ -126,9 +126,8 @@ class JsonReader {
   void Decode(const Json& json, const std::string& path, T& value) {
     if (!status_.ok()) return;
     if constexpr (!kTextValue<T>.empty()) {
-      std::string text;
+      std::string text;  // stays empty, which is none of them, where json is no string
       Decode(json, path, text);
-      if (!status_.ok()) return;
       const std::optional<T> parsed = T::Parse(text);
       if (!parsed) return Refuse(path, absl::StrCat("\"", text, "\" is not ", kTextValue<T>));
       value = *parsed;
@@ -152,7 +151,6 @@ class JsonReader {
   }
   template <class T>
   void Decode(const Json& json, const std::string& path, std::vector<T>& values) {
-    if (!status_.ok()) return;
     if (!json.is_array()) return Refuse(path, "is not an array");
     for (std::size_t i = 0; i < json.size(); ++i)
       Decode(json[i], absl::StrCat(path, "[", i, "]"), values.emplace_back());

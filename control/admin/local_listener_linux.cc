@@ -101,10 +101,9 @@ class UnixListener : public SocketListener {
  private:
   void Remove() {
     struct stat now {};
-    if (!path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ &&
-        now.st_ino == inode_)
+    if (::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_)
       ::unlink(path_.c_str());
-    path_.clear();
+    path_.clear();  // the empty path is no file's
   }
 
   std::string path_;

@@ -28,6 +28,17 @@ TEST(AdminClientTest, ReadsBothDocuments) {
   EXPECT_EQ(client.ReadStatus().value(), SampleStatus());
 }
 
+TEST(AdminClientTest, ReadsAPlan) {
+  FakeState state;
+  RunningServer server(AdminHandler(state), {.post = true});
+  const AdminClient client(server.endpoint());
+  EXPECT_EQ(client.ReadPlan(/*repair=*/false).value(), SamplePlan());
+  EXPECT_TRUE(client.ReadPlan(/*repair=*/true).value().repaired);
+  server.Do([&](HttpServer&) { state.plan = absl::FailedPreconditionError("no HNS here"); });
+  EXPECT_EQ(client.ReadPlan(/*repair=*/false).status(),
+            absl::FailedPreconditionError("no HNS here"));
+}
+
 TEST(AdminClientTest, ReadsALargeList) {
   FakeState state;
   const LeaseRow row = state.leases.leases[0];
@@ -68,6 +79,9 @@ TEST(AdminClientTest, NoDaemon) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(Text(status), AllOf(HasSubstr("flanneld does not answer"), HasSubstr(endpoint),
                                   HasSubstr("start it on this node"), HasSubstr("--admin")));
+  EXPECT_EQ(AdminClient(endpoint).ReadLeases().status(), status);
+  EXPECT_EQ(AdminClient(endpoint).ReadLeasesAfter(1, 1s).status(), status);
+  EXPECT_EQ(AdminClient(endpoint).ReadPlan(/*repair=*/false).status(), status);
 }
 
 TEST(AdminClientTest, ADaemonThatStopsWhileAsked) {
@@ -90,7 +104,7 @@ TEST(AdminClientTest, ADaemonThatStopsWhileAsked) {
 TEST(AdminClientTest, ADaemonThatDoesNotAnswerInTime) {
   RunningServer server([](const Request&) {
     Response response;
-    response.hold = 60s;
+    response.hold = 5s;
     return response;
   });
   const absl::Status status = AdminClient(server.endpoint(), 20ms).ReadStatus().status();

@@ -46,6 +46,9 @@ TEST_F(AdminHandlerTest, APlanIsWaitedFor) {
   state_.plan = absl::FailedPreconditionError("no HNS");
   EXPECT_EQ(handler_(get).status, 409);
   EXPECT_EQ(handler_(Get("/v1/plan")).status, 400);
+  EXPECT_EQ(handler_(Get("/v1/plan", {{"ask", ""}})).status, 400);
+  state_.plan = absl::UnavailableError("HNS is busy");
+  EXPECT_EQ(handler_(get).status, 503);
 }
 
 TEST_F(AdminHandlerTest, OnlyAPostRepairs) {

@@ -34,6 +34,7 @@ TEST(RequestReaderTest, ReadsARequestInPiecesOfAnySize) {
     }
     EXPECT_EQ(reading, Reading::kDone) << "pieces of " << piece;
     EXPECT_EQ(reader.request().path, "/healthz");
+    EXPECT_TRUE(reader.request().query.empty());
     EXPECT_EQ(reader.request().method, "HEAD");
   }
 }
@@ -51,7 +52,7 @@ TEST(RequestReaderTest, Targets) {
       {"/?", 200, "/"},        {"/?a=%zz", 400, ""},
       {"/%", 400, ""},         {"/%4", 400, ""},
       {"/%00", 400, ""},       {"*", 400, ""},
-      {"http://x/y", 400, ""},
+      {"http://x/y", 400, ""}, {"?a=1", 400, ""},
   };
   for (const Target& row : rows) {
     SCOPED_TRACE(row.text);
@@ -101,6 +102,8 @@ TEST(RequestReaderTest, Refuses) {
       {"DELETE", "DELETE / HTTP/1.1\r\nHost: x\r\n\r\n", 405},
       {"an unknown method", "BREW / HTTP/1.1\r\nHost: x\r\n\r\n", 405},
       {"a body", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", 413},
+      {"a body longer than the limit",
+       "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n" + std::string(9999, 'a'), 413},
       {"a chunked body", "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 413},
       {"an endless body", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n", 413},
       {"two lengths", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
@@ -234,6 +237,14 @@ TEST(DecodePercentTest, Rows) {
   };
   for (const Row& row : rows)
     EXPECT_EQ(DecodePercent(row.text, row.plus_is_space), row.out) << row.text;
+}
+
+// RFC 9110 section 8.6: a method that takes a body says that there is none.
+TEST(WriteRequestTest, OnlyAPostHasALength) {
+  EXPECT_EQ(WriteRequest("/x"), "GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(WriteRequest("/x", "POST"),
+            "POST /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            "Content-Length: 0\r\n\r\n");
 }
 
 TEST(WriteRequestTest, IsReadBack) {

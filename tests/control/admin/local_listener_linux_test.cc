@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The socket's file: whose it is, whom it lets in, and what it never replaces.
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
+#include <cerrno>
 #include <fstream>
 #include <vector>
 
@@ -149,6 +151,8 @@ TEST_F(LocalListenerTest, ALongPathIsRefusedByName) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Text(status), AllOf(HasSubstr(longer), HasSubstr("108 octets"), HasSubstr("107")));
   EXPECT_EQ(ConnectLocal(longer, 1s).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Text(Listen("")), HasSubstr("has 0 octets"));
+  EXPECT_THAT(Text(ConnectLocal("", 1s).status()), HasSubstr("has 0 octets"));
   // And so the client says it: not as a daemon that does not run.
   const absl::Status asked = AdminClient(longer).ReadStatus().status();
   EXPECT_EQ(asked.code(), absl::StatusCode::kInvalidArgument);
@@ -159,6 +163,37 @@ TEST_F(LocalListenerTest, AFileWhereTheFolderShouldBeIsNamed) {
   std::ofstream(Path("file")) << "x";
   EXPECT_THAT(Text(Listen(Path("file/s"))), HasSubstr(Path("file") + " is not a folder"));
   EXPECT_EQ(ConnectLocal(Path("file/s"), 1s).status().code(), absl::StatusCode::kNotFound);
+  fs::create_symlink("nowhere", Path("dangling"));
+  EXPECT_THAT(Text(Listen(Path("dangling/s"))),
+              HasSubstr("cannot look at " + Path("dangling") + ": No such file or directory; "));
+}
+
+TEST_F(LocalListenerTest, WithoutDescriptorsLeft) {
+  MakeStaleSocket(Path("stale"));
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status probing = Listen(Path("stale"));
+  const absl::Status opening = Listen(Path("new"));
+  const absl::Status connecting = ConnectLocal(Path("stale"), 1s).status();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const absl::Status& status : {probing, opening})
+    EXPECT_EQ(Text(status),
+              "cannot open a socket: Too many open files; check the limit on open files");
+  EXPECT_EQ(Text(connecting), "Too many open files");
+}
+
+// The server's loop does not run: nothing takes what is sent.
+TEST_F(LocalListenerTest, AServerThatDoesNotReadIsGivenUp) {
+  ASSERT_TRUE(Listen(Path("s")).ok());
+  const auto connection = ConnectLocal(Path("s"), 20ms);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  errno = EINTR;  // left over by another call
+  EXPECT_TRUE((*connection)->Write("x").ok());
+  EXPECT_EQ((*connection)->Write(std::string(64 << 20, 'x')).code(),
+            absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST_F(LocalListenerTest, WhatIsClosedToUsIsSaidSo) {

@@ -154,6 +154,7 @@ TEST(SchemaTest, WrongValuesAreQuoted) {
        "leases[0].ipv4.subnet \"10.244.300.0/24\" is not an address block"},
       {"/leases/0/ipv4/publicIP", "here", "leases[0].ipv4.publicIP \"here\" is not an IP address"},
       {"/leases/0/ipv6/vtepMAC", "5e:00", "leases[0].ipv6.vtepMAC \"5e:00\" is not a MAC address"},
+      {"/leases/0/ipv4/subnet", 7, "leases[0].ipv4.subnet is not a string"},
       {"/leases/0/ipv4/vni", 4294967296, "leases[0].ipv4.vni exceeds 4294967295"},
       {"/apiVersion", "weft/v2", "apiVersion is \"weft/v2\"; this program reads \"weft/v1\""},
       {"/kind", "Status", "kind is \"Status\"; this program reads \"LeaseList\""},
