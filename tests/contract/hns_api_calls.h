@@ -110,7 +110,7 @@ TEST_P(HnsApiContract, ProviderAddressPolicyChoosesTheAdapter) {
   Json document = Overlay();
   document["Policies"] =
       Json::array({{{"Type", "ProviderAddress"}, {"Settings", {{"ProviderAddress", "10.9.9.9"}}}}});
-  MustCreate(document);
+  EXPECT_THAT(Standing(MustCreate(document), "ProviderAddress"), SizeIs(1));
   EXPECT_TRUE(rig->host.HasSwitch("Ethernet 2"));
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
 }
@@ -155,6 +155,8 @@ TEST_P(HnsApiContract, FilterComparesV1Properties) {
   EXPECT_THAT(find({{"Type", "Overlay"}}), ElementsAre(id));
   EXPECT_THAT(find({{"Flags", 8}, {"Name", "a"}}), ElementsAre(id));
   EXPECT_THAT(find({{"Name", "c"}}), IsEmpty());
+  EXPECT_THAT(find({{"Name", 5}}), IsEmpty());
+  EXPECT_THAT(find({{"ID", "55fedb88-4b11-4da4-8cd1-59970718a804"}}), IsEmpty());
   EXPECT_THAT(find(Json::object()), SizeIs(2));
 }
 
@@ -206,6 +208,34 @@ TEST_P(HnsApiContract, UpdateReplacesPoliciesOfTheType) {
   EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(3)["Settings"]));
 }
 
+TEST_P(HnsApiContract, DnsAndSubnetsOfANetworkChange) {
+  const Handle network = MustCreate(Overlay());
+  const auto change = [&](const char* resource, const char* request, const Json& settings) {
+    const Json document = {
+        {"ResourceType", resource}, {"RequestType", request}, {"Settings", settings}};
+    return api().Modify(Kind::kNetwork, network, document.dump()).code;
+  };
+  const Json dns = {{"ServerList", Json::array({"10.96.0.10"})}};
+  EXPECT_EQ(change("DNS", "Add", dns), 0u);
+  EXPECT_EQ(change("DNS", "Add", "10.96.0.10"), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Network(network)["Dns"], dns);
+  EXPECT_EQ(change("DNS", "Remove", Json::object()), 0u);
+  EXPECT_EQ(Network(network)["Dns"], Json::object());
+
+  const Json more = Overlay("x", "10.245.0.0/24", "10.245.0.1")["Ipams"][0];
+  const auto subnets = [&] { return Network(network)["Ipams"][0]["Subnets"].size(); };
+  EXPECT_EQ(change("Subnet", "Remove", more), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(change("Subnet", "Add", Json::object()), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(change("Subnet", "Update", more), hns::hresult::kRequestUnsupported);
+  EXPECT_EQ(change("Subnet", "Add", more), 0u);
+  EXPECT_EQ(change("Subnet", "Add", more), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(subnets(), 2u);
+  EXPECT_EQ(change("Subnet", "Remove", more), 0u);
+  EXPECT_EQ(subnets(), 1u);
+  Switch([](auto& s) { s.version = {10, 5}; });
+  EXPECT_EQ(change("Subnet", "Add", more), hns::hresult::kRequestUnsupported);
+}
+
 TEST_P(HnsApiContract, EndpointPoliciesAreKeptTwiceOfOneType) {
   const Handle network = MustCreate(Bridge());
   Json pod = Pod("10.244.3.5");
@@ -241,6 +271,26 @@ TEST_P(HnsApiContract, EndpointGetsAddressPrefixLengthAndMacWhereNoneAreSent) {
   sent["IpConfigurations"][0].erase("PrefixLength");  // as win-bridge does
   const Json filled = Read(Kind::kEndpoint, MustCreateEndpoint(network, sent));
   EXPECT_EQ(filled["IpConfigurations"][0]["PrefixLength"], 24);
+}
+
+TEST_P(HnsApiContract, NoAddressIsChosenWhereNoneIsFree) {
+  const auto chosen = [&](Handle network, std::uint32_t flags) {
+    const Json endpoint =
+        Read(Kind::kEndpoint, MustCreateEndpoint(network, {{"Name", "a"}, {"Flags", flags}}));
+    return endpoint.value("IpConfigurations", Json());
+  };
+  const Handle full = MustCreate(Overlay("n", "fd00::/127", "fd00::1"));
+  EXPECT_EQ(chosen(full, 1), Json()) << "a remote endpoint";
+  EXPECT_EQ(chosen(full, 0)[0]["IpAddress"], "fd00::");
+  EXPECT_EQ(chosen(full, 0), Json());
+  EXPECT_EQ(chosen(MustCreate({{"Name", "nat"}, {"Type", "NAT"}}), 0), Json()) << "no subnet";
+}
+
+TEST_P(HnsApiContract, V1ShowsTheFirstAddressOfAFamily) {
+  Json pod = Pod("10.244.3.5");
+  pod["IpConfigurations"].push_back({{"IpAddress", "10.244.3.6"}, {"PrefixLength", 24}});
+  MustCreateEndpoint(MustCreate(Overlay()), pod);
+  EXPECT_EQ(V1("GET", "/endpoints/")[0]["IPAddress"], "10.244.3.5");
 }
 
 TEST_P(HnsApiContract, RemoteEndpointMayBeAnywhere) {
@@ -287,11 +337,24 @@ TEST_P(HnsApiContract, EndpointIsInOneNamespace) {
   EXPECT_EQ(change(space, "Remove"), 0x803B0034u);
   EXPECT_EQ(change(space, "Add"), 0u);
   EXPECT_EQ(change(other, "Add"), hns::hresult::kEndpointNamespaceAlreadyExists);
+  EXPECT_EQ(change(other, "Remove"), 0x803B0034u);
+  EXPECT_THAT(rig->host.endpoints(), IsEmpty());
   EXPECT_EQ(Read(Kind::kEndpoint, pod)["HostComputeNamespace"], IdOf(Kind::kNamespace, space));
   EXPECT_EQ(Read(Kind::kNamespace, space)["Resources"][0],
             (Json{{"Type", "Endpoint"}, {"Data", {{"Id", IdOf(Kind::kEndpoint, pod)}}}}));
   EXPECT_EQ(change(space, "Remove"), 0u);
   EXPECT_EQ(change(other, "Add"), 0u);
+}
+
+TEST_P(HnsApiContract, EndpointInTheHostsNamespaceIsAnInterfaceOfTheHost) {
+  const Handle pod = MustCreateEndpoint(MustCreate(Overlay()), Pod("10.244.3.5"));
+  const Reply space =
+      api().Create(Kind::kNamespace, Handle::kNone, Guid(), R"({"Type":"HostDefault"})");
+  const Json add = {{"ResourceType", "Endpoint"},
+                    {"RequestType", "Add"},
+                    {"Settings", {{"EndpointId", IdOf(Kind::kEndpoint, pod)}}}};
+  EXPECT_EQ(api().Modify(Kind::kNamespace, space.handle, add.dump()).code, 0u);
+  EXPECT_THAT(rig->host.endpoints(), SizeIs(1));
 }
 
 // --- load balancers
@@ -337,10 +400,17 @@ TEST_P(HnsApiContract, HandleUsedAfterCloseIsRefusedAndSeen) {
   EXPECT_EQ(emulator.handle_misuses(), 2u);
 }
 
+TEST_P(HnsApiContract, HandleOfAnotherKindIsRefusedAndSeen) {
+  const Handle network = MustCreate(Overlay());
+  EXPECT_EQ(api().Query(Kind::kEndpoint, network, kV2).code, hns::hresult::kInvalidHandle);
+  EXPECT_EQ(emulator.handle_misuses(), 1u);
+}
+
 TEST_P(HnsApiContract, HandleOfADeletedObjectFindsNothing) {
   const Handle network = MustCreate(Overlay());
   EXPECT_EQ(api().Delete(Kind::kNetwork, *Guid::Parse(IdOf(Kind::kNetwork, network))).code, 0u);
   EXPECT_EQ(api().Query(Kind::kNetwork, network, kV2).code, hns::hresult::kNetworkNotFound);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.5")), hns::hresult::kNetworkNotFound);
   EXPECT_EQ(api().Close(Kind::kNetwork, network), 0u);
 }
 

@@ -35,6 +35,17 @@ TEST_P(HnsApiContract, SwitchManagementIpFollows) {
   EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
 }
 
+TEST_P(HnsApiContract, SwitchManagementIpEarly) {
+  const Handle network = MustCreate(Overlay());
+  rig->host.SetAddresses("Ethernet", {});
+  Switch([](auto& s) { s.management_ip_early = false; });
+  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
+  Switch([](auto& s) { s.management_ip_early = true; });
+  EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
+  rig->host.Remove("Ethernet");
+  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
+}
+
 TEST_P(HnsApiContract, SwitchAdapterShown) {
   const Handle network = MustCreate(Overlay());
   EXPECT_THAT(Standing(network, "NetAdapterName"), SizeIs(1));
@@ -49,6 +60,8 @@ TEST_P(HnsApiContract, SwitchChosenAdapterShown) {
   EXPECT_THAT(Standing(network, "NetAdapterName"), IsEmpty());
   Switch([](auto& s) { s.chosen_adapter_shown = true; });
   EXPECT_THAT(Standing(network, "NetAdapterName"), SizeIs(1));
+  EXPECT_THAT(Standing(MustCreate({{"Name", "nat"}, {"Type", "NAT"}}), "NetAdapterName"),
+              IsEmpty());
 }
 
 TEST_P(HnsApiContract, SwitchVsidShown) {
@@ -59,15 +72,19 @@ TEST_P(HnsApiContract, SwitchVsidShown) {
   EXPECT_EQ(subnet["IpAddressPrefix"], "10.244.3.0/24");
   const Json v1 = V1("GET", "/networks/" + IdOf(Kind::kNetwork, network));
   EXPECT_EQ(v1["Subnets"][0]["Policies"][0]["VSID"], 4096);
+  const Json dhcp = Json::parse(R"({"Name":"in","Type":"Internal","Ipams":[{"Type":"Dhcp"}]})");
+  EXPECT_EQ(Network(MustCreate(dhcp))["Ipams"], dhcp["Ipams"]) << "no subnets";
 }
 
 TEST_P(HnsApiContract, SwitchVxlanPortShown) {
   Json document = Overlay();
   document["Policies"].push_back({{"Type", "VxlanPort"}, {"Settings", {{"Port", 8472}}}});
+  document["Policies"].push_back(Route(1));
   const Handle network = MustCreate(document);
   EXPECT_THAT(Standing(network, "VxlanPort"), SizeIs(1));
   Switch([](auto& s) { s.vxlan_port_shown = false; });
   EXPECT_THAT(Standing(network, "VxlanPort"), IsEmpty());
+  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
   EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
 }
 
@@ -97,6 +114,15 @@ TEST_P(HnsApiContract, SwitchAdapterChoice) {
   Switch([](auto& s) { s.adapter_choice = hns::emulator::AdapterChoice::kRandom; });
   for (int n = 0; n < 8; ++n) choose();
   EXPECT_THAT(chosen, ElementsAre("10.9.9.9", "192.168.1.10"));
+  rig->host.Remove("Ethernet");
+  rig->host.Remove("Storage");
+  rig->host.Add({"Wi-Fi", {*IpAddress::Parse("10.8.8.8")}, /*usable=*/false});
+  rig->host.Add({"vEthernet (nat)", {*IpAddress::Parse("10.7.7.7")}, true, /*is_virtual=*/true});
+  for (const auto choice :
+       {hns::emulator::AdapterChoice::kRandom, hns::emulator::AdapterChoice::kDefaultRoute}) {
+    Switch([&](auto& s) { s.adapter_choice = choice; });
+    EXPECT_EQ(Creating(document), hns::hresult::kAdapterNotFound);
+  }
 }
 
 TEST_P(HnsApiContract, SwitchAllEndpointStates) {
@@ -157,6 +183,10 @@ TEST_P(HnsApiContract, FirstNetworkMakesTheSwitchAndTheLastOneTakesIt) {
   EXPECT_TRUE(rig->host.HasSwitch("Ethernet"));
   api().Delete(Kind::kNetwork, b);
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
+  Json tunnel = Bridge("c");
+  tunnel["Type"] = "L2Tunnel";
+  MustCreate(tunnel);
+  EXPECT_TRUE(rig->host.HasSwitch("Ethernet"));
 }
 
 TEST_P(HnsApiContract, NetworksOfTheMachineAloneNeedNoSwitch) {
@@ -231,10 +261,13 @@ TEST_P(HnsApiContract, AnAttachmentMayOutliveItsInterface) {
   const Handle network = MustCreate(Bridge());
   const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
   const std::string path = "/endpoints/" + IdOf(Kind::kEndpoint, pod);
+  const std::string never_attached =
+      "/endpoints/" + IdOf(Kind::kEndpoint, MustCreateEndpoint(network, Pod("10.244.3.6")));
   EXPECT_EQ(api().Call("POST", path + "/attach", "{}").code, 0u);
   emulator.Reboot({.attachments_stale = true});
   EXPECT_THAT(rig->host.endpoints(), IsEmpty());
   EXPECT_EQ(V1("GET", path)["State"], 3);
+  EXPECT_EQ(V1("GET", never_attached)["State"], 1);
   EXPECT_EQ(api().Call("POST", path + "/attach", "{}").code,
             hns::hresult::kEndpointAlreadyAttached);
   EXPECT_EQ(api().Call("DELETE", path, "").code, 0u);
@@ -264,6 +297,9 @@ TEST_P(HnsApiContract, ARebootMayGiveTheAdapterANewId) {
   EXPECT_THAT(Standing(kept, "ProviderAddress"), IsEmpty());
   EXPECT_EQ(Modify(kept, "Add", {Route(1)}), hns::hresult::kDegradedOperation);
   EXPECT_EQ(Creating(Overlay("new")), 0u);
+  emulator.Reboot();
+  EXPECT_EQ(Modify(api().Open(Kind::kNetwork, Only(Kind::kNetwork)).handle, "Add", {Route(1)}),
+            hns::hresult::kDegradedOperation);
 }
 
 TEST_P(HnsApiContract, AfterARebootCreatesMayBeRefusedForAWhile) {
@@ -301,9 +337,11 @@ TEST_P(HnsApiContract, RestartMayLoseNetworks) {
   EXPECT_THAT(Enumerate(Kind::kNetwork, Filter({{"Name", "kept"}})), SizeIs(1));
   EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
   EXPECT_TRUE(rig->host.HasSwitch("Ethernet"));
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
   restart.networks = Restart::Networks::kLost;
   emulator.RestartService(restart);
   EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
+  EXPECT_THAT(Enumerate(Kind::kLoadBalancer), IsEmpty());
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
 }
 
@@ -365,6 +403,10 @@ TEST_P(HnsApiContract, FaultMayComeAfterTheWorkIsDone) {
   EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
   EXPECT_EQ(emulator.open_handles(), open);
   EXPECT_EQ(Creating(Overlay()), hns::hresult::kNetworkAlreadyExists);
+  const Guid id = Only(Kind::kNetwork);
+  emulator.Add({.function = "HcnOpenNetwork", .code = hns::hresult::kRpcCallFailed, .done = true});
+  EXPECT_EQ(api().Open(Kind::kNetwork, id).code, hns::hresult::kRpcCallFailed);
+  EXPECT_EQ(emulator.open_handles(), open);
 }
 
 TEST_P(HnsApiContract, FaultMayBeADelay) {

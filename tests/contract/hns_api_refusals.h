@@ -82,6 +82,12 @@ TEST_P(HnsApiContract, DocumentOfANetworkIsChecked) {
        hns::hresult::kInvalidNetworkType},
       {"type beyond the last", with([](Json& d) { d["Type"] = 11; }),
        hns::hresult::kInvalidNetworkType},
+      {"type before the first", with([](Json& d) { d["Type"] = -1; }),
+       hns::hresult::kInvalidNetworkType},
+      {"type of Ipams beyond the last", with([](Json& d) { d["Ipams"][0]["Type"] = 2; }),
+       hns::hresult::kInvalidNetwork},
+      {"flag of a later version", with([](Json& d) { d["Flags"] = 1024; }),
+       hns::hresult::kInvalidArgument},
       {"id is no GUID", with([](Json& d) { d["ID"] = "55"; }), 0x803B0019},
       {"Ipams is no array", with([](Json& d) { d["Ipams"] = "x"; }), hns::hresult::kInvalidNetwork},
       {"prefix is none", with([&](Json& d) { subnet(d)["IpAddressPrefix"] = "10.244.3.0"; }),
@@ -100,16 +106,34 @@ TEST_P(HnsApiContract, DocumentOfANetworkIsChecked) {
        hns::hresult::kInvalidPolicy},
       {"policies are no array", with([](Json& d) { d["Policies"] = 5; }),
        hns::hresult::kInvalidPolicy},
+      {"settings are no object", with([](Json& d) { d["Policies"][0]["Settings"] = 5; }),
+       hns::hresult::kInvalidPolicy},
   };
   for (const Row& row : rows) EXPECT_EQ(Creating(row.document), row.code) << row.what;
   EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
 }
 
+TEST_P(HnsApiContract, NumberThatIsNegativeIsNone) {
+  Json document = Overlay();
+  document["Flags"] = -1;
+  EXPECT_FALSE(Network(MustCreate(document)).contains("Flags"));
+}
+
 TEST_P(HnsApiContract, WhatIsNoJsonIsRefused) {
   const Handle network = MustCreate(Overlay());
   const std::string deep(100000, '[');
-  for (const std::string& text : {std::string("{"), std::string("[]"), std::string("7"), deep}) {
+  // The deepest that is read has 32 levels.
+  const auto nested = [](std::size_t arrays) {
+    return R"({"Name":"n","Type":"NAT","x":)" + std::string(arrays, '[') +
+           std::string(arrays, ']') + "}";
+  };
+  std::string wide = R"({"Name":"w","Type":"Internal","x":[[])";
+  for (int n = 0; n < 40; ++n) wide += ",[]";
+  EXPECT_EQ(Creating(Json::parse(nested(31))), 0u);
+  EXPECT_EQ(Creating(Json::parse(wide + "]}")), 0u);
+  for (const std::string& text :
+       {std::string("{"), std::string("[]"), std::string("7"), deep, nested(32)}) {
     EXPECT_EQ(api().Create(Kind::kNetwork, Handle::kNone, Guid(), text).code,
               hns::hresult::kInvalidJson);
     EXPECT_EQ(api().Modify(Kind::kNetwork, network, text).code, hns::hresult::kInvalidJson);
@@ -135,12 +159,18 @@ TEST_P(HnsApiContract, SwitchGatewayNeeded) {
   EXPECT_EQ(Creating(document), hns::hresult::kInvalidSubnet);
   Switch([](auto& s) { s.gateway_needed = false; });
   EXPECT_EQ(Creating(document), 0u);
+  EXPECT_EQ(V1("GET", "/networks/")[0]["Subnets"][0]["GatewayAddress"], "");
 }
 
 TEST_P(HnsApiContract, SwitchOverlappingSubnets) {
   MustCreate(Overlay("a", "10.244.0.0/16", "10.244.0.1", 5000));
   Switch([](auto& s) { s.overlapping_subnets_accepted = false; });
   EXPECT_EQ(Creating(Overlay("b")), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(Creating(Overlay("apart", "10.245.0.0/16", "10.245.0.1", 5001)), 0u);
+  Json bridge = Overlay("c", "10.246.0.0/16", "10.246.0.1");
+  bridge["Type"] = "L2Bridge";
+  EXPECT_EQ(Creating(bridge), 0u);
+  EXPECT_EQ(Creating(Overlay("d", "10.246.0.0/16", "10.246.0.1", 5002)), 0u);
   Switch([](auto& s) { s.overlapping_subnets_accepted = true; });
   EXPECT_EQ(Creating(Overlay("b")), 0u);
 }
@@ -149,6 +179,7 @@ TEST_P(HnsApiContract, SwitchSameVsid) {
   MustCreate(Overlay("a", "10.1.0.0/24", "10.1.0.1"));
   Switch([](auto& s) { s.same_vsid_accepted = false; });
   EXPECT_EQ(Creating(Overlay("b")), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Creating(Overlay("other", "10.2.0.0/24", "10.2.0.1", 4097)), 0u);
   Switch([](auto& s) { s.same_vsid_accepted = true; });
   EXPECT_EQ(Creating(Overlay("b")), 0u);
 }
@@ -172,6 +203,14 @@ TEST_P(HnsApiContract, WhatIsNotThereIsNotFound) {
   // Another number than for opening it.
   EXPECT_EQ(api().Delete(Kind::kNetwork, id).code, hns::hresult::kElementNotFound);
   EXPECT_EQ(api().Delete(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
+  EXPECT_EQ(api().Delete(Kind::kNamespace, id).code, hns::hresult::kElementNotFound);
+  EXPECT_EQ(api().Delete(Kind::kLoadBalancer, id).code, hns::hresult::kElementNotFound);
+  // An object of another kind is none.
+  MustCreate(Overlay(), id);
+  EXPECT_EQ(api().Open(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
+  const Guid balancer = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a805");
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer(), balancer), 0u);
+  EXPECT_EQ(api().Open(Kind::kNetwork, balancer).code, hns::hresult::kNetworkNotFound);
 }
 
 TEST_P(HnsApiContract, RefusalCarriesAnErrorRecord) {
@@ -188,6 +227,10 @@ TEST_P(HnsApiContract, SwitchLanguage) {
               HasSubstr("Das Netzwerk wurde nicht gefunden. "));
   Switch([](auto& s) { s.language = "zh"; });
   EXPECT_THAT(api().Open(Kind::kNetwork, Guid()).error_record, HasSubstr("找不到网络。"));
+  const Handle network = MustCreate(Overlay());
+  emulator.RestartService();
+  EXPECT_THAT(api().Query(Kind::kNetwork, network, kV2).error_record,
+              HasSubstr("The remote procedure call failed and did not execute. "));
 }
 
 TEST_P(HnsApiContract, SwitchElevated) {
@@ -210,6 +253,15 @@ TEST_P(HnsApiContract, RouteIsChecked) {
     EXPECT_EQ(Modify(network, "Add", {route}), hns::hresult::kInvalidPolicy) << key;
   }
   EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+}
+
+TEST_P(HnsApiContract, VxlanPortIsChecked) {
+  const Handle network = MustCreate(Overlay());
+  for (const auto& [port, code] : std::vector<std::pair<int, hns::Hresult>>{
+           {0, hns::hresult::kInvalidPolicy}, {65536, hns::hresult::kInvalidPolicy}, {65535, 0}}) {
+    const Json policy = {{"Type", "VxlanPort"}, {"Settings", {{"Port", port}}}};
+    EXPECT_EQ(Modify(network, "Add", {policy}), code) << port;
+  }
 }
 
 TEST_P(HnsApiContract, RoutesBelongToOverlays) {
@@ -236,6 +288,7 @@ TEST_P(HnsApiContract, SwitchDuplicates) {
   Switch([](auto& s) { s.duplicates = Duplicates::kRefusedByPrefix; });
   EXPECT_EQ(Modify(network, "Add", {elsewhere}), hns::hresult::kPolicyAlreadyExists);
   EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
+  EXPECT_EQ(Modify(network, "Add", {Route(2)}), 0u);
 }
 
 TEST_P(HnsApiContract, SwitchMissingPolicyRefused) {
@@ -280,6 +333,9 @@ TEST_P(HnsApiContract, SwitchBatchAppliedInPart) {
   EXPECT_THAT(Standing(network, "RemoteSubnetRoute"),
               ElementsAre(Route(1)["Settings"], Route(2)["Settings"]));
   EXPECT_EQ(Modify(network, "Add", {Route(3), Route(4)}), 0u);
+  Json wrong = Route(5);
+  wrong["Settings"]["DestinationPrefix"] = "nowhere";
+  EXPECT_EQ(Modify(network, "Add", {wrong, Route(6), Route(7)}), hns::hresult::kInvalidPolicy);
 }
 
 TEST_P(HnsApiContract, ABatchMayBeAcceptedAndAppliedInPart) {
@@ -315,6 +371,35 @@ TEST_P(HnsApiContract, RequestsThatHnsLacksAreRefused) {
               hns::hresult::kRequestUnsupported)
         << request;
   }
+  const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
+  for (const char* request :
+       {R"({"ResourceType":"Policy","RequestType":"Refresh"})", R"({"ResourceType":"Port"})"}) {
+    EXPECT_EQ(api().Modify(Kind::kEndpoint, pod, request).code, hns::hresult::kRequestUnsupported)
+        << request;
+  }
+  const Reply space = api().Create(Kind::kNamespace, Handle::kNone, Guid(), "{}");
+  for (const auto& [request, code] : std::vector<std::pair<const char*, hns::Hresult>>{
+           {R"({"ResourceType":"Wish"})", hns::hresult::kRequestUnsupported},
+           {R"({"ResourceType":"Endpoint","RequestType":"Update"})",
+            hns::hresult::kRequestUnsupported},
+           {R"({"ResourceType":"Endpoint","Settings":{"EndpointId":"7"}})", 0x803B0019},
+           {R"({"ResourceType":"Endpoint","RequestType":"Remove","Settings":{"EndpointId":)"
+            R"("55fedb88-4b11-4da4-8cd1-59970718a804"}})",
+            hns::hresult::kEndpointNotFound}}) {
+    EXPECT_EQ(api().Modify(Kind::kNamespace, space.handle, request).code, code) << request;
+  }
+  EXPECT_EQ(Creating(Kind::kNamespace, Handle::kNone, {{"Type", "Wish"}}),
+            hns::hresult::kInvalidArgument);
+}
+
+TEST_P(HnsApiContract, PoliciesThatAreNoArrayAreRefused) {
+  const Handle network = MustCreate(Overlay());
+  const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
+  const char* const request =
+      R"({"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":5}})";
+  EXPECT_EQ(api().Modify(Kind::kNetwork, network, request).code, hns::hresult::kInvalidPolicy);
+  EXPECT_EQ(api().Modify(Kind::kEndpoint, pod, request).code, hns::hresult::kInvalidPolicy);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, {{"Policies", 5}}), hns::hresult::kInvalidPolicy);
 }
 
 // --- versions
@@ -333,6 +418,12 @@ TEST_P(HnsApiContract, VersionGatesPolicies) {
   EXPECT_EQ(Modify(network, "Add", {port}), hns::hresult::kInvalidPolicyType);
   at(10, 3);
   EXPECT_EQ(Modify(network, "Add", {port}), 0u);
+  const Json proxy = {{"Type", "L4WFPPROXY"}, {"Settings", Json::object()}};
+  const Json pod = {{"Name", "p"}, {"Policies", Json::array({proxy})}};
+  at(13, 1);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), hns::hresult::kInvalidPolicyType);
+  at(13, 2);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), 0u);
   at(7, 2);
   EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kModuleNotFound);
 }
@@ -345,8 +436,10 @@ TEST_P(HnsApiContract, VersionGatesTwoFamiliesAndLonePrefixes) {
   single["IpConfigurations"][0]["PrefixLength"] = 32;
   Switch([](auto& s) { s.version = {9, 2}; });
   EXPECT_EQ(Creating(both), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(Creating(Overlay("six", "fd01::/64", "fd01::1")), 0u);
   const Handle network = MustCreate(Overlay("a"));
   EXPECT_EQ(Creating(Kind::kEndpoint, network, single), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.6")), 0u);
   Switch([](auto& s) { s.version = {11, 10}; });
   EXPECT_EQ(Creating(both), 0u);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, single), 0u);
@@ -367,6 +460,8 @@ TEST_P(HnsApiContract, AddressOfAnEndpointIsChecked) {
            {"10.244.3.6", 0}}) {
     EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod(ip)), code) << ip;
   }
+  const Handle six = MustCreate(Overlay("six", "fd00::/64", "fd00::1"));
+  EXPECT_EQ(Creating(Kind::kEndpoint, six, Pod("fd00::ffff:ffff:ffff:ffff")), 0u) << "no broadcast";
 }
 
 TEST_P(HnsApiContract, SwitchSameAddress) {
@@ -386,15 +481,21 @@ TEST_P(HnsApiContract, GatewayMayBeGivenAwayWhereTheSubnetSaysSo) {
 
 TEST_P(HnsApiContract, PortOfTheHostIsMappedOnce) {
   const Handle network = MustCreate(Bridge());
-  const auto mapped = [](const char* ip) {
+  const auto mapped = [](const char* ip, const char* vip = "") {
     Json pod = Pod(ip);
     pod["Policies"] = Json::parse(
-        R"([{"Type":"PortMapping","Settings":{"InternalPort":80,"ExternalPort":8080,"Protocol":6}}])");
+        R"([{"Type":"PortMapping","Settings":{"InternalPort":80,"ExternalPort":8080,"Protocol":6}},)"
+        R"({"Type":"PortMapping","Settings":{"InternalPort":81,"ExternalPort":8081,"Protocol":6}}])");
+    for (Json& policy : pod["Policies"]) policy["Settings"]["VIP"] = vip;
     return pod;
   };
   EXPECT_EQ(Creating(Kind::kEndpoint, network, mapped("10.244.3.5")), 0u);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, mapped("10.244.3.6")),
             hns::hresult::kPortAlreadyExists);
+  Json first = mapped("10.244.3.6");
+  first["Policies"].erase(1);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, first), hns::hresult::kPortAlreadyExists);
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, mapped("10.244.3.6", "10.96.0.1")), 0u);
 }
 
 TEST_P(HnsApiContract, EndpointPolicyAndMacAreChecked) {
@@ -431,6 +532,25 @@ TEST_P(HnsApiContract, LoadBalancersShareNoFrontEnd) {
   Json other = document;
   other["SourceVIP"] = "10.244.3.9";
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), hns::hresult::kPortAlreadyExists);
+  Switch([](auto& s) { s.backends_must_exist = false; });
+  other = document;
+  other["HostComputeEndpoints"] = Json::array({"55fedb88-4b11-4da4-8cd1-59970718a804"});
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), hns::hresult::kPortAlreadyExists);
+  other["PortMappings"][0]["ExternalPort"] = 80;
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
+  // Every node's address is another front end than any.
+  other.erase("FrontendVIPs");
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
+  other["FrontendVIPs"] = Json::array({"10.96.0.2"});
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
+}
+
+TEST_P(HnsApiContract, IdsOfALoadBalancerAreChecked) {
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, {{"ID", "55"}}), 0x803B0019u);
+  EXPECT_EQ(
+      Creating(Kind::kLoadBalancer, Handle::kNone, {{"HostComputeEndpoints", Json::array({"55"})}}),
+      0x803B0019u);
+  EXPECT_THAT(Enumerate(Kind::kLoadBalancer), IsEmpty());
 }
 
 TEST_P(HnsApiContract, SwitchBackendsMustExist) {
@@ -448,6 +568,7 @@ TEST_P(HnsApiContract, VersionGatesLoadBalancers) {
   Switch([](auto& s) { s.version = {9, 2}; });
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, dsr), hns::hresult::kInvalidArgument);
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, sticky), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
   Switch([](auto& s) { s.version = {13, 3}; });
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, dsr), 0u);
   const Reply made = api().Create(Kind::kLoadBalancer, Handle::kNone, Guid(), sticky.dump());

@@ -31,6 +31,7 @@ TEST_P(HnsApiContract, NetworkMadeInV2ShowsInV1) {
   EXPECT_EQ(v1["DrMacAddress"], v2["Policies"][2]["Settings"]["Address"]);
   EXPECT_EQ(v1["Subnets"][0]["AddressPrefix"], "10.244.3.0/24");
   EXPECT_EQ(v1["Subnets"][0]["GatewayAddress"], "10.244.3.1");
+  EXPECT_EQ(v1["Subnets"][0]["Flags"], 0);
   EXPECT_EQ(v1["Subnets"][0]["Policies"][0], (Json{{"Type", "VSID"}, {"VSID", 4096}}));
   EXPECT_EQ(v1["Version"], 55834574851u);  // 13.3, as a Server 2022 shows it
   Json flat = Route(1)["Settings"];
@@ -202,8 +203,54 @@ TEST_P(HnsApiContract, UnknownPathsAndMethodsAreRefused) {
   EXPECT_EQ(api().Call("POST", "/networks/", "{").code, hns::hresult::kInvalidJson);
 }
 
+TEST_P(HnsApiContract, RequestsInV1AreChecked) {
+  Switch([](auto& s) { s.v1_failures = hns::emulator::V1Failures::kHresult; });
+  const Handle pod = MustCreateEndpoint(MustCreate(Overlay()), Pod("10.244.3.5"));
+  const std::string pod_id = IdOf(Kind::kEndpoint, pod);
+  const std::string endpoint = "/endpoints/" + pod_id;
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer()), 0u);
+  const std::string list = "/policylists/" + Only(Kind::kLoadBalancer).ToString();
+  const std::string id = V1("POST", "/namespaces/", Json::object())["ID"];
+  const std::string space = "/namespaces/" + id;
+  using namespace hns::hresult;
+  struct Row {
+    const char* method;
+    std::string path;
+    std::string body;
+    hns::Hresult code;
+  };
+  const std::string named = R"({"Data":{"Id":")" + pod_id + R"("}})";
+  const std::vector<Row> rows = {
+      {"PUT", "/networks/", "", kRequestUnsupported},
+      {"PUT", "/endpoints/", "", kRequestUnsupported},
+      {"POST", "/endpoints/", R"({"VirtualNetwork":")" + pod_id + R"("})", kNetworkNotFound},
+      {"PUT", endpoint, "", kRequestUnsupported},
+      {"POST", endpoint, R"({"Policies":5})", kInvalidPolicy},
+      {"POST", endpoint, R"({"Policies":["x"]})", kInvalidPolicy},
+      {"POST", endpoint, R"({"Policies":[{"Type":"Wish"}]})", kInvalidPolicyType},
+      {"POST", endpoint + "/detach", "", 0x803B0034},
+      {"POST", endpoint + "/dance", "", kRequestUnsupported},
+      {"GET", "/endpointstats/" + id, "", kEndpointNotFound},
+      {"PUT", "/policylists/", "", kRequestUnsupported},
+      {"PUT", list, "", kRequestUnsupported},
+      {"GET", list + "/x", "", kElementNotFound},
+      {"GET", "/policylists/" + id, "", kElementNotFound},
+      {"POST", "/policylists/", R"({"Policies":[{"Type":"ACL"}]})", kInvalidPolicyType},
+      {"PUT", "/namespaces/", "", kRequestUnsupported},
+      {"PUT", space, "", kRequestUnsupported},
+      {"GET", "/namespaces/" + pod_id, "", kElementNotFound},
+      {"POST", space + "/addresource", R"({"Data":{"Id":"7"}})", 0x803B0019},
+      {"POST", space + "/dance", named, kRequestUnsupported},
+      {"GET", space + "/x/y", "", kElementNotFound}};
+  for (const auto& [method, path, body, code] : rows) {
+    EXPECT_EQ(api().Call(method, path, body).code, code) << method << " " << path << " " << body;
+  }
+  EXPECT_EQ(V1("GET", endpoint + "/attach")["State"], 1) << "only POST attaches";
+}
+
 TEST_P(HnsApiContract, SwitchManagementIpOfABridgeOnceTheHostIsOnIt) {
   Switch([](auto& s) { s.management_ip_after_attach = true; });  // 1803
+  EXPECT_THAT(Standing(MustCreate(Overlay()), "ProviderAddress"), SizeIs(1));
   const Json made =
       V1("POST", "/networks/",
          Json::parse(

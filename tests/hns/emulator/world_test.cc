@@ -90,7 +90,28 @@ TEST(WorldTest, WhatCannotBeReadIsNamedAndChangesNothing) {
            {R"({"settings":{"latency":5}})", "no setting `latency`"},
            {R"({"settings":{"latency_ms":"5"}})", "`latency_ms` cannot be \"5\""},
            {R"({"settings":{"version":"13"}})", "`version`"},
-           {R"({"networks":[{"id":"7"}]})", "one of `networks`"},
+           {R"({"settings":{"latency_ms":31536000001}})", "`latency_ms`"},
+           {R"({"settings":{"policy_cost_us":"5"}})", "`policy_cost_us`"},
+           {R"({"settings":{"dead_handle_code":"x"}})", "`dead_handle_code`"},
+           {R"({"settings":{"version":"x.3"}})", "`version`"},
+           {R"({"settings":[]})", "`settings` is no JSON object"},
+           {R"({"networks":[{"id":"7","type":"NAT"}]})", "one of `networks`"},
+           {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
+            R"("ipams":5}]})",
+            "one of `networks`"},
+           {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
+            R"("policies":5}]})",
+            "one of `networks`"},
+           {R"({"endpoints":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
+            R"("namespace":"00000000-0000-0000-0000-000000000000"}]})",
+            "one of `endpoints`"},
+           {R"({"endpoints":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
+            R"("network":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
+            R"("namespace":"00000000-0000-0000-0000-000000000000","addresses":[{"ip":"x"}]}]})",
+            "one of `endpoints`"},
+           {R"({"namespaces":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
+            R"("endpoints":["7"]}]})",
+            "one of `namespaces`"},
            {R"({"endpoints":[{}]})", "one of `endpoints`"},
            {R"({"taken_names_until_ms":[1]})", "`taken_names_until_ms`"}}) {
     const absl::Status status = machine.hns.LoadWorld(text);
@@ -184,10 +205,47 @@ TEST_F(WorldFileTest, MayBeWrittenByHand) {
   EXPECT_EQ(machine.hns.Call("GET", "/globals/version", "").code, hresult::kOk);
 }
 
+// What a batch left behind goes into the file, though the batch was refused.
+TEST_F(WorldFileTest, ShowsWhatWasAppliedInPart) {
+  Machine a, b;
+  WorldFile file_a(path()), file_b(path());
+  ASSERT_TRUE(a.hns.KeepIn(&file_a).ok());
+  Settings settings;
+  settings.batch_applied = 1;
+  const std::string both =
+      R"({"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[)"
+      R"({"Type":"HostRoute"},{"Type":"Wish"}]}})";
+  const auto routes_in_b = [&] {
+    const std::string networks = b.Everything();
+    return Json::parse(networks)["Output"][0]["Policies"].size();
+  };
+  const Handle network = a.Create("n");
+  ASSERT_TRUE(b.hns.KeepIn(&file_b).ok());
+  EXPECT_EQ(a.hns.Modify(Kind::kNetwork, network, both).code, hresult::kInvalidPolicyType);
+  EXPECT_EQ(routes_in_b(), 0u);
+  a.hns.Set(settings);
+  EXPECT_EQ(a.hns.Modify(Kind::kNetwork, network, both).code, hresult::kInvalidArgument);
+  EXPECT_EQ(routes_in_b(), 1u);
+  settings.batch_applied = 0;
+  settings.atomic_batches = false;
+  a.hns.Set(settings);
+  EXPECT_EQ(a.hns.Modify(Kind::kNetwork, network, both).code, hresult::kInvalidPolicyType);
+  EXPECT_EQ(routes_in_b(), 2u);
+}
+
 TEST_F(WorldFileTest, FolderThatIsNotThereIsNamed) {
   Machine machine;
   WorldFile file((folder_ / "no" / "world.json").string());
-  EXPECT_THAT(std::string(machine.hns.KeepIn(&file).message()), HasSubstr("world.json.lock"));
+  const std::string message(machine.hns.KeepIn(&file).message());
+  EXPECT_THAT(message, HasSubstr("cannot open its lock"));
+  EXPECT_THAT(message, HasSubstr("world.json.lock"));
+}
+
+TEST_F(WorldFileTest, FileThatCannotBeWrittenIsNamed) {
+  Machine machine;
+  WorldFile file(path());
+  std::filesystem::create_directories(path() + ".new");
+  EXPECT_THAT(std::string(machine.hns.KeepIn(&file).message()), HasSubstr("cannot write"));
 }
 
 }  // namespace

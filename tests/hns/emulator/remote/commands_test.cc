@@ -96,6 +96,8 @@ TEST_F(CommandsTest, WhatIsWrongIsNamed) {
   const Row rows[] = {
       {"dump", "a command is an object"},
       {"[]", "a command is an object"},
+      {R"({"command":5})", "a command is an object"},
+      {R"({"command":"load","world":{},"field":1})", "no field \"field\""},
       {R"({"command":"dance"})", "there are: calls clear-faults"},
       {R"({"command":"dump","field":1})", "no field \"field\""},
       {R"({"command":"fault"})", "\"function\" is missing"},
@@ -106,6 +108,14 @@ TEST_F(CommandsTest, WhatIsWrongIsNamed) {
   for (const Row& row : rows) {
     EXPECT_THAT(Do(row.command).status().message(), HasSubstr(row.says)) << row.command;
   }
+}
+
+TEST(ReadFaultTest, IsAnObjectThatNamesAFunction) {
+  EXPECT_EQ(ReadFault(Json{{"function", "*"}, {"first", 3}})->first, 3u);
+  EXPECT_THAT(ReadFault(Json("*")).status().message(), HasSubstr("must be an object"));
+  EXPECT_THAT(ReadFault(Json{{"first", 3}}).status().message(), HasSubstr("is missing"));
+  EXPECT_THAT(ReadFault(Json{{"function", "*"}, {"field", 1}}).status().message(),
+              HasSubstr("no field"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // back, and what ends, ends for both.
 #include "hns/emulator/remote/remote_api.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <latch>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "gmock/gmock.h"
+#include "hns/emulator/remote/documents.h"
 #include "hns/emulator/remote/remote_server.h"
 #include "tests/hns/emulator/remote/service_double.h"
 
@@ -133,6 +135,22 @@ TEST_F(RemoteApiTest, ALostServerIsAStoppedService) {
   EXPECT_EQ(client_->Close(Kind::kNetwork, static_cast<Handle>(1)), hresult::kNoMoreEndpoints);
 }
 
+TEST_F(RemoteApiTest, TheServicesEndComesOnce) {
+  std::atomic<int> ends = 0;
+  ASSERT_TRUE(client_->Subscribe([&](Notification, std::string_view) { ++ends; }).ok());
+  service_.Tell(Notification::kServiceDisconnect, "");
+  server_.reset();  // sends what waits
+  client_.reset();
+  EXPECT_EQ(ends, 1);
+}
+
+TEST_F(RemoteApiTest, WhatIsTooLongEndsTheConnection) {
+  const std::string long_text(kMostOctets, 'x');
+  EXPECT_EQ(client_->Enumerate(Kind::kNetwork, long_text).code, hresult::kRpcCallFailed);
+  service_.answer.text = long_text;
+  EXPECT_EQ(client_->Enumerate(Kind::kNetwork, "").code, hresult::kRpcCallFailed);
+}
+
 TEST_F(RemoteApiTest, AServerThatIsBackIsUsed) {
   ASSERT_TRUE(client_->Enumerate(Kind::kNetwork, "").ok());
   const std::string address = server_->address();
@@ -171,9 +189,100 @@ TEST_F(RemoteApiTest, StrangersAreTurnedAway) {
   EXPECT_TRUE(client_->Enumerate(Kind::kNetwork, "").ok());
 }
 
+// A client by hand, to send what RemoteApi never does.
+class Caller {
+ public:
+  explicit Caller(const std::string& address) : stream_(Connect(address).value()) {
+    Ask(RequestKind::kHello);
+  }
+  // The reply's code; nothing: the server has ended the connection.
+  std::optional<Hresult> Ask(RequestKind operation) {
+    Request request;
+    request.operation = operation;
+    if (!WriteDocument(*stream_, Encode(request))) return std::nullopt;
+    const absl::StatusOr<std::string> document = ReadDocument(*stream_);
+    if (!document.ok()) return std::nullopt;
+    return std::get<Reply>(ParseAnswer(*document).value()).code;
+  }
+
+ private:
+  const std::unique_ptr<Stream> stream_;
+};
+
+TEST_F(RemoteApiTest, ASubscriberMayOnlyUnsubscribe) {
+  Caller caller(server_->address());
+  EXPECT_EQ(caller.Ask(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
+  EXPECT_EQ(caller.Ask(RequestKind::kSubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Ask(RequestKind::kUnsubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Ask(RequestKind::kSubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Ask(RequestKind::kEnumerate), std::nullopt);
+}
+
+class QuietHost final : public HostFace {
+ public:
+  Reply Answer(const std::string&) override { return Reply(); }
+  std::shared_ptr<void> Watch(std::function<void()>) override { return watch; }
+
+  std::shared_ptr<int> watch = std::make_shared<int>();
+};
+
+TEST(RemoteServerTest, AHostIsWatchedUntilTheConnectionEnds) {
+  ServiceDouble service;
+  QuietHost host;
+  auto server = RemoteServer::Start("tcp:127.0.0.1:0", service, nullptr, &host);
+  ASSERT_TRUE(server.ok()) << server.status();
+  {
+    Caller caller((*server)->address());
+    EXPECT_EQ(caller.Ask(RequestKind::kWatchHost), hresult::kOk);
+    EXPECT_EQ(caller.Ask(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
+    EXPECT_EQ(host.watch.use_count(), 2);
+  }
+  server->reset();  // waits for the connections' ends
+  EXPECT_EQ(host.watch.use_count(), 1);
+}
+
+TEST_F(RemoteApiTest, WithoutAHostNothingIsWatched) {
+  Caller caller(server_->address());
+  EXPECT_EQ(caller.Ask(RequestKind::kHost), hresult::kRequestUnsupported);
+  EXPECT_EQ(caller.Ask(RequestKind::kWatchHost), hresult::kRequestUnsupported);
+  EXPECT_EQ(caller.Ask(RequestKind::kEnumerate), hresult::kOk);
+}
+
+// What a server of another version, or none of ours, sends.
+TEST(RemoteClientTest, NonsenseFromTheServerIsALostConnection) {
+  const std::unique_ptr<Listener> listener = Listen("tcp:127.0.0.1:0").value();
+  std::promise<Notification> seen;
+  std::thread server([&] {
+    listener->Accept();  // and closes
+    for (const char* answer : {"[]", R"({"notification":1})", R"({"notification":"x"})"}) {
+      const std::unique_ptr<Stream> stream = listener->Accept();
+      EXPECT_TRUE(ReadDocument(*stream).ok() && WriteDocument(*stream, R"({"code":0})"));
+      EXPECT_TRUE(ReadDocument(*stream).ok());
+      if (std::string_view(answer).find('x') != std::string_view::npos) {
+        WriteDocument(*stream, R"({"code":0,"handle":1})");
+      }
+      WriteDocument(*stream, answer);
+    }
+  });
+  {
+    RemoteApi client(listener->address());
+    EXPECT_EQ(client.Enumerate(Kind::kNetwork, "").code, hresult::kNoMoreEndpoints);
+    EXPECT_EQ(client.Enumerate(Kind::kNetwork, "").code, hresult::kRpcCallFailed);
+    EXPECT_EQ(client.Enumerate(Kind::kNetwork, "").code, hresult::kRpcCallFailed);
+    const Reply subscribed =
+        client.Subscribe([&](Notification type, std::string_view) { seen.set_value(type); });
+    EXPECT_EQ(subscribed.code, hresult::kOk);
+    EXPECT_EQ(seen.get_future().get(), Notification::kServiceDisconnect);
+  }
+  server.join();
+  EXPECT_EQ(RemoteApi("nowhere").Enumerate(Kind::kNetwork, "").code, hresult::kNoMoreEndpoints);
+}
+
 TEST(RemoteServerTest, AnAddressThatCannotBeUsedIsSaid) {
   ServiceDouble service;
   EXPECT_FALSE(RemoteServer::Start("nowhere", service, nullptr).ok());
+  const std::string too_long = "tcp:" + std::string(300, 'x') + ":1";
+  EXPECT_THAT(Connect(too_long).status().message(), ::testing::HasSubstr(too_long));
   const auto first = RemoteServer::Start("tcp:127.0.0.1:0", service, nullptr);
   ASSERT_TRUE(first.ok());
   EXPECT_THAT(RemoteServer::Start((*first)->address(), service, nullptr).status().message(),

@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "hns/emulator/remote/address.h"
+#include "hns/emulator/remote/documents.h"
 
 namespace weft::hns::emulator {
 namespace {
@@ -82,9 +83,27 @@ TEST(RemoteProtocolTest, AFrameSaysItsLength) {
   EXPECT_FALSE(ParseLength({'G', 'E', 'T', ' '}).ok());
 }
 
+class CountingStream final : public Stream {
+ public:
+  bool Write(std::string_view) override { return ++writes > 0; }
+  bool Read(char*, std::size_t) override { return false; }
+  bool HasInput() override { return false; }
+  void Shutdown() override {}
+
+  int writes = 0;
+};
+
+TEST(DocumentsTest, OneThatIsTooLongIsNotSent) {
+  CountingStream stream;
+  EXPECT_FALSE(WriteDocument(stream, std::string(kMostOctets + 1, 'x')));
+  EXPECT_EQ(stream.writes, 0);
+  EXPECT_TRUE(WriteDocument(stream, "{}"));
+}
+
 TEST(AddressTest, AsPeopleWriteIt) {
   EXPECT_EQ(ParseAddress("tcp:127.0.0.1:4000").value(), (Address{"127.0.0.1", "4000", ""}));
   EXPECT_EQ(ParseAddress("tcp:[::1]:0").value(), (Address{"::1", "0", ""}));
+  EXPECT_EQ(ParseAddress("tcp:::1]:0").value(), (Address{"::1]", "0", ""}));  // to be resolved
   EXPECT_EQ(ParseAddress("unix:/run/hns.sock").value(), (Address{"", "", "/run/hns.sock"}));
   for (const char* text : {"tcp:127.0.0.1:4000", "tcp:[::1]:0", "unix:/run/hns.sock"}) {
     EXPECT_EQ(ParseAddress(text)->ToString(), text);
