@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/emulator/world_file.h"
 
+#include <array>
+#include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -40,8 +41,12 @@ absl::StatusOr<std::optional<std::string>> WorldFile::Begin() {
     return std::nullopt;
   }
   std::ifstream in(path_, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in) {
+  // By read(), which does not throw where this is a folder.
+  std::string text;
+  for (std::array<char, 4096> block; in.read(block.data(), block.size()), in.gcount() > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.eof()) {
     lock_.reset();
     return absl::UnavailableError(absl::StrCat("HNS emulator: cannot read ", path_));
   }

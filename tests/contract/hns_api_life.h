@@ -123,6 +123,8 @@ TEST_P(HnsApiContract, SwitchAdapterChoice) {
     Switch([&](auto& s) { s.adapter_choice = choice; });
     EXPECT_EQ(Creating(document), hns::hresult::kAdapterNotFound);
   }
+  rig->host.Add({"Ethernet 2", {*IpAddress::Parse("10.6.6.6")}});
+  EXPECT_EQ(Creating(document), 0u);
 }
 
 TEST_P(HnsApiContract, SwitchAllEndpointStates) {

@@ -121,6 +121,17 @@ TEST(WorldTest, WhatCannotBeReadIsNamedAndChangesNothing) {
   EXPECT_EQ(machine.hns.SaveWorld(), before);
 }
 
+TEST(WorldTest, EndpointWhoseNetworkIsMissingIsShown) {
+  Machine machine;
+  ASSERT_TRUE(machine.hns
+                  .LoadWorld(R"({"settings":{"all_endpoint_states":true},"endpoints":[{)"
+                             R"("id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
+                             R"("network":"55fedb88-4b11-4da4-8cd1-59970718a805",)"
+                             R"("namespace":"00000000-0000-0000-0000-000000000000"}]})")
+                  .ok());
+  EXPECT_THAT(machine.hns.Call("GET", "/endpoints/", "").text, HasSubstr(R"("State":1)"));
+}
+
 TEST(WorldTest, EverySettingIsWrittenAndRead) {
   Json json = SettingsJson(Settings());
   for (auto& [name, value] : json.items()) {  // something else than the default
@@ -239,6 +250,13 @@ TEST_F(WorldFileTest, FolderThatIsNotThereIsNamed) {
   const std::string message(machine.hns.KeepIn(&file).message());
   EXPECT_THAT(message, HasSubstr("cannot open its lock"));
   EXPECT_THAT(message, HasSubstr("world.json.lock"));
+}
+
+TEST_F(WorldFileTest, FileThatCannotBeReadIsNamed) {
+  Machine machine;
+  WorldFile file(path());
+  std::filesystem::create_directories(path());
+  EXPECT_THAT(std::string(machine.hns.KeepIn(&file).message()), HasSubstr("cannot read"));
 }
 
 TEST_F(WorldFileTest, FileThatCannotBeWrittenIsNamed) {
