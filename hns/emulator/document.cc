@@ -45,17 +45,11 @@ bool IsZero(const Json& value) {
 
 }  // namespace
 
-std::optional<Json> ParseValue(std::string_view text, int deepest) {
-  if (!IsShallow(text, deepest)) return std::nullopt;
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) return std::nullopt;
-  return value;
-}
-
 std::optional<Json> ParseDocument(std::string_view text, int deepest) {
   if (text.empty()) return Json::object();
-  auto value = ParseValue(text, deepest);
-  if (value && !value->is_object()) return std::nullopt;
+  if (!IsShallow(text, deepest)) return std::nullopt;
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!value.is_object()) return std::nullopt;
   return value;
 }
 

@@ -20,8 +20,6 @@ inline constexpr int kDeepestDocument = 32, kDeepestWorld = 2 * kDeepestDocument
 
 // An object; empty text is an empty one. Refuses what is nested deeper.
 std::optional<Json> ParseDocument(std::string_view text, int deepest = kDeepestDocument);
-// The same for any value, arrays for example; empty text is no value.
-std::optional<Json> ParseValue(std::string_view text, int deepest = kDeepestDocument);
 std::string Dump(const Json& value);
 
 // The member `name`, compared without case; a null value where there is none.

@@ -12,10 +12,11 @@
 namespace weft::hns::emulator {
 namespace {
 
+// By another one of its network; `by` is not in the world yet.
 bool IsTaken(const Core& core, const EndpointObject& by, const std::string& ip) {
   return std::ranges::any_of(core.world.endpoints, [&](const auto& entry) {
     const EndpointObject& other = entry.second;
-    return other.network == by.network && other.id != by.id &&
+    return other.network == by.network &&
            std::ranges::any_of(other.addresses, [&](auto& address) { return address.ip == ip; });
   });
 }

@@ -66,9 +66,7 @@ Reply UpdateEndpoint(Core& core, EndpointObject& endpoint, const Json& document)
 }
 
 Reply DeleteEndpoint(Core& core, Guid id) {
-  if (!core.world.endpoints.contains(id)) return Refuse(hresult::kEndpointNotFound);
-  DropEndpoint(core, id);
-  return {};
+  return DropEndpoint(core, id) ? Reply() : Refuse(hresult::kEndpointNotFound);
 }
 
 Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compartment) {
@@ -91,12 +89,13 @@ Reply DetachEndpoint(Core& core, EndpointObject& endpoint) {
   return {};
 }
 
-void DropEndpoint(Core& core, Guid id) {
+bool DropEndpoint(Core& core, Guid id) {
   const auto found = core.world.endpoints.find(id);
-  if (found == core.world.endpoints.end()) return;
+  if (found == core.world.endpoints.end()) return false;
   if (found->second.attached) DetachEndpoint(core, found->second);
   for (auto& [guid, space] : core.world.namespaces) std::erase(space.endpoints, id);
   core.world.endpoints.erase(found);
+  return true;
 }
 
 void DropEndpointsOf(Core& core, Guid network) {

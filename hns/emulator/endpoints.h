@@ -18,7 +18,7 @@ Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compart
 Reply DetachEndpoint(Core& core, EndpointObject& endpoint);
 
 // Without any question.
-void DropEndpoint(Core& core, Guid id);
+bool DropEndpoint(Core& core, Guid id);  // false: there is none
 void DropEndpointsOf(Core& core, Guid network);
 
 }  // namespace weft::hns::emulator

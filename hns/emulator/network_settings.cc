@@ -167,8 +167,7 @@ std::vector<SubnetFacts> SubnetsOf(const Json& ipams) {
       if (!prefix) continue;
       SubnetFacts subnet{*prefix, std::nullopt, std::nullopt, true};
       for (const auto& route : ItemsOf(Field(item, "Routes"))) {
-        const auto hop = IpAddress::Parse(TextOf(Field(route, "NextHop")));
-        if (hop && !subnet.gateway) subnet.gateway = hop;
+        if (!subnet.gateway) subnet.gateway = IpAddress::Parse(TextOf(Field(route, "NextHop")));
       }
       for (const auto& policy : ItemsOf(Field(item, "Policies"))) {
         if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "VSID")) continue;

@@ -111,7 +111,7 @@ Reply CreateNetwork(Core& core, const Guid& wished, const Json& document) {
     if (network.first_management_ip.empty()) network.first_management_ip = address.ToString();
   }
   network.management_from = core.now + core.settings.management_ip;
-  if (NeedSwitch(core, network.adapter) && core.settings.link_local > Milliseconds(0)) {
+  if (NeedSwitch(core, network.adapter)) {
     network.link_local_until = core.now + core.settings.link_local;
   }
   Tell(core, Notification::kNetworkCreate, network.id, network.flags);

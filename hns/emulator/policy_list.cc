@@ -71,13 +71,4 @@ bool PolicyList::HasType(std::string_view type) const {
       items_, [&](auto& entry) { return absl::EqualsIgnoreCase(entry.second.type, type); });
 }
 
-std::string PolicyList::V2Text() const {
-  std::string text;
-  ForEach([&](const Item& item) {
-    absl::StrAppend(&text, text.empty() ? "" : ",", R"({"Type":)", Dump(item.type),
-                    R"(,"Settings":)", item.settings, "}");
-  });
-  return text;
-}
-
 }  // namespace weft::hns::emulator

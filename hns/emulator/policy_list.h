@@ -37,9 +37,6 @@ class PolicyList {
     for (const auto& [number, item] : items_) see(item);
   }
 
-  // {"Type":"HostRoute","Settings":{}},{...}: without brackets.
-  std::string V2Text() const;
-
  private:
   void Erase(std::map<std::uint64_t, Item>::iterator item);
 

@@ -35,7 +35,7 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
     if (!status.ok()) reply = Refuse(hresult::kUnspecified, std::string(status.message()));
   }
   if (cost > Milliseconds(0)) clock_.Sleep(cost);
-  if (fault && fault->hangs && fault->done) Hang(releases);
+  if (fault && fault->hangs) Hang(releases);  // released already where it hung before
   if (refused) {
     Forget(reply.handle, call);  // nobody learns it
     reply = Refuse(fault->code);

@@ -14,7 +14,7 @@ ClientView::~ClientView() {
 }
 
 Reply ClientView::Keep(Kind kind, Reply reply) {
-  if (reply.ok() && reply.handle != Handle::kNone) {
+  if (reply.ok()) {
     const std::scoped_lock lock(mutex_);
     open_.emplace(kind, reply.handle);
   }

@@ -87,7 +87,6 @@ class RemoteServer::Connection {
     return CodeOnly(hresult::kRequestUnsupported);
   }
   void EndWatch() {
-    if (!host_watch_) return;
     host_watch_.reset();
     writer_.reset();
   }

@@ -111,9 +111,9 @@ TEST_F(CommandsTest, WhatIsWrongIsNamed) {
 }
 
 TEST(ReadFaultTest, IsAnObjectThatNamesAFunction) {
-  EXPECT_EQ(ReadFault(Json{{"function", "*"}, {"first", 3}})->first, 3u);
+  EXPECT_EQ(ReadFault(Json{{"function", "*"}, {"first", 3u}})->first, 3u);
   EXPECT_THAT(ReadFault(Json("*")).status().message(), HasSubstr("must be an object"));
-  EXPECT_THAT(ReadFault(Json{{"first", 3}}).status().message(), HasSubstr("is missing"));
+  EXPECT_THAT(ReadFault(Json{{"first", 3u}}).status().message(), HasSubstr("is missing"));
   EXPECT_THAT(ReadFault(Json{{"function", "*"}, {"field", 1}}).status().message(),
               HasSubstr("no field"));
 }
