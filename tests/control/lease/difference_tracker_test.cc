@@ -30,6 +30,17 @@ TEST(DifferenceTracker, DesiredAndAbsentIsPendingUntilReportedDone) {
   EXPECT_EQ(tracker.applied(), 1u);
 }
 
+TEST(DifferenceTracker, AbsentIsPendingThoughEveryValueIsAsGood) {
+  struct AnyValue {
+    bool operator()(const std::string&, const std::string&) const { return true; }
+  };
+  DifferenceTracker<int, std::string, AnyValue> tracker;
+  tracker.SetDesired(1, "a");
+  EXPECT_THAT(tracker.pending_upserts(), ElementsAre(1));
+  tracker.SetActual(1, "b");
+  EXPECT_TRUE(tracker.in_sync());
+}
+
 TEST(DifferenceTracker, SameKeyNewValueIsAnUpdate) {
   Tracker tracker;
   tracker.SetDesired(1, "a");
@@ -46,6 +57,7 @@ TEST(DifferenceTracker, NoLongerDesiredIsPendingRemoval) {
   tracker.SetActual(1, "a");
   tracker.EraseDesired(1);
   EXPECT_THAT(tracker.pending_removals(), ElementsAre(1));
+  EXPECT_FALSE(tracker.in_sync());
   tracker.EraseActual(1);
   EXPECT_TRUE(tracker.in_sync());
 }
