@@ -82,7 +82,7 @@ class KeeperThread {
   KeeperState<Outcome> State() const {
     const std::lock_guard lock(shared_->mutex);
     KeeperState<Outcome> state = shared_->state;
-    state.settled = state.known && !shared_->waiting;
+    state.settled = !shared_->waiting;
     return state;
   }
   // By the owner about every second; see RoundThread.

@@ -76,6 +76,7 @@ TEST_F(HnsSinkTest, AnAnswerSaysThatTheWorkIsUnderWay) {
   EXPECT_EQ(report.desired, 2u);
   EXPECT_EQ(report.applied, 0u);
   EXPECT_FALSE(report.settled);
+  EXPECT_THAT(report.pending, IsEmpty()) << "nothing is known yet";
   gate->Open();
   ASSERT_TRUE(rig_.Holds());
   EXPECT_EQ(sink.Report().applied, 2u);
@@ -211,6 +212,25 @@ TEST_F(HnsSinkTest, ACallThatNeverReturnsIsLeftBehindAndTheWorkGoesOn) {
   EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
   ASSERT_TRUE(rig_.Holds());
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+  gate->Open();
+}
+
+// That there is no peer is known as well: the next thread removes what the first one could not.
+TEST_F(HnsSinkTest, AThreadAfterOneLeftBehindRemovesTheLastRoute) {
+  const auto gate = std::make_shared<Gate>();
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_});
+  ASSERT_TRUE(rig_.Holds());
+  rig_.emulator().OnEachCall(
+      [gate,
+       first = std::make_shared<std::atomic<bool>>(true)](const hns::emulator::CallInfo& call) {
+        if (call.function == "HcnModifyNetwork" && first->exchange(false)) gate->Pass();
+      },
+      {});
+  sink.Resync({});
+  ASSERT_TRUE(gate->IsReached());
+  EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
+  EXPECT_TRUE(rig_.Until([&] { return rig_.Routes().empty(); }));
   gate->Open();
 }
 

@@ -112,6 +112,7 @@ TEST_F(HnsSubscriptionTest, AServiceThatIsGoneIsAskedEachTime) {
   for (int n = 0; n < 3; ++n) subscription_.Keep(now_);
   EXPECT_EQ(Calls("HcnRegisterServiceCallback"), 3u);
   EXPECT_FALSE(subscription_.next());
+  EXPECT_EQ(Calls("HcnUnregisterServiceCallback"), 0u) << "there is none to end";
   hns_.StartService();
   subscription_.Keep(now_);
   EXPECT_TRUE(subscription_.stands());

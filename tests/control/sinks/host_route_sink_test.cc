@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakePeer;
 using testing::Prefix;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 constexpr std::uint32_t kEth0 = 2, kTunnel = 7;
@@ -117,8 +118,10 @@ TEST_F(HostRouteSinkTest, AMoveBehindARouterTakesTheRouteAway) {
 TEST_F(HostRouteSinkTest, ARouteWithoutGatewayPutsItsDestinationOnLink) {
   host::Route on_link;
   on_link.destination = Prefix("198.51.100.0/24");
-  on_link.adapter_index = kEth0;
+  on_link.adapter_index = kEth0 + 1;
   host.routes = {on_link};
+  EXPECT_THAT(sink.Resync(std::vector{far}).refused, SizeIs(1)) << "on another adapter's link";
+  host.routes[0].adapter_index = kEth0;
   EXPECT_EQ(sink.Resync(std::vector{far}).applied, 1u);
 }
 
@@ -133,9 +136,11 @@ TEST_F(HostRouteSinkTest, AnAddressThatComesLaterIsSeenByTheResync) {
 // ---- ours and others'
 
 TEST_F(HostRouteSinkTest, OnlyMarkedRoutesIntoTheNetworkAreOurs) {
+  host::Route without_gateway = Direct("10.244.7.0/24", "192.0.2.8");
+  without_gateway.gateway.reset();
   const std::vector<host::Route> foreign = {
-      NotMarked(Direct("10.244.8.0/24", "192.0.2.8")),  // an administrator's
-      Direct("10.99.8.0/24", "192.0.2.8"),              // elsewhere
+      without_gateway, NotMarked(Direct("10.244.8.0/24", "192.0.2.8")),  // an administrator's
+      Direct("10.99.8.0/24", "192.0.2.8"),                               // elsewhere
   };
   host.routes = foreign;
   host.routes.push_back(Direct("10.244.9.0/24", "192.0.2.77"));  // of a node that is gone
@@ -158,6 +163,14 @@ TEST_F(HostRouteSinkTest, UpstreamsRoutesAreTakenOverInPlace) {
   sink.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
   EXPECT_THAT(host.done, ElementsAre("put 10.244.1.0/24"));
+}
+
+TEST_F(HostRouteSinkTest, AnOnlinkRouteIsReplacedByThePlainOne) {
+  host::Route there = Direct("10.244.1.0/24", "192.0.2.1");
+  there.onlink = true;
+  host.routes = {there};
+  sink.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
 }
 
 TEST_F(HostRouteSinkTest, APeerOutsideTheNetworkIsReadBackToo) {
@@ -224,6 +237,14 @@ TEST_F(HostRouteSinkTest, WithATunnelThePeersBehindARouterGoThroughIt) {
   EXPECT_EQ(report.applied, 2u);
   EXPECT_THAT(report.refused, IsEmpty());
   EXPECT_EQ(both.name(), "routes on eth0 and flannel.4096 (IPv4)");
+}
+
+TEST_F(HostRouteSinkTest, ATroubleNamesTheDeviceOfItsRoute) {
+  host.failing = {a.subnet, far.subnet};
+  EXPECT_THAT(both.Resync(std::vector{a, far}).pending,
+              ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: network is unreachable",
+                          "route 10.244.3.0/24 via 10.244.3.0 dev flannel.4096: network is "
+                          "unreachable"));
 }
 
 TEST_F(HostRouteSinkTest, AMoveBetweenTheWaysAddsBeforeItRemoves) {
@@ -345,6 +366,7 @@ TEST_F(HostRouteJournalTest, AMoveToAnotherAdapterIsNoEnd) {
   next.Resync(std::vector{a});
   ASSERT_EQ(host.routes.size(), 1u);
   EXPECT_EQ(host.routes[0].adapter_index, kEth0 + 1);
+  EXPECT_EQ(journal.batches, 1) << "nothing to enter, nothing to drop";
   EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 

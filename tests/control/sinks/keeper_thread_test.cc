@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/sinks/keeper_thread.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace weft::control {
+namespace {
+
+using hns::Notification;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// What the test and the keepers' threads share; it outlives both.
+struct Scene {
+  std::mutex mutex;
+  std::condition_variable changed;
+  hns::OnNotification notify;
+  int subscriptions = 0, in_query = 0, rechecks = 0, asked = 0;
+  bool queries_return = true;
+  std::optional<hns::Guid> endpoint;
+  std::vector<int> rounds;  // of each keeper
+  std::vector<bool> ended;
+
+  // Ten seconds are forever.
+  template <typename Holds>
+  bool Until(Holds holds) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, 10s, holds);
+  }
+  template <typename Change>
+  void Set(Change change) {
+    const std::lock_guard lock(mutex);
+    change();
+    changed.notify_all();
+  }
+};
+
+// Succeeds with nothing; a query may hang.
+class Api final : public hns::Api {
+ public:
+  explicit Api(std::shared_ptr<Scene> scene) : scene_(std::move(scene)) {}
+  hns::Reply Enumerate(hns::Kind, const std::string&) override { return {}; }
+  hns::Reply Create(hns::Kind, hns::Handle, const hns::Guid&, const std::string&) override {
+    return {};
+  }
+  hns::Reply Open(hns::Kind, const hns::Guid&) override { return {}; }
+  hns::Reply Modify(hns::Kind, hns::Handle, const std::string&) override { return {}; }
+  hns::Reply Query(hns::Kind, hns::Handle, const std::string&) override {
+    std::unique_lock lock(scene_->mutex);
+    ++scene_->in_query;
+    scene_->changed.notify_all();
+    scene_->changed.wait(lock, [this] { return scene_->queries_return; });
+    --scene_->in_query;
+    return {};
+  }
+  hns::Reply Delete(hns::Kind, const hns::Guid&) override { return {}; }
+  hns::Hresult Close(hns::Kind, hns::Handle) override { return hns::hresult::kOk; }
+  hns::Reply Call(const std::string&, const std::string&, const std::string&) override {
+    return {};
+  }
+  hns::Reply Subscribe(hns::OnNotification notify) override {
+    const std::lock_guard lock(scene_->mutex);
+    ++scene_->subscriptions;
+    scene_->notify = std::move(notify);
+    hns::Reply reply;
+    reply.handle = hns::Handle{1};
+    return reply;
+  }
+  hns::Hresult Unsubscribe(hns::Handle) override { return hns::hresult::kOk; }
+
+ private:
+  const std::shared_ptr<Scene> scene_;
+};
+
+struct Outcome {
+  std::optional<hns::TimePoint> next;
+  std::optional<hns::Guid> endpoint_id;
+  std::size_t keeper = 0;
+};
+
+class Keeper {
+ public:
+  Keeper(hns::Api& api, std::shared_ptr<Scene> scene) : api_(api), scene_(std::move(scene)) {
+    const std::lock_guard lock(scene_->mutex);
+    number_ = scene_->rounds.size();
+    scene_->rounds.push_back(0);
+    scene_->ended.push_back(false);
+  }
+  ~Keeper() {
+    scene_->Set([this] { scene_->ended[number_] = true; });
+  }
+  void Query() { api_.Query(hns::Kind::kNetwork, hns::Handle::kNone, ""); }
+  void OnServiceGone() { Query(); }
+  void Recheck() {
+    scene_->Set([this] { ++scene_->rechecks; });
+  }
+  Outcome Round(hns::TimePoint) {
+    api_.Enumerate(hns::Kind::kNetwork, "");
+    const std::lock_guard lock(scene_->mutex);
+    ++scene_->rounds[number_];
+    return {{}, scene_->endpoint, number_};
+  }
+
+ private:
+  hns::Api& api_;
+  const std::shared_ptr<Scene> scene_;
+  std::size_t number_ = 0;
+};
+
+class KeeperThreadTest : public ::testing::Test {
+ protected:
+  using Thread = KeeperThread<Keeper, Outcome>;
+  std::unique_ptr<Thread> Start() {
+    auto thread = std::make_unique<Thread>(
+        std::make_shared<Api>(scene_),
+        [scene = scene_](hns::Api& api) { return std::make_unique<Keeper>(api, scene); },
+        [scene = scene_] { scene->Set([] {}); },
+        RoundThread::Limits{
+            .slow = 5s, .deadline = 120s, .most_left = 2, .look = 1h, .news_pause = 0ms});
+    EXPECT_TRUE(scene_->Until([&] { return thread->State().known; }));
+    return thread;
+  }
+  // Two questions, each in a round of its own: the first one's is over then.
+  void AwaitRound(Thread& thread) {
+    for (int n = 0; n < 2; ++n) {
+      const int before = scene_->asked;
+      thread.Ask([scene = scene_](Keeper&) { scene->Set([&] { ++scene->asked; }); });
+      ASSERT_TRUE(scene_->Until([&] { return scene_->asked > before; }));
+    }
+  }
+  void Notify(Notification type, std::string_view data) {
+    hns::OnNotification notify;
+    scene_->Set([&] { notify = scene_->notify; });
+    notify(type, data);
+  }
+
+  std::shared_ptr<Scene> scene_ = std::make_shared<Scene>();
+};
+
+TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreLookedAt) {
+  const auto own = *hns::Guid::Parse("55fedb88-0000-0000-0000-00000000000a");
+  const char* const of_own = R"({"ID":"55FEDB88-0000-0000-0000-00000000000A","Flags":0})";
+  const char* const of_pod = R"({"ID":"55FEDB88-0000-0000-0000-00000000000B","Flags":0})";
+  const struct {
+    const char* description;
+    std::optional<hns::Guid> endpoint;
+    Notification type;
+    const char* data;
+    int rechecks;
+  } rows[] = {
+      {"a network came", own, Notification::kNetworkCreate, "{}", 1},
+      {"a network went", own, Notification::kNetworkDelete, "{}", 1},
+      {"a network is about to go", own, Notification::kNetworkPreDelete, "{}", 0},
+      {"a namespace came, named alike", own, Notification::kNamespaceCreate, of_own, 0},
+      {"its endpoint is attached", own, Notification::kNetworkEndpointAttached, of_own, 1},
+      {"its endpoint is detached", own, Notification::kNetworkEndpointDetached, of_own, 1},
+      {"a pod's is attached", own, Notification::kNetworkEndpointAttached, of_pod, 0},
+      {"a pod's is detached", own, Notification::kNetworkEndpointDetached, of_pod, 0},
+      {"it has none", {}, Notification::kNetworkEndpointAttached, of_pod, 0},
+  };
+  for (const auto& row : rows) {
+    scene_ = std::make_shared<Scene>();
+    scene_->endpoint = row.endpoint;
+    const auto thread = Start();
+    Notify(row.type, row.data);
+    AwaitRound(*thread);
+    EXPECT_EQ(scene_->rechecks, row.rechecks) << row.description;
+    EXPECT_EQ(scene_->subscriptions, 1) << row.description;
+  }
+}
+
+// The service went away, and what it left behind is being closed: no round of that thread follows.
+TEST_F(KeeperThreadTest, WhoWasLeftBehindBeforeItsRoundMakesNone) {
+  const auto thread = Start();
+  scene_->Set([&] { scene_->queries_return = false; });
+  Notify(Notification::kServiceDisconnect, "");
+  ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
+  EXPECT_THAT(thread->Look(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
+  ASSERT_TRUE(scene_->Until([&] { return scene_->rounds.size() == 2 && scene_->rounds[1] == 1; }));
+  scene_->Set([&] { scene_->queries_return = true; });
+  ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
+  EXPECT_THAT(scene_->rounds, ElementsAre(1, 1));
+}
+
+TEST_F(KeeperThreadTest, WhatOneThatWasLeftBehindFoundIsNotPublished) {
+  const auto thread = Start();
+  scene_->Set([&] { scene_->queries_return = false; });
+  thread->Tell([](Keeper& keeper) { keeper.Query(); });
+  ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
+  EXPECT_THAT(thread->Look(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
+  ASSERT_TRUE(scene_->Until([&] { return thread->State().outcome.keeper == 1; }));
+  scene_->Set([&] { scene_->queries_return = true; });
+  ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
+  EXPECT_EQ(scene_->rounds[0], 2) << "it ended its round";
+  EXPECT_EQ(thread->State().outcome.keeper, 1u);
+}
+
+}  // namespace
+}  // namespace weft::control
