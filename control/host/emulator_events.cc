@@ -45,7 +45,7 @@ void EmulatedHost::RemoveEndpoint(std::string_view endpoint) {
       if (each.endpoint == endpoint) name = each.adapter.name;
     }
   }
-  if (!endpoint.empty() && !name.empty()) RemoveAdapter(name);
+  if (!endpoint.empty()) RemoveAdapter(name);
 }
 
 void EmulatedHost::Reboot() {

@@ -31,8 +31,7 @@ class MembersReader {
   }
 
   const Json* Find(const char* key) const {
-    if (!object_.is_object()) return nullptr;
-    const auto at = object_.find(key);
+    const auto at = object_.find(key);  // the end where it is no object
     return at == object_.end() || at->is_null() ? nullptr : &*at;
   }
   bool Bool(const char* key, bool otherwise) {

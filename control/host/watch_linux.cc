@@ -84,7 +84,7 @@ void NetlinkWatch::Run() const {
     std::array<pollfd, 2> ready = {pollfd{socket_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
     if (ready[1].revents != 0) return;
-    if (ready[0].revents != 0 && Drain(socket_, buffer)) changed_();
+    if (Drain(socket_, buffer)) changed_();
   }
 }
 

@@ -94,6 +94,16 @@ TEST_F(EmulatorTest, WithoutTheSwitchEverythingIsWhereItWas) {
   EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), ElementsAre(Via("0.0.0.0/0", "192.168.1.1")));
 }
 
+// Its interface was removed by hand first.
+TEST_F(EmulatorTest, WithoutTheSwitchsInterfaceTheAdapterStaysBare) {
+  Bind();
+  now += Seconds(60);
+  for (int round = 0; round < 2; ++round) host.RemoveAdapter("vEthernet (Ethernet)");
+  host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+  EXPECT_THAT((*host.Adapters())[0].addresses, IsEmpty());
+}
+
 TEST_F(EmulatorTest, AnAdapterThatIsPulledOutComesBackAsItWas) {
   host.Unplug("Ethernet");
   EXPECT_THAT(Names(), IsEmpty());
@@ -107,6 +117,10 @@ TEST_F(EmulatorTest, AnAdapterThatIsPulledOutComesBackAsItWas) {
 // As Windows has it, where a route is told by next hop too.
 TEST_F(EmulatorTest, TwoWaysToOneDestinationStandBesideEachOther) {
   EXPECT_TRUE(host.PutRoutes({Via("10.0.0.0/8", "192.168.1.3")})[0].ok());
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 3u);
+  EXPECT_TRUE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.2")})[0].ok());
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 4u) << "two by one gateway";
+  host.RemoveRoutes({Via("10.1.0.0/16", "192.168.1.2")});
   EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 3u);
   host.RemoveRoutes({Via("10.0.0.0/8", "192.168.1.2")});
   EXPECT_THAT(*host.Routes(IpFamily::kV4, 0),
@@ -173,7 +187,8 @@ TEST_F(EmulatorTest, ItsTextReadsBackAsItWas) {
 
 TEST(HostStateText, AHandWrittenHostNeedsLittle) {
   const auto state = ParseHostState(R"({"adapters": [
-      {"name": "Ethernet", "index": 4, "addresses": ["192.168.1.10/24", "fd00::a/64"]}],
+      {"name": "Ethernet", "index": 4, "addresses": ["192.168.1.10/24", "fd00::a/64"],
+       "mac": null, "mtu": null, "up": null, "endpoint": null}], "switches": null,
       "routes": [{"destination": "0.0.0.0/0", "gateway": "192.168.1.1", "adapter": 4}]})");
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_TRUE(state->adapters[0].adapter.up);
@@ -194,6 +209,9 @@ TEST(HostStateText, WhatCannotBeReadIsNamedWithItsPlace) {
       {R"({"adapters": [7]})", "adapters[0]: it is not an object"},
       {R"({"adapters": [{"index": 1}]})", "adapters[0].name: it is empty"},
       {R"({"adapters": [{"name": "x"}]})", "adapters[0].index: it is not a number from 1"},
+      {R"({"adapters": [{"name": 7, "index": 1}]})", "adapters[0].name: it is not a string"},
+      {R"({"adapters": [{"name": "x", "index": 1, "up": 1}]})",
+       "adapters[0].up: it is not true or false"},
       {R"({"adapters": [{"name": "x", "index": 1, "mac": "y"}]})",
        "adapters[0].mac: it cannot be read"},
       {R"({"adapters": [{"name": "x", "index": 1, "addresses": ["1.2.3.4"]}]})",

@@ -5,18 +5,29 @@
 //   u0 10.9.0.1/24          veth, MTU 1400, the underlay; its peer p0 is up
 //      fd09::1/64
 //   t0                      TUN, down: what a tunnel's device is before it is set up
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <map>
+#include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/host/host.h"
+#include "control/host/netlink_linux.h"
 #include "tests/support/netns.h"
 
 namespace weft::host {
@@ -30,6 +41,80 @@ using ::testing::UnorderedElementsAre;
 
 IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
 IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
+
+// The one that the next socket gets.
+int NextDescriptor() {
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  return next;
+}
+
+// While it lives, the process has no descriptors from `end` on.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(int end) {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit limit = before_;
+    limit.rlim_cur = static_cast<rlim_t>(end);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  }
+  ~DescriptorLimit() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+// Sends messages to a netlink socket of this process, as if the kernel did; each with the number
+// of the request that it answers.
+void SendTo(int descriptor, std::vector<std::pair<std::uint32_t, NetlinkRequest>> messages) {
+  sockaddr_nl to{};
+  socklen_t size = sizeof to;
+  ASSERT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&to), &size), 0);
+  const int sender = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  for (auto& [number, message] : messages) {
+    message.header()->nlmsg_seq = number;
+    const Bytes octets = message.octets();
+    EXPECT_EQ(
+        ::sendto(sender, octets.data(), octets.size(), 0, reinterpret_cast<sockaddr*>(&to), size),
+        static_cast<ssize_t>(octets.size()))
+        << std::strerror(errno);
+  }
+  ::close(sender);
+}
+
+NetlinkRequest Done() {
+  NetlinkRequest message(NLMSG_DONE, 0);
+  message.Extra<int>();
+  return message;
+}
+NetlinkRequest Error(int error) {
+  NetlinkRequest message(NLMSG_ERROR, 0);
+  message.Extra<nlmsgerr>()->error = -error;
+  return message;
+}
+NetlinkRequest AddressMessage(std::uint32_t adapter_index, int family, unsigned char flags,
+                              const char* address) {
+  NetlinkRequest message(RTM_NEWADDR, 0);
+  auto* header = message.Extra<ifaddrmsg>();
+  header->ifa_family = static_cast<unsigned char>(family);
+  header->ifa_prefixlen = 24;
+  header->ifa_flags = flags;
+  header->ifa_index = adapter_index;
+  if (address != nullptr) message.Put(IFA_ADDRESS, A(address));
+  return message;
+}
+NetlinkRequest RouteMessage(std::uint16_t type, int length, unsigned char kind, unsigned flags) {
+  NetlinkRequest message(type, 0);
+  auto* header = message.Extra<rtmsg>();
+  header->rtm_family = AF_INET;
+  header->rtm_dst_len = static_cast<unsigned char>(length);
+  header->rtm_table = RT_TABLE_MAIN;
+  header->rtm_protocol = RTPROT_BOOT;
+  header->rtm_type = kind;
+  header->rtm_flags = flags;
+  if (length > 0) message.Put(RTA_DST, A("10.50.0.0"));
+  return message;
+}
 
 class LinuxHostTest : public ::testing::Test {
  protected:
@@ -45,6 +130,7 @@ class LinuxHostTest : public ::testing::Test {
          }) {
       ASSERT_EQ(RunIp(command), "") << command;
     }
+    descriptor_ = NextDescriptor();
     absl::StatusOr<std::unique_ptr<Host>> host = OpenHost();
     ASSERT_TRUE(host.ok()) << host.status();
     host_ = *std::move(host);
@@ -85,6 +171,7 @@ class LinuxHostTest : public ::testing::Test {
     return routes.value_or(std::vector<Route>());
   }
 
+  int descriptor_ = -1;  // of the host's socket, which numbers its requests from 1
   std::unique_ptr<Host> host_;
 };
 
@@ -148,6 +235,12 @@ TEST_F(LinuxHostTest, ErrorsNameTheObjectAndTheCause) {
               ::testing::StartsWith("cannot give 10.244.1.0/32 to adapter 4711: "));
 }
 
+TEST_F(LinuxHostTest, ForwardingOfNoAdapterSaysSo) {
+  for (const absl::Status& status : {host_->SetForwarding(4711, IpFamily::kV4, true),
+                                     host_->Forwarding(4711, IpFamily::kV6).status()})
+    EXPECT_THAT(std::string(status.message()), HasSubstr("there is no such adapter"));
+}
+
 TEST_F(LinuxHostTest, ADeviceWithoutMacHasNone) {
   EXPECT_TRUE(Named("t0").mac.IsZero());
   EXPECT_FALSE(Named("t0").loopback);
@@ -179,6 +272,148 @@ TEST_F(LinuxHostTest, WithoutTheRightItSaysWhichIsNeeded) {
   ASSERT_EQ(::waitpid(child, &result, 0), child);
   ASSERT_TRUE(WIFEXITED(result));
   EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
+// ---- what the kernel says seldom
+
+TEST_F(LinuxHostTest, ADumpThatIsRefusedIsAnError) {
+  SendTo(descriptor_, {{1, Error(EPERM)}});
+  EXPECT_THAT(std::string(host_->Adapters().status().message()),
+              HasSubstr("the kernel refused a netlink dump"));
+  SendTo(descriptor_, {{2, Error(ENOBUFS)}});
+  EXPECT_THAT(std::string(host_->Routes(IpFamily::kV4).status().message()),
+              HasSubstr("the kernel refused a netlink dump"));
+}
+
+TEST_F(LinuxHostTest, AnswersToAnEarlierExchangeArePassedOver) {
+  SendTo(descriptor_, {{99, Error(EPERM)}, {99, Done()}});
+  const std::uint32_t index = Named("t0").index;
+  SendTo(descriptor_, {{99, Error(EPERM)}});
+  EXPECT_TRUE(host_->AddAddress(index, {A("10.244.1.0"), 32}).ok());
+}
+
+TEST_F(LinuxHostTest, AddressesAreThoseOfIpThatMayBeUsed) {
+  constexpr std::uint32_t kIndex = 77;
+  NetlinkRequest link(RTM_NEWLINK, 0);  // with the address of a GRE tunnel, four octets
+  link.Extra<ifinfomsg>()->ifi_index = kIndex;
+  mnl_attr_put_strz(link.header(), IFLA_IFNAME, "gre1");
+  link.Put(IFLA_ADDRESS, A("10.9.0.1"));
+  SendTo(descriptor_, {{1, link},
+                       {1, Done()},
+                       {2, AddressMessage(kIndex, AF_PHONET, 0, "10.9.0.2")},
+                       {2, AddressMessage(kIndex, AF_INET, 0, nullptr)},
+                       {2, AddressMessage(kIndex, AF_INET6, IFA_F_DADFAILED, "fd09::7")},
+                       {2, AddressMessage(kIndex, AF_INET6, IFA_F_TEMPORARY, "fd09::8")},
+                       {2, AddressMessage(kIndex, AF_INET, IFA_F_SECONDARY, "10.9.0.5")},
+                       {2, AddressMessage(kIndex, AF_INET6, 0, "fd09::9")},
+                       {2, Done()}});
+  const auto adapters = host_->Adapters();
+  ASSERT_TRUE(adapters.ok()) << adapters.status();
+  ASSERT_EQ(adapters->size(), 1u);
+  EXPECT_EQ(adapters->front().name, "gre1");
+  EXPECT_TRUE(adapters->front().mac.IsZero());
+  EXPECT_THAT(adapters->front().addresses,
+              ElementsAre(AssignedAddress{A("10.9.0.5"), 24}, AssignedAddress{A("fd09::9"), 24},
+                          AssignedAddress{A("fd09::8"), 24}))
+      << "a privacy address last";
+}
+
+TEST_F(LinuxHostTest, CachedRoutesAndCutOffNextHopsAreNotListed) {
+  struct {
+    rtnexthop whole{
+        .rtnh_len = sizeof(rtnexthop), .rtnh_flags = 0, .rtnh_hops = 0, .rtnh_ifindex = 3};
+    rtnexthop cut_off{.rtnh_len = 200, .rtnh_flags = 0, .rtnh_hops = 0, .rtnh_ifindex = 4};
+  } hops;
+  NetlinkRequest two_hops = RouteMessage(RTM_NEWROUTE, 16, RTN_UNICAST, 0);
+  mnl_attr_put(two_hops.header(), RTA_MULTIPATH, sizeof hops, &hops);
+  SendTo(
+      descriptor_,
+      {{1, RouteMessage(RTM_NEWROUTE, 16, RTN_UNICAST, RTM_F_CLONED)}, {1, two_hops}, {1, Done()}});
+  const std::vector<Route> routes = RoutesOn(0);
+  ASSERT_EQ(routes.size(), 1u);
+  EXPECT_EQ(routes[0].adapter_index, 3u);
+}
+
+TEST_F(LinuxHostTest, ASocketThatBrokeIsAnErrorOfEachCall) {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::dup2(null, descriptor_), descriptor_);
+  ::close(null);
+  const auto put = host_->PutRoutes({Onlink("10.244.2.0/24", 1), Onlink("10.244.3.0/24", 1)});
+  ASSERT_EQ(put.size(), 2u);
+  const struct {
+    absl::Status status;
+    const char* text;
+  } rows[] = {
+      {host_->Adapters().status(), "cannot send to the kernel over netlink"},
+      {host_->Routes(IpFamily::kV4).status(), "cannot send to the kernel over netlink"},
+      {host_->RouteTo(A("10.9.0.2")).status(), "Socket operation on non-socket"},
+      {put[0], "the netlink exchange broke off"},
+      {put[1], "the netlink exchange broke off"},
+  };
+  for (const auto& row : rows)
+    EXPECT_THAT(std::string(row.status.message()), HasSubstr(row.text)) << row.status;
+}
+
+TEST_F(LinuxHostTest, WithoutDescriptorsNothingIsOpened) {
+  const int next = NextDescriptor();
+  {
+    const DescriptorLimit none(next);
+    EXPECT_THAT(std::string(OpenHost().status().message()),
+                HasSubstr("cannot open a netlink socket"));
+    EXPECT_THAT(std::string(host_->WatchChanges([] {}).status().message()),
+                HasSubstr("cannot open a netlink socket for changes"));
+  }
+  {
+    const DescriptorLimit one(next + 1);
+    auto watch = host_->WatchChanges([] {});
+    EXPECT_THAT(std::string(watch.status().message()),
+                HasSubstr("cannot listen to the kernel's changes"));
+    if (watch.ok()) (void)watch->release();  // its end would wait forever
+  }
+  EXPECT_EQ(NextDescriptor(), next) << "all closed";
+}
+
+TEST_F(LinuxHostTest, AnErrorOfSomethingElseBeforeIsNone) {
+  const std::uint32_t index = BringUpTunnel();
+  errno = EBUSY;
+  const auto watch = host_->WatchChanges([] {});
+  EXPECT_TRUE(watch.ok()) << watch.status();
+  errno = EBUSY;
+  ExpectAllOk(host_->PutRoutes({Onlink("10.244.2.0/24", index)}), 1);
+}
+
+// With `lo` alone: nothing changes by itself there.
+TEST(LinuxHostWatchTest, OfRoutesThoseToTheWorldCount) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  const auto host = OpenHost();
+  ASSERT_TRUE(host.ok()) << host.status();
+  const struct {
+    const char* description;
+    NetlinkRequest message;
+    int calls;
+  } rows[] = {
+      {"a route came", RouteMessage(RTM_NEWROUTE, 24, RTN_UNICAST, 0), 0},
+      {"a route went", RouteMessage(RTM_DELROUTE, 24, RTN_UNICAST, 0), 0},
+      {"a default route to nowhere", RouteMessage(RTM_NEWROUTE, 0, RTN_BLACKHOLE, 0), 0},
+      {"a default route came", RouteMessage(RTM_NEWROUTE, 0, RTN_UNICAST, 0), 1},
+      {"a default route went", RouteMessage(RTM_DELROUTE, 0, RTN_UNICAST, 0), 1},
+      {"an address came", AddressMessage(1, AF_INET, 0, "10.9.0.1"), 1},
+  };
+  for (const auto& row : rows) {
+    const int descriptor = NextDescriptor();
+    std::atomic<int> calls = 0;
+    auto watch = (*host)->WatchChanges([&] { ++calls; });
+    ASSERT_TRUE(watch.ok()) << watch.status();
+    SendTo(descriptor, {{0, row.message}});
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);  // forever
+    char first = 0;
+    while (::recv(descriptor, &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) >= 0) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << row.description;
+      std::this_thread::yield();
+    }
+    watch->reset();  // waits for the call
+    EXPECT_EQ(calls, row.calls) << row.description;
+  }
 }
 
 // ---- routes
@@ -386,6 +621,9 @@ TEST_F(LinuxHostTest, RouteToNowhereIsAnErrorThatNamesIt) {
   }
   ASSERT_EQ(RunIp("route add blackhole 198.51.100.0/24"), "");
   EXPECT_FALSE(host_->RouteTo(A("198.51.100.1")).ok());
+  ASSERT_EQ(RunIp("route add prohibit 203.0.113.0/24"), "");
+  EXPECT_THAT(std::string(host_->RouteTo(A("203.0.113.1")).status().message()),
+              HasSubstr("Permission denied"));
 }
 
 }  // namespace

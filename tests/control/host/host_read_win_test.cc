@@ -90,6 +90,7 @@ TEST_F(WindowsReadTest, AnAdapterWithoutANameHasAnEmptyOne) {
   Add(7, L"", {});
   fake_.AddAdapter(adapter_);
   EXPECT_EQ(Adapters()[0].name, "");
+  EXPECT_EQ(Utf8(nullptr), "");
 }
 
 TEST_F(WindowsReadTest, AHardwareAddressOfAnotherLengthIsNoMac) {

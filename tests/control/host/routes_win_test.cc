@@ -85,6 +85,9 @@ TEST_F(WindowsRoutesTest, ARouteWithoutAGatewayHasTheUnspecifiedNextHopOfItsFami
   EXPECT_EQ(AddressOf(fake_.rows()[0].NextHop), Address("0.0.0.0"));
   EXPECT_EQ(AddressOf(fake_.rows()[1].NextHop), Address("::"));
   EXPECT_EQ(AddressOf(fake_.rows()[1].DestinationPrefix.Prefix), Address("fd00:244:2::"));
+  fake_.Fail("DeleteIpForwardEntry2", ERROR_ACCESS_DENIED);
+  EXPECT_THAT(std::string(Remove(v4).message()),
+              StartsWith("cannot remove route 10.244.2.0/24 on adapter 9: "));
 }
 
 TEST_F(WindowsRoutesTest, TheSameRouteAgainWritesNothing) {

@@ -96,6 +96,14 @@ TEST_F(WindowsWatchTest, ARegistrationThatFailsTakesTheOthersBack) {
     EXPECT_EQ(fake_.registrations(), 0u) << call;
     fake_.Heal();
   }
+  // The handle of a call that failed means nothing.
+  IpHelper helper = fake_.functions();
+  helper.notify_route = [](ADDRESS_FAMILY, PIPFORWARD_CHANGE_CALLBACK, PVOID, BOOLEAN,
+                           HANDLE* handle) -> NETIO_STATUS {
+    *handle = INVALID_HANDLE_VALUE;
+    return ERROR_NOT_ENOUGH_MEMORY;
+  };
+  EXPECT_TRUE(absl::IsUnavailable(MibWatch::Open(helper, [] {}).status()));
 }
 
 TEST_F(WindowsWatchTest, AMissingFunctionIsNamed) {
