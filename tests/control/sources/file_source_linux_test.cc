@@ -50,5 +50,14 @@ TEST(FileSourceLinuxTest, AFileThatCannotBeOpenedIsNamedWithTheCause) {
                                 HasSubstr("cannot be opened: Too many open files; check"))));
 }
 
+// A file of 4096 octets whose reading fails: `lo` has no speed.
+TEST(FileSourceLinuxTest, AFileThatCannotBeReadIsNamedWithTheCause) {
+  Troubles listener;
+  FileSource source("/sys/class/net/lo/speed", kube::NodeJsonCodec({}, "us"));
+  source.Start(listener);
+  EXPECT_THAT(listener.seen, ElementsAre(AllOf(HasSubstr("/sys/class/net/lo/speed"),
+                                               HasSubstr("cannot be read: Invalid argument"))));
+}
+
 }  // namespace
 }  // namespace weft::control
