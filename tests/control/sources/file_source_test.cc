@@ -156,6 +156,14 @@ TEST_F(FileSourceTest, AFileThatIsNotThereYet) {
   EXPECT_THAT(listener.Take(), ElementsAre("snapshot a", "well"));
 }
 
+TEST_F(FileSourceTest, WithoutItsFolderTheFileIsNotThereEither) {
+  for (const fs::path& absent : {path, folder / "none" / "nodes.json"}) {
+    FileSource lonely(absent, kube::NodeJsonCodec({}, "us"));
+    lonely.Start(listener);
+    EXPECT_TRUE(absl::IsNotFound(lonely.status())) << lonely.status();
+  }
+}
+
 TEST_F(FileSourceTest, AFileThatVanishesAndComesBackTheSame) {
   Write(path, List({"a"}));
   source.Start(listener);
