@@ -64,7 +64,7 @@ struct BridgePlan {
   BridgeAction network = BridgeAction::kRefuse;
   std::string reason;  // of kRecreate and kRefuse
   std::optional<BridgeNetwork> existing;
-  // Meaningful where the network is adopted; a new network needs a new endpoint, and the old one
+  // kAdopt only where the network is adopted; a new network needs a new endpoint, and the old one
   // goes first.
   BridgeAction endpoint = BridgeAction::kCreate;
   std::optional<BridgeEndpoint> existing_endpoint;  // of that name

@@ -63,7 +63,7 @@ BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork() {
   if (!looked.ok()) return Failed(BridgeState::kHns, looked.status());
   const BridgePlan& plan = *looked;
   endpoint_ = plan.existing_endpoint;
-  endpoint_right_ = plan.network == BridgeAction::kAdopt && plan.endpoint == BridgeAction::kAdopt;
+  endpoint_right_ = plan.endpoint == BridgeAction::kAdopt;
   network_.reset();
   if (plan.network == BridgeAction::kRefuse)
     return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};

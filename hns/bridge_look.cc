@@ -45,7 +45,7 @@ std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& 
   const bool adopted = plan.network == BridgeAction::kAdopt;
   if (!adopted)
     calls.push_back({absl::StrCat("create the network ", wish.name), BridgeNetworkJson(wish)});
-  const bool right = adopted && plan.endpoint == BridgeAction::kAdopt;
+  const bool right = plan.endpoint == BridgeAction::kAdopt;
   if (plan.existing_endpoint && !right) {
     calls.push_back({absl::StrCat("delete the endpoint ", wish.endpoint_name(), " (",
                                   plan.existing_endpoint->id.ToString(), ")"),
@@ -79,7 +79,7 @@ Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish) {
   const std::string endpoint = absl::StrCat("the endpoint ", wish.endpoint_name());
   if (!plan.existing_endpoint) {
     differs(endpoint + " is missing");
-  } else if (!adopted || plan.endpoint != BridgeAction::kAdopt) {
+  } else if (plan.endpoint != BridgeAction::kAdopt) {
     differs(endpoint + " is another one than wanted");
   } else if (!plan.existing_endpoint->attached) {
     differs(endpoint + " is not attached to the host");

@@ -70,7 +70,6 @@ std::optional<Hresult> HresultOf(const absl::Status& status) {
 }
 
 absl::Status Prefixed(std::string_view prefix, const absl::Status& status) {
-  if (status.ok()) return status;
   absl::Status prefixed(status.code(), absl::StrCat(prefix, ": ", status.message()));
   status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
     prefixed.SetPayload(type, payload);

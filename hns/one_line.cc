@@ -19,8 +19,10 @@ std::size_t CharacterSize(std::string_view text) {
                            : first < 0xf0 ? 3
                            : first < 0xf5 ? 4
                                           : 0;
-  if (size == 0 || text.size() < size) return 0;
-  return std::all_of(text.begin() + 1, text.begin() + size, IsContinuation) ? size : 0;
+  if (text.size() < size) return 0;
+  for (std::size_t at = 1; at < size; ++at)
+    if (!IsContinuation(text[at])) return 0;
+  return size;
 }
 
 // C0, DEL, C1 (of which terminals take some for the start of a command), and the marks that turn or
