@@ -11,10 +11,13 @@ namespace weft::hns {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
 // flannel.4096 stands, made by a keeper; flannel.4097 is wanted.
@@ -42,6 +45,22 @@ struct ChangeOfVni : OverlayStage {
     return Drive();
   }
   FormerNetwork former;
+};
+
+// Of a process that made `endpoints`, and writes down which of them it deleted.
+struct EndpointJournal final : Journal {
+  explicit EndpointJournal(std::vector<JournalEntry> made) : endpoints(std::move(made)) {}
+  void BeforeCreate(const JournalObject&) override {}
+  void NotCreated(const JournalObject&) override {}
+  void Stands(const JournalObject&, const Guid&) override {}
+  void Gone(Kind kind, const std::string& name) override {
+    if (kind == Kind::kEndpoint) gone.push_back(name);
+  }
+  std::vector<JournalEntry> Entries(Kind kind) override {
+    return kind == Kind::kEndpoint ? endpoints : std::vector<JournalEntry>();
+  }
+  std::vector<JournalEntry> endpoints;
+  std::vector<std::string> gone;
 };
 
 TEST(FormerNetworkTest, GoesOnceTheWantedOneHolds) {
@@ -85,6 +104,7 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
                 ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("1 endpoint lives"),
                                   HasSubstr("pod1"), HasSubstr("drain this node"))));
     EXPECT_TRUE(stage.Named("flannel.4096"));
+    EXPECT_EQ(CallsText(stage.keeper->Look().value()), "") << "nor is its end planned";
 
     ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
     stage.keeper->Recheck();
@@ -106,6 +126,96 @@ TEST(FormerNetworkTest, RemoteEndpointsGoAlong) {
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
+// What weft made in it goes along, by its id; all else keeps it.
+TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
+  ChangeOfVni stage;
+  const Guid own = stage.AddPod("weft-10.244.3.9", "10.244.3.9");
+  const Guid pod = stage.AddPod("pod1", "10.244.3.5");
+  const auto journal = std::make_shared<EndpointJournal>(std::vector<JournalEntry>{
+      {"weft-10.244.3.9", own, true}, {"pod1", pod, false}, {"pod1", std::nullopt, true}});
+  stage.Change();
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, journal);
+  stage.keeper->SetFormer({stage.former});
+  stage.SetRoutes(stage.routes);
+  EXPECT_THAT(stage.Drive().notes,
+              ElementsAre(AllOf(HasSubstr("1 endpoint lives"), HasSubstr("(pod1)"))));
+  EXPECT_THAT(journal->gone, IsEmpty());
+
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+  EXPECT_THAT(CallsText(stage.keeper->Look().value()),
+              AllOf(HasSubstr("delete the endpoint weft-10.244.3.9\n"),
+                    HasSubstr("delete the network flannel.4096 (")));
+  stage.api.before = [](const WatchedApi::Step& step) -> std::optional<Hresult> {
+    if (step.function != "HcnDeleteEndpoint") return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Drive().notes,
+              ElementsAre(HasSubstr("still stands: delete the endpoint weft-10.244.3.9: E_FAIL")));
+  EXPECT_THAT(journal->gone, IsEmpty());
+  EXPECT_TRUE(stage.Named("flannel.4096"));
+
+  stage.api.before = nullptr;
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Drive().notes, IsEmpty());
+  EXPECT_THAT(journal->gone, ElementsAre("weft-10.244.3.9"));
+  EXPECT_FALSE(stage.Named("flannel.4096"));
+}
+
+// Whether it is there, and who lives in it, must be known before it goes.
+TEST(FormerNetworkTest, OneThatCannotBeReadStays) {
+  const struct {
+    const char* function;
+    Hresult code;  // kOk: it succeeds with nonsense
+  } rows[] = {{"HcnEnumerateNetwork", hresult::kUnspecified},
+              {"HcnEnumerateNetwork", hresult::kOk},
+              {"HcnEnumerateEndpoint", hresult::kUnspecified}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.function + (" " + std::to_string(row.code)));
+    ChangeOfVni stage;
+    const auto concerned = [&](const WatchedApi::Step& step) {
+      return step.function == row.function &&
+             (step.document.find("flannel.4096") != std::string::npos ||
+              step.document.find(stage.former.id.ToString()) != std::string::npos);
+    };
+    stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
+      if (row.code == hresult::kOk || !concerned(step)) return std::nullopt;
+      return row.code;
+    };
+    stage.api.answer = [&](const WatchedApi::Step& step, Reply& reply) {
+      if (concerned(step)) reply.text = "nonsense";
+    };
+    const OverlayOutcome outcome = stage.Go(true, {stage.former});
+    EXPECT_EQ(outcome.state, OverlayState::kHolds);
+    EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("still stands: list the ")));
+    EXPECT_THAT(outcome.former, ElementsAre(stage.former));
+    EXPECT_TRUE(stage.Named("flannel.4096"));
+    EXPECT_FALSE(stage.keeper->Look().ok());
+  }
+}
+
+TEST(FormerNetworkTest, TheWantedOneItselfIsNone) {
+  OverlayStage stage;
+  stage.Drive();
+  const Guid id = stage.Overlay()->id;
+  stage.keeper->SetFormer({{id, stage.wish.name}});
+  stage.api.changes.clear();
+  EXPECT_THAT(stage.Drive().former, IsEmpty());
+  EXPECT_THAT(stage.api.changes, IsEmpty());
+}
+
+TEST(FormerNetworkTest, StaysUntilTheWantedOneHolds) {
+  ChangeOfVni stage;
+  stage.Change();
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish);
+  stage.keeper->SetFormer({stage.former});
+  EXPECT_EQ(stage.Round().state, OverlayState::kRoutes) << "the peers are not known yet";
+  EXPECT_TRUE(stage.Named("flannel.4096"));
+  stage.SetRoutes(stage.routes);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_FALSE(stage.Named("flannel.4096"));
+}
+
 TEST(FormerNetworkTest, OneThatWeDidNotMakeIsNobodysBusiness) {
   ChangeOfVni stage;
   // Nothing was written down: upstream's, adopted by us.
@@ -118,6 +228,7 @@ TEST(FormerNetworkTest, OneThatWeDidNotMakeIsNobodysBusiness) {
   ASSERT_TRUE(other.stranger.Create(OverlayNetwork(Wish())).ok());
   EXPECT_THAT(other.Go(true, {other.former}).former, IsEmpty());
   EXPECT_TRUE(other.Named("flannel.4096"));
+  EXPECT_THAT(other.api.changes, Not(Contains(other.former.id.ToString())));
 }
 
 TEST(FormerNetworkTest, AnAdoptedOneIsNotMadeByTheKeeper) {
@@ -155,6 +266,8 @@ TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
   const OverlayOutcome outcome = stage.Go(true, {stage.former});
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("pod1"))) << "what stands in the way is told";
+  EXPECT_THAT(outcome.sentence, HasSubstr("HCN_E_INVALID_SUBNET"));
+  EXPECT_GT(outcome.next, stage.Now()) << "there was nothing to make room";
   EXPECT_TRUE(stage.Named("flannel.4096"));
 }
 
@@ -185,6 +298,23 @@ TEST(FormerNetworkTest, HnsMayGoAmidIt) {
   const OverlayOutcome outcome = stage.Go(true, {stage.former});
   EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
   EXPECT_FALSE(stage.Named("flannel.4096"));
+
+  // The same while it makes room: that is no refusal of the new one.
+  ChangeOfVni room({.overlapping_subnets_accepted = false});
+  first = true;
+  room.api.before = stage.api.before;
+  room.Change();
+  room.StartKeeper();
+  room.keeper->SetFormer({room.former});
+  EXPECT_EQ(room.Round().state, OverlayState::kHns);
+  EXPECT_EQ(room.Drive().state, OverlayState::kHolds);
+}
+
+TEST(FormerNetworkTest, OfManyInhabitantsThreeAreNamed) {
+  const FormerNetwork former{Guid(), "flannel.4096"};
+  EXPECT_THAT(LeftText(former, {"a", "b", "c"}), HasSubstr("3 endpoints live in it (a, b, c);"));
+  EXPECT_THAT(LeftText(former, {"a", "b", "c", "d"}),
+              HasSubstr("4 endpoints live in it (a, b, c, ...);"));
 }
 
 }  // namespace

@@ -12,8 +12,11 @@
 namespace weft::hns {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Each line once in a row, after the number of changes that HNS was asked for until then.
@@ -138,6 +141,46 @@ TEST_F(OverlayJournalTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
     EXPECT_EQ(world.Drive().state, OverlayState::kHolds);
     EXPECT_NE(world.Named("flannel.4096").has_value(), made);
     EXPECT_EQ(known->lines.back().ends_with("gone flannel.4096"), made);
+  }
+}
+
+// Of one that cannot be listed nothing is known; one that was made again is entered by its new id,
+// and is no longer ours to delete.
+TEST_F(OverlayJournalTest, AnotherThatCannotBeListedOrHasAnotherId) {
+  const Guid before = *Guid::Parse("00000100-0000-4000-8000-000000000001");
+  journal->entries = {{"flannel.4097", before, true}};
+  Network other = OverlayNetwork(Wish());
+  other.name = "flannel.4097";
+  ASSERT_TRUE(stage.stranger.Create(other).ok());
+  stage.api.before = [](const WatchedApi::Step& step) -> std::optional<Hresult> {
+    if (step.document.find("flannel.4097") == std::string::npos) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(journal->ids.count("flannel.4097"), 0u);
+  stage.api.before = nullptr;
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(journal->ids["flannel.4097"], stage.Named("flannel.4097").value().id);
+  EXPECT_THAT(journal->lines, Not(Contains(HasSubstr("gone "))));
+}
+
+// Found again at each look, it is former once; the wanted one never is.
+TEST_F(OverlayJournalTest, EachFormerOnceAndNotTheWantedOne) {
+  stage.Round();
+  const Guid id = stage.Overlay()->id;
+  stage.AddPod("pod1", "10.244.3.5");
+  stage.hns.Set({.management_ip = std::chrono::minutes(20)});
+  stage.wish.name = "flannel.4097";
+  stage.wish.isolation_id = Vsid(4097);
+  Start();
+  journal->entries = {{"flannel.4096", id, true}};
+  for (int rounds = 0; rounds < 2; ++rounds) {
+    const OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
+    EXPECT_THAT(outcome.former, ElementsAre(FormerNetwork{id, "flannel.4096"}));
+    journal->entries = {{"flannel.4096", id, true}, {"flannel.4097", stage.Overlay()->id, true}};
+    stage.keeper->Recheck();
   }
 }
 

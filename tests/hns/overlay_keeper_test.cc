@@ -72,6 +72,7 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kRoutes);
   EXPECT_THAT(outcome.sentence, HasSubstr("the peers are not known yet"));
+  EXPECT_EQ(outcome.applied, 0u);
   EXPECT_TRUE(outcome.dr_mac) << "can be published already";
 
   stage.keeper->SetRoutes(RoutesTo({"10.244.1.0/24"}), false);
@@ -79,6 +80,104 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   EXPECT_THAT(stage.RoutesThere(), SizeIs(2));
   stage.SetRoutes(RoutesTo({"10.244.1.0/24"}));
   EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+
+  // Once they are, they stay known.
+  stage.routes = {};
+  stage.keeper->SetRoutes({}, false);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_THAT(stage.RoutesThere(), IsEmpty());
+}
+
+TEST(OverlayKeeperTest, TheSameWishCostsNoCall) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.api.calls = 0;
+  stage.keeper->SetWish(stage.wish);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.api.calls, 0u);
+}
+
+TEST(OverlayKeeperTest, AHostRouteThatIsNotReadBackYetIsNoNote) {
+  OverlayStage stage;
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish);
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kRoutes) << "the peers are not known";
+  EXPECT_THAT(outcome.notes, IsEmpty());
+}
+
+// What is lost on the way ends the round; what HNS refuses is dealt with in it.
+TEST(OverlayKeeperTest, AWriteThatMayNotHaveArrivedEndsTheRound) {
+  const struct {
+    const char *function, *text;
+    Hresult code;
+    OverlayState state;
+  } rows[] = {
+      {"HcnModifyNetwork", "HostRoute", hresult::kRpcCallFailed, OverlayState::kHns},
+      {"HcnModifyNetwork", "HostRoute", hresult::kNetworkNotFound, OverlayState::kNetwork},
+      {"HcnModifyNetwork", "HostRoute", hresult::kUnspecified, OverlayState::kHolds},
+      {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kRpcCallFailed, OverlayState::kHns},
+      {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kNetworkNotFound, OverlayState::kRoutes},
+      {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kUnspecified, OverlayState::kHolds},
+      {"HcnCreateNetwork", "External", hresult::kRpcCallFailed, OverlayState::kHns},
+      {"HcnEnumerateNetwork", "", hresult::kRpcCallFailed, OverlayState::kHns},
+      {"HcnEnumerateNetwork", "", hresult::kUnspecified, OverlayState::kHolds},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.function) + " " + row.text + " " + std::string(Name(row.code)));
+    OverlayStage stage;
+    stage.wish.base_network = true;
+    stage.StartKeeper();
+    stage.api.before = [&, done = false](const Step& step) mutable -> MaybeRefused {
+      if (done || !Says(step, row.function, row.text)) return std::nullopt;
+      done = true;
+      return row.code;
+    };
+    const OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, row.state) << outcome.sentence;
+    EXPECT_EQ(outcome.sentence.starts_with("HNS does not answer: "),
+              row.state == OverlayState::kHns);
+  }
+}
+
+TEST(OverlayKeeperTest, WhatCannotBeReadIsReadAgain) {
+  OverlayStage stage;
+  stage.api.answer = [](const Step& step, Reply& reply) {
+    if (step.function == "HcnQueryNetwork") reply.text = "nonsense";
+  };
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence, StartsWith("read the network flannel.4096: "));
+  stage.api.answer = nullptr;
+  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+}
+
+TEST(OverlayKeeperTest, AReplacementWhoseDeleteIsRefusedCreatesNothing) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.wish.isolation_id = Vsid(4100);
+  stage.keeper->SetWish(stage.wish);
+  stage.api.changes.clear();
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (step.function != "HcnDeleteNetwork") return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence, StartsWith("delete the network flannel.4096: E_FAIL"));
+  EXPECT_THAT(stage.api.changes, SizeIs(1));
+}
+
+// Its handle is another one's.
+TEST(OverlayKeeperTest, OneThatTookOursPlaceIsOpened) {
+  OverlayStage stage;
+  stage.Drive();
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(Wish())).ok());
+  stage.keeper->Recheck();
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
 }
 
@@ -94,6 +193,17 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_THAT(outcome.sentence, HasSubstr(" min: it binds the adapter"));
   EXPECT_EQ(stage.Drive(20min).state, OverlayState::kHolds);
   EXPECT_THAT(stage.api.changes, SizeIs(3)) << "network, HostRoute, routes";
+
+  // Once more, for a network that took its place: what stood in the other counts no more.
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.keeper->Recheck();
+  outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
+  EXPECT_EQ(outcome.applied, 0u);
+  // A peer that comes meanwhile does not make it be read later.
+  stage.clock.now += 20min;
+  stage.SetRoutes(stage.routes);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
 }
 
 TEST(OverlayKeeperTest, TheRouterMacIsWaitedForToo) {
@@ -151,7 +261,8 @@ TEST(OverlayKeeperTest, ANameThatIsTakenAndNotListed) {
   stage.hns.TakeName("flannel.4096");
   const OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
-  EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("HCN_E_NETWORK_ALREADY_EXISTS"),
+  EXPECT_THAT(outcome.sentence, AllOf(StartsWith("create the network flannel.4096: "),
+                                      HasSubstr("HCN_E_NETWORK_ALREADY_EXISTS"),
                                       HasSubstr("did not list it"), HasSubstr("service hns")));
   EXPECT_LE(*outcome.next - stage.Now(), 10s);
   stage.hns.ReleaseName("flannel.4096");
@@ -267,6 +378,10 @@ TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
   EXPECT_THAT(stage.api.changes.front(), HasSubstr("External"));
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("may not outlive a reboot")));
+  stage.api.changes.clear();
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_THAT(stage.api.changes, IsEmpty()) << "not before its time";
   stage.api.before = nullptr;
   stage.clock.now =
       std::chrono::duration_cast<emulator::Milliseconds>(outcome.next.value().time_since_epoch());
@@ -338,6 +453,25 @@ TEST(OverlayKeeperTest, ADifferentAdapterOrAddressIsANote) {
   EXPECT_THAT(outcome.notes,
               ElementsAre(HasSubstr("stands on the adapter Ethernet, not on Ethernet 2"),
                           HasSubstr("HNS sends from 192.168.1.10")));
+
+  // Whatever the adapter is, where none is asked for.
+  stage.wish = Wish();
+  stage.wish.adapter = "";
+  stage.keeper->SetWish(stage.wish);
+  EXPECT_THAT(stage.Drive().notes, IsEmpty());
+}
+
+// The address is looked at again while HNS answers; it wakes no one while HNS is away.
+TEST(OverlayKeeperTest, ADifferentAddressWaitsForHns) {
+  OverlayStage stage;
+  stage.wish.node_address = Ip("192.168.1.11");
+  stage.StartKeeper();
+  EXPECT_EQ(stage.Drive().next, stage.Now() + 1s);
+  stage.hns.StopService();
+  stage.keeper->OnServiceGone();
+  stage.clock.now += 800ms;
+  EXPECT_EQ(stage.Round().next, stage.Now());
+  EXPECT_EQ(stage.Round().next, stage.Now() + 500ms);
 }
 
 }  // namespace

@@ -64,6 +64,10 @@ TEST_F(OverlayLookTest, Drift) {
             "add HostRoute to the network flannel.4096\n"
             "remove 2 remote subnets from the network flannel.4096\n"
             "add 1 remote subnet to the network flannel.4096\n");
+  EXPECT_THAT(DriftOf(Look(), stage.wish).differences,
+              ElementsAre("HostRoute is missing from the network flannel.4096",
+                          "the route to 10.244.1.0/24 is another one than wanted",
+                          "the route to 10.244.9.0/24 is no peer's, or doubled"));
   ExpectDone(Look());
 }
 
@@ -88,6 +92,21 @@ TEST_F(OverlayLookTest, WithoutHnsItSaysSo) {
   stage.hns.StopService();
   Client client(stage.api);
   EXPECT_TRUE(absl::IsUnavailable(LookAtOverlay(client, stage.wish, stage.routes).status()));
+}
+
+TEST_F(OverlayLookTest, AListThatFailsIsAnError) {
+  stage.Drive();
+  stage.wish.isolation_id = Vsid(4100);
+  for (const char* function : {"HcnEnumerateNetwork", "HcnEnumerateEndpoint"}) {
+    stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
+      if (step.function != function) return std::nullopt;
+      return hresult::kUnspecified;
+    };
+    Client client(stage.api);
+    EXPECT_EQ(HresultOf(LookAtOverlay(client, stage.wish, stage.routes).status()),
+              hresult::kUnspecified)
+        << function;
+  }
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ class WatchedApi final : public Api {
   // A code refuses: before, the call is not made; after, it was and only its answer is lost. They
   // may throw, as if the process were killed there.
   std::function<std::optional<Hresult>(const Step&)> before, after;
+  // May alter what HNS answered.
+  std::function<void(const Step&, Reply&)> answer;
   // Documents of creates and modifies, ids of deletes, in order; also of those refused.
   std::vector<std::string> changes;
   std::size_t calls = 0;
@@ -87,6 +89,7 @@ class WatchedApi final : public Api {
       if (reply.handle != Handle::kNone) api_->Close(Kind::kNetwork, reply.handle);
       return Refusal(*code);
     }
+    if (answer) answer(step, reply);
     return reply;
   }
   static Reply Refusal(Hresult code) {
