@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
@@ -165,6 +166,95 @@ TEST(BridgeKeeperTest, CallsFail) {
     }
   }
   std::printf("%zu cases\n", cases);
+}
+
+// Of a start whose network has no management IP yet: what fails ends the round, says so and is
+// tried again at once.
+TEST(BridgeKeeperTest, EachStepMayFail) {
+  constexpr Hresult kFails = hresult::kUnspecified, kGone = hresult::kRpcCallFailed;
+  const struct {
+    std::size_t call;
+    Hresult code;  // kOk: it succeeds with an empty list
+    BridgeState state;
+    const char* begins;
+  } rows[] = {
+      {1, kFails, BridgeState::kHns, "list the networks: E_FAIL"},
+      {2, kFails, BridgeState::kHns, "list the endpoints: E_FAIL"},
+      {3, kFails, BridgeState::kNetwork, "create the network cbr0: E_FAIL"},
+      {3, kGone, BridgeState::kHns, "HNS does not answer: create the network cbr0: "},
+      {3, hresult::kOk, BridgeState::kNetwork, "HNS created the network cbr0 and did not say"},
+      {4, kFails, BridgeState::kNetwork, "read the network cbr0: E_FAIL"},
+      {5, kFails, BridgeState::kEndpoint, "create the endpoint cbr0_ep: E_FAIL"},
+      {5, hresult::kOk, BridgeState::kEndpoint, "create the endpoint cbr0_ep: HNS answered"},
+      {6, kFails, BridgeState::kEndpoint, "attach the endpoint cbr0_ep to the host: E_FAIL"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.begins);
+    BridgeStage stage({.management_ip = 10min});
+    stage.api.before = [&](const Step& step) -> MaybeRefused {
+      if (step.number != row.call || row.code == hresult::kOk) return std::nullopt;
+      return row.code;
+    };
+    stage.api.answer = [&](const Step& step, Reply& reply) {
+      if (step.number == row.call) reply.text = R"({"Success":true,"Output":[]})";
+    };
+    const BridgeOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, row.state);
+    EXPECT_THAT(outcome.sentence, StartsWith(row.begins));
+    EXPECT_EQ(outcome.next, stage.Now());
+    EXPECT_EQ(stage.api.calls, row.call);
+  }
+}
+
+TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrSaidToStay) {
+  BridgeStage stage;
+  stage.Drive();
+  const BridgeEndpoint ours = stage.Endpoints()[0];
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(ours.id, ours.name).ok());
+  Endpoint wrong;
+  wrong.name = ours.name;
+  wrong.network = ours.network;
+  wrong.ip_configurations = {{Ip("10.244.3.77"), 24}};
+  ASSERT_TRUE(stage.stranger.CreateEndpoint(wrong).ok());
+  EXPECT_THAT(CallsText(stage.keeper->Look().value()),
+              AllOf(StartsWith("delete the endpoint cbr0_ep ("), HasSubstr("\ncreate the endpoint"),
+                    HasSubstr("\nattach the endpoint")));
+  stage.keeper->Recheck();
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!step.document.starts_with("DELETE ")) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  BridgeOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, BridgeState::kEndpoint);
+  EXPECT_THAT(outcome.sentence, StartsWith("delete the endpoint cbr0_ep: E_FAIL"));
+  EXPECT_EQ(outcome.endpoint_id, std::nullopt) << "it is not the one that is wanted";
+  EXPECT_THAT(stage.Endpoints(), SizeIs(1));
+  stage.api.before = nullptr;
+  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_TRUE(stage.Stands());
+}
+
+TEST(BridgeKeeperTest, TheSameWishCostsNoCall) {
+  BridgeStage stage;
+  stage.Drive();
+  stage.api.calls = 0;
+  stage.keeper->SetWish(stage.wish);
+  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_EQ(stage.api.calls, 0u);
+}
+
+TEST(BridgeLookTest, WithoutHnsItSaysSo) {
+  BridgeStage stage;
+  stage.hns.StopService();
+  EXPECT_TRUE(absl::IsUnavailable(stage.keeper->Look().status()));
+}
+
+TEST(BridgeLookTest, ARefusalMayBeInTheAnswerAlone) {
+  BridgeStage stage;
+  stage.api.answer = [](const Step&, Reply& reply) {
+    reply.text = R"({"Success":false,"Error":"no","ErrorCode":2147942405})";
+  };
+  EXPECT_EQ(HresultOf(stage.keeper->Look().status()), hresult::kAccessDenied);
 }
 
 TEST(BridgeKeeperTest, HnsRestarts) {

@@ -55,12 +55,22 @@ TEST(BridgeJsonTest, Answers) {
   EXPECT_TRUE(endpoints->front().attached);
   EXPECT_FALSE(endpoints->front().remote);
 
+  const auto several = ParseBridgeEndpoints(
+      R"([{"ID":"66FEDB88-4B11-4DA4-8CD1-59970718A804","State":3,"IsRemoteEndpoint":false},
+          {"ID":"66FEDB88-4B11-4DA4-8CD1-59970718A804","State":1,"IsRemoteEndpoint":true},
+          {"Name":"no id","State":2}])");
+  ASSERT_TRUE(several.ok());
+  ASSERT_THAT(*several, SizeIs(2));
+  EXPECT_TRUE(several->front().attached && !several->front().remote);
+  EXPECT_TRUE(!several->back().attached && several->back().remote);
+
   for (const char* nothing : {"", "null", "[]", "7", "[7]"}) {
     const auto none = ParseBridgeNetworks(nothing);
     ASSERT_TRUE(none.ok()) << nothing;
     EXPECT_THAT(*none, SizeIs(0)) << nothing;
   }
   EXPECT_FALSE(ParseBridgeNetworks("{").ok());
+  EXPECT_FALSE(ParseBridgeEndpoints("{").ok());
 }
 
 TEST(BridgePlanTest, Rows) {
@@ -100,6 +110,7 @@ TEST(BridgePlanTest, Rows) {
       {"another gateway", {wrong_gateway}, {}, kRecreate, kCreate},
       {"another gateway under a pod", {wrong_gateway}, {ours, pod}, kRefuse, kCreate},
       {"a wrong and a right one", {wrong_type, right}, {}, kAdopt, kCreate},
+      {"a right and a wrong one", {right, wrong_type}, {}, kAdopt, kCreate},
   };
   for (const auto& row : rows) {
     const BridgePlan plan = PlanBridge(Cbr0(), row.networks, row.endpoints);

@@ -12,6 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kFirst[] = "00000100-0000-4000-8000-000000000001";
 constexpr char kSecond[] = "00000100-0000-4000-8000-000000000002";
@@ -66,8 +68,18 @@ TEST_F(ClientTest, TheVersionMayBeRefusedInTwoWays) {
   EXPECT_EQ(HresultOf(refused), hresult::kAccessDenied);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("read the version of HNS: E_ACCESSDENIED"));
 
-  api_.AnswerText("HNSCall", "nonsense");
-  EXPECT_TRUE(absl::IsDataLoss(client_.ReadVersion().status()));
+  Reply with_record;
+  with_record.code = hresult::kAccessDenied;
+  with_record.error_record = kRecord;
+  api_.Answer("HNSCall", with_record);
+  EXPECT_THAT(std::string(client_.ReadVersion().status().message()), HasSubstr("Fehler"));
+
+  for (const char* text : {"nonsense", R"({"Success":true,"Output":{}})"}) {
+    api_.AnswerText("HNSCall", text);
+    const absl::Status broken = client_.ReadVersion().status();
+    EXPECT_TRUE(absl::IsDataLoss(broken));
+    EXPECT_THAT(std::string(broken.message()), StartsWith("read the version of HNS: "));
+  }
 }
 
 TEST_F(ClientTest, FindsANetworkByNameInFourCalls) {
@@ -181,6 +193,10 @@ TEST_F(ClientTest, ARefusedChangeSaysOfWhat) {
             "HCN_E_POLICY_NOT_FOUND (0x803B0008)");
   api_.AnswerCode("HcnQueryNetworkProperties", hresult::kObjectUsedAfterUnload);
   EXPECT_TRUE(absl::IsUnavailable(network->Read().status()));
+  api_.AnswerText("HcnQueryNetworkProperties", "[]");
+  const absl::Status broken = network->Read().status();
+  EXPECT_TRUE(absl::IsDataLoss(broken));
+  EXPECT_THAT(std::string(broken.message()), StartsWith("read the network flannel.4096: "));
 }
 
 TEST_F(ClientTest, ARecordAfterASuccessIsAFailure) {
@@ -240,6 +256,12 @@ TEST_F(ClientTest, ListsTheEndpointsOfANetwork) {
             std::string("HcnEnumerateEndpoints ") +
                 R"({"SchemaVersion":{"Major":2,"Minor":0},"Filter":"{\"VirtualNetwork\":\")" +
                 kSecond + R"(\"}"})");
+
+  api_.AnswerText("HcnEnumerateEndpoints", std::string("[\"") + kFirst + "\"]");
+  api_.AnswerText(
+      "HcnQueryEndpointProperties",
+      std::string(R"({"ID":")") + kFirst + R"(","HostComputeNetwork":")" + kSecond + "\"}");
+  EXPECT_THAT(client_.Endpoints(Guid()).value(), SizeIs(1)) << "of every network";
 }
 
 TEST_F(ClientTest, CreatesAnEndpointOnItsNetwork) {
@@ -271,6 +293,10 @@ TEST_F(ClientTest, AnEndpointMayFailAtEachStep) {
   api_.AnswerCode("HcnQueryEndpointProperties", hresult::kUnspecified);
   EXPECT_EQ(client_.CreateEndpoint(wish).status().message(),
             "read the new endpoint r: E_FAIL (0x80004005)");
+  api_.AnswerText("HcnQueryEndpointProperties", "[]");
+  const absl::Status broken = client_.CreateEndpoint(wish).status();
+  EXPECT_TRUE(absl::IsDataLoss(broken));
+  EXPECT_THAT(std::string(broken.message()), StartsWith("read the new endpoint r: "));
 }
 
 }  // namespace

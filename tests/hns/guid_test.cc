@@ -29,7 +29,8 @@ TEST(GuidTest, AnythingElseIsRefused) {
        {"", "55fedb88", "{55fedb88-4b11-4da4-8cd1-59970718a804}",
         "55fedb88-4b11-4da4-8cd1-59970718a80", "55fedb88-4b11-4da4-8cd1-59970718a8044",
         "55fedb88+4b11-4da4-8cd1-59970718a804", "55fedb88-4b11-4da4-8cd1-59970718a80g",
-        "55fedb884b11-4da4-8cd1-59970718a804-"}) {
+        "55fedb88-4b11-4da4-8cd1-59970718a80G", "55fedb88-4b11-4da4-8cd1-59970718a80:",
+        "55fedb88-4b11-4da4-8cd1-59970718a80/", "55fedb884b11-4da4-8cd1-59970718a804-"}) {
     EXPECT_EQ(Guid::Parse(text), std::nullopt) << text;
   }
 }

@@ -158,11 +158,17 @@ TEST(ParseNetworkTest, KeysMatchWithoutCaseAndEnumsMayBeNumbers) {
   EXPECT_EQ(network.subnets[0].isolation_id, 5000u);
 }
 
+TEST(ParseNetworkTest, ATypeThatIsNotKnownIsNone) {
+  for (const char* type : {"11", "4294967295"})
+    EXPECT_EQ(Parsed(std::string("{") + kId + R"(,"Type":)" + type + "}").type, "") << type;
+}
+
 TEST(ParseNetworkTest, SubnetsOfAllIpamsAreReadAndUnreadableOnesLeftOut) {
   const Network network = Parsed(std::string("{") + kId + R"(,"Ipams":[
       {"Subnets":[{"IpAddressPrefix":"10.1.0.0/24"},{"IpAddressPrefix":"any"},{},7]},
       {"Subnets":[{"IpAddressPrefix":"fd00::/64","Policies":[{"Type":"VLAN","Settings":{"IsolationId":5}}],
-                   "Routes":[{"DestinationPrefix":"::/0"},{"NextHop":"fd00::1","DestinationPrefix":"::/0"}]}]},
+                   "Routes":[{"DestinationPrefix":"::/0"},{"NextHop":"fd00::1"},
+                             {"NextHop":"fd00::1","DestinationPrefix":"::/0"}]}]},
       "x"],"Dns":{"ServerList":["10.96.0.10",3]}})");
   ASSERT_EQ(network.subnets.size(), 2u);
   EXPECT_EQ(network.subnets[0].prefix.ToString(), "10.1.0.0/24");
@@ -183,9 +189,13 @@ TEST(ParseNetworkTest, ComesBackEqualFromItsOwnDocument) {
 TEST(ParseNetworkTest, AnythingElseIsRefused) {
   const std::string deep = std::string("{") + kId + R"(,"Policies":)" + std::string(100'000, '[') +
                            std::string(100'000, ']') + "}";
+  std::string deep_objects = std::string("{") + kId;
+  for (int level = 0; level < 1000; ++level) deep_objects += R"(,"a":{"b":0)";
+  deep_objects += std::string(1001, '}');
   for (const std::string& text :
        {std::string(), std::string("null"), std::string("[]"), std::string("{"), std::string("{}"),
-        std::string(R"({"ID":"nonsense"})"), std::string("{\"ID\":\"\xff\"}"), deep}) {
+        std::string(R"({"ID":"nonsense"})"), std::string("{\"ID\":\"\xff\"}"), deep,
+        deep_objects}) {
     EXPECT_TRUE(absl::IsDataLoss(ParseNetwork(text).status())) << text.substr(0, 80);
   }
 }

@@ -47,6 +47,15 @@ TEST(OverlayEndpointTest, WhatIsSaidIsTaken) {
   EXPECT_EQ(endpoint->provider_address(), Ip("10.99.0.11"));
 }
 
+TEST(OverlayEndpointTest, TheLongestRouteThatLeadsThereIsTaken) {
+  for (const auto& [address, provider] :
+       {std::pair{"10.244.1.7", "172.16.244.1"}, std::pair{"10.244.2.7", "172.16.0.0"}}) {
+    const auto endpoint = OverlayEndpoint(Standing(), {.address = Ip(address), .remote = true});
+    ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+    EXPECT_EQ(endpoint->provider_address(), Ip(provider)) << address;
+  }
+}
+
 TEST(OverlayEndpointTest, WhatTheNetworkCannotHaveIsRefusedWithTheNextStep) {
   Network bridge = Standing(), young = Standing();
   bridge.type = "L2Bridge";

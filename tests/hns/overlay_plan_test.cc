@@ -47,6 +47,7 @@ TEST(OverlayPlanTest, HnsIsToldTheAdapterBelowItsOwn) {
       {"vEthernet (Intel(R) X710)", "Intel(R) X710"},
       {"vEthernet", "vEthernet"},
       {"vEthernet (Ethernet) 2", "vEthernet (Ethernet) 2"},
+      {"Intel(R)", "Intel(R)"},
       {"", ""},
   };
   for (const auto& row : rows) {

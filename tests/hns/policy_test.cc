@@ -52,7 +52,9 @@ TEST(PolicyTest, WhatCannotBeARouteOfOursIsNone) {
 
 TEST(PolicyTest, TheManagementAddressIsTheFirstThatIsFilledIn) {
   EXPECT_EQ(With({{"ProviderAddress", "{}"},
+                  {"RemoteSubnetRoute", kSettings},
                   {"ProviderAddress", R"({"ProviderAddress":""})"},
+                  {"ProviderAddress", R"({"ProviderAddress":"soon"})"},
                   {"ProviderAddress", R"({"ProviderAddress":"0.0.0.0"})"},
                   {"ProviderAddress", R"({"ProviderAddress":"10.0.0.7"})"},
                   {"ProviderAddress", R"({"ProviderAddress":"10.0.0.8"})"}})

@@ -224,6 +224,20 @@ TEST_F(RouteWriterTest, WhatIsSaidToBeGoneAndIsNot) {
   EXPECT_EQ(writer.next(), now + 1s);
 }
 
+// Of two routes to one destination: what is left is removed at once.
+TEST_F(RouteWriterTest, OfTwoRemovalsForOneDestinationOneIsGoneAlready) {
+  const Policy policy = RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24"));
+  hns.there = {policy, policy};
+  hns.rule = [&](bool, const std::vector<Policy>& policies) {
+    if (policies.size() == 1) return hresult::kOk;
+    hns.there.pop_back();
+    return hresult::kPolicyNotFound;
+  };
+  Work();
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(hns.sizes, ElementsAre(2, 1));
+}
+
 // HNS refuses a request whole when one of its routes is not there: "not there" then says nothing
 // of the others, and nothing may be added before all are gone.
 TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
@@ -264,6 +278,16 @@ TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
   EXPECT_FALSE(writer.has_work());
   EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("does not show it")));
   EXPECT_EQ(writer.next(), now + 1s);
+}
+
+TEST_F(RouteWriterTest, AWishThatChangesBeforeTheReadBackIsNoRefusal) {
+  wanted = RoutesTo({"10.244.1.0/24"});
+  writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
+  EXPECT_TRUE(writer.WriteBatch(network, now).ok());
+  wanted.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
+  Work();
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(writer.Pending(), IsEmpty());
 }
 
 }  // namespace
