@@ -206,6 +206,18 @@ TEST_F(WindowsApiTest, UnsubscribeWaitsForTheNotificationUnderWay) {
   service.join();
 }
 
+TEST_F(WindowsApiTest, ASubscriptionThatIsEndingIsEndedOnce) {
+  const Reply subscribed = api_->Subscribe([](Notification, std::string_view) {});
+  std::vector<Hresult> again;
+  fake().unregistering = [&] {
+    if (!again.empty()) return;
+    again.push_back(hresult::kOk);
+    again[0] = api_->Unsubscribe(subscribed.handle);
+  };
+  EXPECT_EQ(api_->Unsubscribe(subscribed.handle), hresult::kOk);
+  EXPECT_THAT(again, ElementsAre(hresult::kInvalidHandle));
+}
+
 TEST_F(WindowsApiTest, ItsEndEndsItsSubscriptions) {
   bool told = false;
   auto api = ApiOf(self_, self_);
