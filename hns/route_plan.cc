@@ -27,12 +27,13 @@ RoutePlan PlanRoutes(const RemoteSubnetRoutes& wanted, std::span<const Policy> p
       if (may_remove) unreadable.push_back({policy.settings, {policy}, std::nullopt});
       continue;
     }
-    const auto wish = wanted.find(route->destination);
+    const auto peer = wanted.find(route->destination);
+    const RemoteSubnetRoute* const ours = peer != wanted.end() ? &peer->second : nullptr;
     Found& found = by_destination[route->destination];
-    if (wish != wanted.end() && wish->second == *route && !found.standing) {
+    if (ours != nullptr && *ours == *route && !found.standing) {
       found.standing = true;
       ++plan.standing;
-    } else if (may_remove || (wish != wanted.end() && route->isolation_id == isolation_id)) {
+    } else if (may_remove || (ours != nullptr && route->isolation_id == isolation_id)) {
       found.removals.push_back(policy);
     }
   }
