@@ -2,6 +2,7 @@
 #include "control/ledger.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -58,7 +59,6 @@ std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
   if (!rows.is_array()) return std::nullopt;
   std::vector<LedgerEntry> entries;
   for (const Json& row : rows) {
-    if (!row.is_object()) return std::nullopt;
     LedgerEntry entry;
     for (const auto& [key, member] : {std::pair("kind", &entry.kind),
                                       std::pair("name", &entry.name), std::pair("id", &entry.id)}) {
@@ -91,8 +91,11 @@ absl::Status Ledger::Load() {
   std::string text;
   {
     std::ifstream in(PathOf(path_), std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(in), {});
-    if (!in) {
+    for (std::array<char, 4096> piece; in;) {  // a streambuf alone throws where read() sets badbit
+      in.read(piece.data(), piece.size());
+      text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    }
+    if (!in.eof()) {
       return absl::UnavailableError(
           absl::StrCat("the ledger ", path_, " cannot be read; let this account read it"));
     }

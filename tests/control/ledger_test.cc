@@ -60,6 +60,11 @@ TEST_F(LedgerTest, AnyNameIsReadBack) {
   EXPECT_THAT(Reread(), ElementsAre(odd, kMade));
   ASSERT_TRUE(ledger_.Put({"hns-endpoint", "not UTF-8: \xff", "", false}).ok());
   EXPECT_EQ(Reread().size(), 3u);
+  for (const char* name : {"line\nfeed", "quo\"te", "back\\slash", "\x7f", "\xc3\xa4"}) {
+    const LedgerEntry entry{"hns-endpoint", name, name, true};
+    ASSERT_TRUE(ledger_.Replace("hns-endpoint", {entry}).ok());
+    EXPECT_THAT(Reread(), ElementsAre(kMade, entry));
+  }
 }
 
 // People read it, too.
@@ -119,7 +124,11 @@ TEST_F(LedgerTest, AnythingElseIsPutAsideAndNothingIsLost) {
        {"", "garbage", "{}", R"({"format":"weft/ledger/v2","entries":[]})",
         R"({"format":"weft/ledger/v1"})", R"({"format":"weft/ledger/v1","entries":[1]})",
         R"({"format":"weft/ledger/v1","entries":[{"kind":"a","name":"b","id":1,"adopted":true}]})",
-        R"({"format":"weft/ledger/v1","entries":[{"kind":"a","name":"b","id":"c"}]})"}) {
+        R"({"format":"weft/ledger/v1","entries":[{"kind":"a","name":"b","id":"c"}]})",
+        R"({"format":"weft/ledger/v1","entries":[{"kind":"a","name":"b","id":"c","adopted":1}]})",
+        R"({"format":"weft/ledger/v1","entries":[{"kind":"a","id":"c","adopted":true}]})",
+        R"({"format":"weft/ledger/v1",
+            "entries":[{"kind":"a","name":"b","id":"c","adopted":true,"shape":7}]})"}) {
     Write(text);
     const absl::Status status = ledger_.Load();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << text;
@@ -131,11 +140,20 @@ TEST_F(LedgerTest, AnythingElseIsPutAsideAndNothingIsLost) {
   }
 }
 
+TEST_F(LedgerTest, OneThatCannotBeReadIsNamedAndLeft) {
+  std::filesystem::create_directories(folder_ / "ledger.json");
+  const absl::Status status = ledger_.Load();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.json cannot be read"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder_ / "ledger.json"));
+}
+
 TEST_F(LedgerTest, AFolderThatCannotBeMadeIsNamed) {
   std::ofstream(folder_) << "a file";
   Ledger ledger((folder_ / "state").string());
   const absl::Status status = ledger.Put(kMade);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--state-dir"));
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::AllOf(HasSubstr("cannot make the folder"), HasSubstr("--state-dir")));
   EXPECT_THAT(ledger.entries(), IsEmpty()) << "what is not on disk is not there";
 }
 
