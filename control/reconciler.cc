@@ -259,8 +259,8 @@ ReconcilerReport Reconciler::report() const {
   for (const Impl::Attached& at : my.sinks) {
     report.sinks.push_back(at.status);
     const lease::SinkReport& sink = at.status.report;
-    if (!at.status.resynced || !sink.settled || !sink.pending.empty() ||
-        sink.applied != sink.desired)
+    // Once Ready() and flushed, each of them was resynced.
+    if (!sink.settled || !sink.pending.empty() || sink.applied != sink.desired)
       report.in_sync = false;
   }
   return report;
@@ -282,7 +282,7 @@ void Reconciler::OnSnapshotEnd() {
     my.Notice(NoticeLevel::kInfo,
               absl::StrCat("the source is in sync: ", my.table.size(), " leases"));
   }
-  if (!first && my.log.has_told_all()) return;
+  if (my.log.has_told_all()) return;  // at the end of the first, nothing was logged yet
   my.TellAllStates();
   my.FlushSoon();
   my.Changed();

@@ -36,6 +36,7 @@ TEST_F(LeaseLogTest, WhatIsPlainlyUsableOrOurOwnIsNotSpokenOf) {
   table.Upsert(MakeLease("us", "10.244.0.0/24", "192.0.2.9"));
   log.TellAll();
   log.TellOf(a.node);
+  log.TellOf(MakeLease("us", "10.244.0.0/24", "192.0.2.9").node);
   EXPECT_THAT(Take(), IsEmpty());
 }
 

@@ -72,7 +72,9 @@ class ReconcilerTest : public ::testing::Test {
 
 TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeTheFirstSnapshot) {
   sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  EXPECT_FALSE(reconciler.report().in_sync) << "without a sink, too";
   reconciler.SetOwn(Us());
+  EXPECT_FALSE(reconciler.report().in_sync);
   reconciler.AddSink(sink);
   reconciler.ResyncAll();
   reconciler.Tick();
