@@ -35,7 +35,7 @@ absl::Status World::Read(std::string_view text) {
           return !too_deep;
         },
         false);
-    if (too_deep || !document.is_object())
+    if (!document.is_object())  // too deep: discarded
       return absl::InvalidArgumentError(
           "world: it is no JSON object, or nests too deep; correct it");
   }
@@ -45,9 +45,7 @@ absl::Status World::Read(std::string_view text) {
   };
   absl::StatusOr<host::HostState> host = host::ParseHostState(part("host"));
   if (!host.ok()) return host.status();
-  if (absl::Status status = hns_.LoadWorld(document.contains("hns") ? part("hns") : "");
-      !status.ok())
-    return status;
+  if (absl::Status status = hns_.LoadWorld(part("hns")); !status.ok()) return status;
   host_.Replace(*std::move(host));
   return absl::OkStatus();
 }

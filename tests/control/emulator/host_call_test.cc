@@ -87,6 +87,8 @@ TEST(HostCall, WhatIsNoneIsRefused) {
   };
   for (const auto& [text, why] : rows)
     EXPECT_EQ(ParseHostCall(text).status().message(), why) << text;
+  EXPECT_EQ(ParseHostAnswer("").status().message(),
+            "host document: it is no JSON, or nests too deep; correct it");
   EXPECT_EQ(ParseHostAnswer(R"({"code":99})").status().message(),
             "host document: code: it is not a whole number from 0 to 16; correct it");
 }

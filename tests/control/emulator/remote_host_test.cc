@@ -2,6 +2,9 @@
 // A host behind a socket whose other end goes and comes again.
 #include "control/emulator/remote_host.h"
 
+#include <filesystem>
+
+#include "control/emulator/open_hns.h"
 #include "control/emulator/served_host.h"
 #include "control/emulator/world.h"
 #include "gmock/gmock.h"
@@ -9,7 +12,9 @@
 #include "hns/emulator/remote/remote_server.h"
 #include "tests/support/calls.h"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
 
 namespace weft::emulator {
 namespace {
@@ -101,6 +106,85 @@ TEST_F(RemoteHostTest, AnEmulatorOfHnsAloneIsSaidToBeOne) {
   EXPECT_THAT(std::string(host.Adapters().status().message()),
               HasSubstr("answers for no host; use programs of one version of weft"));
   EXPECT_FALSE(host.WatchChanges([] {}).ok());
+}
+
+// Answers all calls with success and nothing else.
+class Terse final : public hns::emulator::HostFace {
+ public:
+  hns::Reply Answer(const std::string&) override {
+    hns::Reply reply;
+    reply.text = "{}";
+    return reply;
+  }
+  std::shared_ptr<void> Watch(std::function<void()>) override { return nullptr; }
+};
+
+TEST_F(RemoteHostTest, AnAnswerThatLacksRoutesIsAnError) {
+  Terse terse;
+  const auto server =
+      hns::emulator::RemoteServer::Start("tcp:127.0.0.1:0", world_.hns(), nullptr, &terse);
+  ASSERT_TRUE(server.ok()) << server.status();
+  RemoteHost host((*server)->address());
+  const auto results = host.PutRoutes({host::Route(), host::Route()});
+  ASSERT_EQ(results.size(), 2u);
+  for (const absl::Status& status : results)
+    EXPECT_THAT(std::string(status.message()), HasSubstr("answered for 0 routes of 2"));
+  EXPECT_THAT(std::string(host.RouteTo(Address("192.0.2.1")).status().message()),
+              HasSubstr("named 0 routes to 192.0.2.1"));
+}
+
+// A host that cannot be read or watched.
+class Deaf final : public weft::testing::HostView {
+ public:
+  using HostView::HostView;
+  absl::StatusOr<std::vector<host::Adapter>> Adapters() override {
+    return absl::UnavailableError("it does not answer");
+  }
+  absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(std::function<void()>) override {
+    return absl::UnavailableError("it does not answer");
+  }
+};
+
+TEST_F(RemoteHostTest, WhatTheServedHostRefusesArrives) {
+  Deaf deaf(world_.host());
+  ServedHost served(deaf);
+  const auto server =
+      hns::emulator::RemoteServer::Start("tcp:127.0.0.1:0", world_.hns(), nullptr, &served);
+  ASSERT_TRUE(server.ok()) << server.status();
+  RemoteHost host((*server)->address());
+  EXPECT_EQ(host.Adapters().status(), absl::UnavailableError("it does not answer"));
+  EXPECT_FALSE(host.WatchChanges([] {}).ok());
+}
+
+TEST_F(RemoteHostTest, HnsIsOpenedOnTheAdaptersOfTheHost) {
+  const std::string path = weft::testing::TestPath().string();
+  Deaf deaf(world_.host());
+  EXPECT_EQ(OpenHns(path, deaf).status(), absl::UnavailableError("it does not answer"));
+  host::Adapter loopback;
+  loopback.name = "lo";
+  loopback.loopback = true;
+  world_.host().AddAdapter(loopback);
+  const auto api = OpenHns(path, world_.host());
+  ASSERT_TRUE(api.ok()) << api.status();
+  const auto create = [&](const std::string& adapter) {
+    return (*api)->Create(
+        hns::Kind::kNetwork, hns::Handle::kNone, hns::Guid(),
+        R"({"Name":"n","Type":"L2Bridge","SchemaVersion":{"Major":2,"Minor":0},"Policies":[{"Type":
+           "NetAdapterName","Settings":{"NetworkAdapterName":")" +
+            adapter + R"("}}],"Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":
+           "10.244.3.0/24","Routes":[{"NextHop":"10.244.3.1","DestinationPrefix":"0.0.0.0/0"}]}]}]})");
+  };
+  EXPECT_FALSE(create("lo").ok());
+  const hns::Reply made = create("Ethernet");
+  EXPECT_TRUE(made.ok()) << made.error_record;
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".lock");
+  // An address is no file.
+  for (const std::string address : {"tcp:127.0.0.1:0", "unix:/no/such/folder/socket"}) {
+    const auto remote = OpenHns(address, deaf);
+    ASSERT_TRUE(remote.ok()) << remote.status();
+    EXPECT_FALSE((*remote)->Enumerate(hns::Kind::kNetwork, "").ok()) << address;
+  }
 }
 
 TEST_F(RemoteHostTest, WhatHnsDoesToTheHostIsSeen) {

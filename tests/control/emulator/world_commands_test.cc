@@ -112,6 +112,7 @@ TEST_F(WorldCommandsTest, WhatIsWrongIsNamed) {
     const char* says;
   } rows[] = {
       {"reboot", "a command is an object"},
+      {R"({"command":7})", "a command is an object"},
       {R"({"command":"dance"})", "there are: calls clear-faults"},
       {R"({"command":"dance"})", "rename set-addresses stop-firewall unplug"},
       {R"({"command":"unplug"})", "\"adapter\" must be given"},
@@ -125,6 +126,10 @@ TEST_F(WorldCommandsTest, WhatIsWrongIsNamed) {
       {R"({"command":"put-route","adapter":"Ethernet","destination":"10.8.0.0/16",
            "gateway":"203.0.113.1"})",
        "its gateway is not on link"},
+      {R"({"command":"put-route","adapter":"Ethernet","destination":"10.8.0.0/16",
+           "gateway":"here"})",
+       "\"gateway\" must be an address"},
+      {R"({"command":"load-host","host":{},"field":1})", "no field \"field\""},
       {R"({"command":"reboot","networks":"most"})", "kept, persistent-kept or lost"},
       {R"({"command":"reboot","soon":true})", "no field \"soon\""},
       {R"({"command":"add-adapter","adapter":"x","mac":"y"})", "\"mac\" must be such as"},
@@ -132,6 +137,8 @@ TEST_F(WorldCommandsTest, WhatIsWrongIsNamed) {
   };
   for (const auto& [command, says] : rows)
     EXPECT_THAT(Command(world_, command).error_record, HasSubstr(says)) << command;
+  EXPECT_EQ(First().name, "Ethernet");
+  EXPECT_EQ(Routes().size(), 1u);
 }
 
 }  // namespace

@@ -83,6 +83,59 @@ TEST_F(WorldTest, WithoutADefaultRouteTheFirstUsableAdapterIsTheDefault) {
   EXPECT_EQ(side.FindDefault()->name, "Ethernet");
 }
 
+// A loopback, an adapter that a switch cannot be built on, one that was pulled out and an
+// endpoint's under another name stand before "LAN".
+TEST_F(WorldTest, OnlyAPhysicalAdapterThatIsThereCarriesASwitch) {
+  host::EmulatedHost machine;
+  const auto add = [&](const char* name, const char* address, bool loopback, bool usable,
+                       std::string endpoint) {
+    host::Adapter adapter;
+    adapter.name = name;
+    adapter.loopback = loopback;
+    adapter.addresses = {{Address(address), 24}};
+    return machine.AddAdapter(adapter, usable, std::move(endpoint));
+  };
+  add("Loopback", "127.0.0.1", true, true, "");
+  add("Team member", "10.1.0.1", false, false, "");
+  add("Dock", "10.2.0.1", false, true, "");
+  machine.Unplug("Dock");
+  add("Renamed", "10.3.0.1", false, true, "55fedb88-4b11-4da4-8cd1-59970718a804");
+  const std::uint32_t lan = add("LAN", "10.4.0.1", false, true, "");
+  const std::uint32_t storage = add("Storage", "10.5.0.1", false, true, "");
+  EmulatedHostSide side(machine);
+  EXPECT_EQ(side.FindByName("Loopback"), std::nullopt);
+  EXPECT_EQ(side.FindByName("Dock"), std::nullopt);
+  EXPECT_EQ(side.FindByAddress(Address("10.2.0.1")), std::nullopt);
+  machine.SetAddresses("Storage", {{Address("10.5.0.1"), 24}, {Address("10.2.0.1"), 24}});
+  ASSERT_TRUE(side.FindByAddress(Address("10.2.0.1")).has_value());
+  EXPECT_EQ(side.FindByAddress(Address("10.2.0.1"))->name, "Storage");
+  ASSERT_TRUE(side.FindByName("Renamed").has_value());
+  EXPECT_TRUE(side.FindByName("Renamed")->is_virtual);
+  EXPECT_THAT(side.AddressesOf("LAN"), ElementsAre(Address("10.4.0.1")));
+  ASSERT_EQ(side.UsableAdapters().size(), 2u);
+  EXPECT_EQ(side.UsableAdapters()[0].name, "LAN");
+  ASSERT_TRUE(side.FindDefault().has_value());
+  EXPECT_EQ(side.FindDefault()->name, "LAN");
+
+  // The default route decides, of IPv4 alone, and no other route however cheap it is.
+  host::HostState state = machine.state();
+  const auto put = [&](const char* destination, std::uint32_t adapter, std::uint32_t metric) {
+    host::Route route;
+    route.destination = Prefix(destination);
+    route.adapter_index = adapter;
+    route.metric = metric;
+    state.routes.push_back(route);
+  };
+  put("::/0", lan, 1);
+  put("10.8.0.0/16", lan, 1);
+  put("0.0.0.0/0", lan, 20);
+  put("0.0.0.0/0", storage, 10);
+  put("0.0.0.0/0", lan, 30);
+  machine.Replace(state);
+  ASSERT_TRUE(side.FindDefault().has_value());
+  EXPECT_EQ(side.FindDefault()->name, "Storage");
+}
+
 TEST_F(WorldTest, TheDefaultRouteLeadsToThePhysicalAdapterBehindASwitchToo) {
   EmulatedHostSide side(world.host());
   EXPECT_EQ(side.FindDefault()->name, "Ethernet");
@@ -161,7 +214,9 @@ TEST_F(WorldTest, ItsTextReadsBackIntoAnother) {
 
 TEST_F(WorldTest, WhatCannotBeReadChangesNothing) {
   const std::string before = world.Text();
-  for (const char* text : {"{", "7", R"({"host": {"adapters": 7}})", R"({"hns": 7})"})
+  const std::string deep =
+      R"({"x": )" + std::string(70, '[') + std::string(70, ']') + R"(, "y": 1})";
+  for (const char* text : {"{", "7", R"({"host": {"adapters": 7}})", R"({"hns": 7})", deep.c_str()})
     EXPECT_FALSE(world.Read(text).ok()) << text;
   EXPECT_EQ(world.Text(), before);
 }
