@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <thread>
@@ -93,6 +94,24 @@ TEST_F(FileIoTest, AFolderThatIsNotThereIsAnErrorAndNotMade) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot "));
   EXPECT_EQ(FilesInFolder(), 0u);
+}
+
+TEST_F(FileIoTest, AFolderInItsPlaceStays) {
+  std::filesystem::create_directories(PathOf(path_));
+  const absl::Status status = ReplaceFileText(path_, "A=1\n");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot "));
+  EXPECT_TRUE(std::filesystem::is_directory(PathOf(path_)));
+  EXPECT_EQ(FilesInFolder(), 1u) << "the new text is not left behind";
+}
+
+TEST_F(FileIoTest, AFileIsOfTheBootThatItWasWrittenIn) {
+  EXPECT_FALSE(IsOfEarlierBoot(path_)) << "there is none";
+  ASSERT_TRUE(Replace(0));
+  EXPECT_FALSE(IsOfEarlierBoot(path_));
+  std::filesystem::last_write_time(
+      PathOf(path_), std::filesystem::file_time_type::clock::now() - std::chrono::years(20));
+  EXPECT_TRUE(IsOfEarlierBoot(path_));
 }
 
 }  // namespace

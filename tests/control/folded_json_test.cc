@@ -40,6 +40,7 @@ TEST(ParseFolded, Errors) {
       {"// comment\n{}", "line 1, column 1: not JSON"},
       {"{\"a\":1e999}", "not JSON"},
       {std::string("\xff\xfe{\0", 4), "UTF-16"},
+      {std::string("\xfe\xff\0{", 4), "UTF-16"},
   };
   for (const auto& [text, message] : rows) {
     const auto document = ParseFolded(text);

@@ -289,6 +289,13 @@ TEST(NetConf, LoadNamesThePath) {
               HasSubstr("net-conf /no/such/net-conf.json: cannot be opened; check the path"));
 }
 
+// As it is mounted where the ConfigMap lacks the key. Windows opens no folder at all.
+TEST(NetConf, LoadOfAFolderSaysThatItCannotBeRead) {
+  const auto conf = LoadNetConf(std::filesystem::temp_directory_path().string());
+  EXPECT_THAT(std::string(conf.status().message()),
+              ::testing::AnyOf(HasSubstr("cannot be read"), HasSubstr("cannot be opened")));
+}
+
 TEST(NetConf, LoadReadsTheFile) {
   const auto path = std::filesystem::temp_directory_path() / "weft-net-conf-test.json";
   std::ofstream(path) << kUsual;

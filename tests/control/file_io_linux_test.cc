@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A disk on which the text has no room, played by the largest file that this process may write.
+#include <sys/resource.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "control/file_io.h"
+#include "tests/support/test_path.h"
+
+namespace weft::control {
+namespace {
+
+TEST(FileIoLinuxTest, ATextThatHasNoRoomLeavesTheOldOneWhole) {
+  const std::filesystem::path folder = weft::testing::TestPath();
+  const std::string path = (folder / "subnet.env").string();
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(ReplaceFileText(path, "old\n").ok());
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit small{16, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status status = ReplaceFileText(path, std::string(100, 'x'));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot write it"));
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "old\n");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  std::filesystem::remove_all(folder);
+}
+
+// The CNI plugin may run under another account.
+TEST(FileIoLinuxTest, AllMayReadIt) {
+  const std::string path = weft::testing::TestPath().string();
+  ASSERT_TRUE(ReplaceFileText(path, "A=1\n").ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0644});
+  std::filesystem::remove(path);
+}
+
+TEST(FileIoLinuxTest, AFolderThatIsNotThereIsNamed) {
+  const std::string folder = weft::testing::TestPath().string();
+  EXPECT_THAT(std::string(ReplaceFileText(folder + "/subnet.env", "A=1\n").message()),
+              ::testing::StartsWith("cannot make a file in " + folder));
+}
+
+}  // namespace
+}  // namespace weft::control
