@@ -47,8 +47,7 @@ absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& 
   const auto status = admin::AdminClient(endpoint).ReadStatus();
   if (status.ok() && (status->hns || status->dataplane == "hns" || status->dataplane == "routes"))
     return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint));
-  const bool silent = status.ok() || absl::IsUnavailable(status.status());
-  return silent ? absl::OkStatus() : status.status();
+  return absl::IsUnavailable(status.status()) ? absl::OkStatus() : status.status();
 }
 
 ExitCode Run(const Options& options, Io& io) {

@@ -83,6 +83,7 @@ TEST_F(ExplainTest, ManyWordsAndStandardInputAreTheSame) {
   const std::string hex = HexOf(Good());
   EXPECT_EQ(Explain({hex.substr(0, 8), hex.substr(8, 10), hex.substr(18)}).out, one);
   EXPECT_EQ(Explain({"-"}, Dump(Good())).out, one);
+  EXPECT_EQ(Explain({"-", hex}, "zz").out, one) << "beside other words it is a separator";
 }
 
 TEST_F(ExplainTest, FramesOfADumpAreChosenByNumber) {
@@ -267,6 +268,10 @@ TEST_F(ExplainTest, TheLinksMtuIsThatOfTheDaemonUnlessGiven) {
   EXPECT_EQ(Explain({"--mtu", "1500", big}).code, 0);
   server_.Do([&](admin::HttpServer&) { state_.status.mtu = 0; });  // not known yet
   EXPECT_EQ(Explain({big}).code, 0);
+  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 65'535; });  // of no link
+  const Outcome absurd = Explain({big});
+  EXPECT_EQ(absurd.code, 2);
+  EXPECT_THAT(absurd.err, HasSubstr("no verdict: --mtu 65585 is not the MTU of a link"));
 }
 
 TEST_F(ExplainTest, TheStartCanBeForced) {

@@ -72,10 +72,29 @@ TEST(HexTextTest, ADumpMayHoldManyFrames) {
 }
 
 TEST(HexTextTest, ADumpsLineEndsAtWhatIsNoWholeNumberOfOctets) {
-  const auto frames = ParseHexText("00000000: 4500 001\n00000002: 4011 xyz\n");
+  const auto frames = ParseHexText("00000000: 4500 001\n00000002: 4011 xyz\n00000004: 0af4 wxyz\n");
   ASSERT_TRUE(frames.ok()) << frames.status();
   ASSERT_EQ(frames->size(), 1u);
-  EXPECT_EQ(frames->front(), Hex("45004011"));
+  EXPECT_EQ(frames->front(), Hex("450040110af4"));
+}
+
+TEST(HexTextTest, OnlyAnOffsetBeginsADump) {
+  const struct {
+    const char* text;
+    const char* frame;
+  } rows[] = {
+      {"000  45", ""},  // refused: an odd number of digits
+      {"00  45", "0045"},
+      {"0000000000  45", "000000000045"},
+      {"0000 4500", "00004500"},
+      {"0000:4500", "00004500"},
+      {"packet:  one\n\t0x0000:  4500", "4500"},
+  };
+  for (const auto& [text, frame] : rows) {
+    const auto frames = ParseHexText(text);
+    EXPECT_EQ(Dump(frames.ok() ? frames->front() : Octets()), Dump(Hex(frame))) << text;
+    if (frames.ok()) EXPECT_EQ(frames->size(), 1u) << text;
+  }
 }
 
 struct Refusal {

@@ -109,7 +109,10 @@ TEST_F(HnsEndpointTest, WrongWordsAreRefusedBeforeHnsIsAsked) {
   } rows[] = {
       {{"--ip", "here"}, "--ip \"here\" is no address"},
       {{"--ip", "10.244.9.7", "--mac", "ff:ff:ff:ff:ff:ff"}, "is no MAC address of one endpoint"},
+      {{"--ip", "10.244.9.7", "--mac", "00:00:00:00:00:00"}, "is no MAC address of one endpoint"},
+      {{"--ip", "10.244.9.7", "--mac", "here"}, "--mac \"here\" is no MAC address"},
       {{"--ip", "10.244.1.5", "--remote", "--provider-address", "::1"}, "is no IPv4 address"},
+      {{"--ip", "10.244.1.5", "--remote", "--provider-address", "here"}, "is no IPv4 address"},
       {{"--ip", "10.244.1.5", "--provider-address", "172.16.0.1"}, "requires --remote"},
       {{}, "--ip"},
   };
@@ -121,6 +124,63 @@ TEST_F(HnsEndpointTest, WrongWordsAreRefusedBeforeHnsIsAsked) {
     EXPECT_THAT(outcome.err, HasSubstr(row.says));
   }
   EXPECT_EQ(List(), "");
+}
+
+// 2: HNS did not answer. 1: it answered, and refused.
+TEST_F(HnsEndpointTest, ACallThatFailsIsNamed) {
+  ASSERT_EQ(Add("10.244.9.7").code, 0);
+  const std::vector<std::string> list{"hns", "list"}, show{"hns", "show", "flannel.4096"},
+      endpoints{"hns", "endpoint", "list"},
+      deletion{"hns", "endpoint", "delete", "weft-10.244.9.7"},
+      addition{"hns", "endpoint", "add", "--network", "flannel.4096", "--ip", "10.244.9.8"};
+  const struct {
+    const std::vector<std::string>& words;
+    const char* function;
+    hns::Hresult code;
+    int exit_code;
+  } rows[] = {
+      {list, "HcnEnumerateNetworks", hns::hresult::kUnspecified, 2},
+      {list, "HcnEnumerateEndpoints", hns::hresult::kUnspecified, 2},
+      {show, "HcnEnumerateNetworks", hns::hresult::kUnspecified, 2},
+      {endpoints, "HcnEnumerateNetworks", hns::hresult::kUnspecified, 2},
+      {endpoints, "HcnEnumerateEndpoints", hns::hresult::kUnspecified, 2},
+      {addition, "HcnEnumerateNetworks", hns::hresult::kUnspecified, 2},
+      {addition, "HcnCreateEndpoint", hns::hresult::kUnspecified, 1},
+      {addition, "HcnCreateEndpoint", hns::hresult::kAccessDenied, 2},
+      {addition, "HcnCreateEndpoint", hns::hresult::kNoMoreEndpoints, 2},
+      {deletion, "HcnEnumerateEndpoints", hns::hresult::kUnspecified, 2},
+      {deletion, "HcnDeleteEndpoint", hns::hresult::kUnspecified, 1},
+      {deletion, "HcnDeleteEndpoint", hns::hresult::kAccessDenied, 2},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(::testing::PrintToString(row.words) + row.function);
+    hns::emulator::Fault fault;
+    fault.function = row.function;
+    fault.count = hns::emulator::Fault::kAlways;
+    fault.code = row.code;
+    hns_.Add(fault);
+    std::vector<std::string> words = row.words;
+    words.push_back("--hns=emulator:" + server_->address());
+    const Outcome outcome = Call(words);
+    hns_.ClearFaults();
+    EXPECT_EQ(outcome.code, row.exit_code);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, HasSubstr("flannelctl " + words[0] + " " + words[1]));
+  }
+  EXPECT_EQ(Endpoint({"list", "--no-headers"}).code, 0);
+}
+
+TEST_F(HnsEndpointTest, ANetworkWithoutAddressOrMacIsShown) {
+  const hns::Reply made =
+      hns_.Create(hns::Kind::kNetwork, hns::Handle::kNone, hns::Guid(),
+                  R"({"Name":"inside","Type":"Private","SchemaVersion":{"Major":2,"Minor":0},
+          "Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.8.0.0/24"}]}]})");
+  ASSERT_TRUE(made.ok()) << made.error_record;
+  const std::string emulator = "--hns=emulator:" + server_->address();
+  EXPECT_THAT(Call({"hns", "list", emulator}).out,
+              ::testing::ContainsRegex("inside +Private +10.8.0.0/24 +- "));
+  EXPECT_THAT(Call({"hns", "show", "inside", emulator}).out,
+              AllOf(HasSubstr("management IP  \n"), HasSubstr("router MAC     \n")));
 }
 
 TEST_F(HnsEndpointTest, OursAreDeletedByNameOrId) {
@@ -160,6 +220,28 @@ TEST_F(HnsEndpointTest, ANameThatSeveralHaveIsNotGuessed) {
   const Outcome outcome = Endpoint({"delete", "--force", "weft-x"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("2 endpoints are called \"weft-x\"; give an id"));
+}
+
+TEST(HnsControlTest, WhatTheEmulatorAnswersIsPrinted) {
+  hns::emulator::SystemClock clock;
+  hns::emulator::SimpleHost host;
+  hns::emulator::Emulator hns(clock, host);
+  const auto server =
+      hns::emulator::RemoteServer::Start("tcp:127.0.0.1:0", hns, [](const std::string& command) {
+        hns::Reply reply;
+        reply.text = R"({"total":7})";
+        if (command.find("calls") == std::string::npos) {
+          reply.code = hns::hresult::kInvalidArgument;
+          reply.error_record = "there is no such command";
+        }
+        return reply;
+      }).value();
+  const Outcome calls = Call({"hns", "control", server->address(), "calls"});
+  EXPECT_EQ(calls.code, 0) << calls.err;
+  EXPECT_EQ(calls.out, "{\n  \"total\": 7\n}\n");
+  const Outcome dance = Call({"hns", "control", server->address(), "dance"});
+  EXPECT_EQ(dance.code, 2);
+  EXPECT_EQ(dance.err, "flannelctl hns control: there is no such command\n");
 }
 
 }  // namespace

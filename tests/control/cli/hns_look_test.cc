@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
@@ -80,6 +81,32 @@ TEST_F(HnsLookTest, OneThatIsNotThereIsAFinding) {
 
 TEST_F(HnsLookTest, WhatIsNoEmulatorIsRefused) {
   EXPECT_THAT(Call({"hns", "list", "--hns=real"}).err, HasSubstr("write emulator:PATH"));
+}
+
+TEST_F(HnsLookTest, AWorldThatCannotBeReadIsNamed) {
+  std::ofstream(path_, std::ios::binary) << "garbage";
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"list"},
+        {"show", "flannel.4096"},
+        {"endpoint", "list"},
+        {"endpoint", "add", "--network", "flannel.4096", "--ip", "10.244.9.7"},
+        {"endpoint", "delete", "x"}}) {
+    std::vector<std::string> words{"hns"};
+    words.insert(words.end(), verb.begin(), verb.end());
+    words.push_back("--hns=emulator:" + path_);
+    const Outcome outcome = Call(words);
+    EXPECT_EQ(outcome.code, 2) << ::testing::PrintToString(verb);
+    EXPECT_THAT(outcome.err, HasSubstr("world is no JSON object"))
+        << ::testing::PrintToString(verb);
+  }
+}
+
+TEST_F(HnsLookTest, NoEndpointsAreNoFinding) {
+  TearDown();
+  const Outcome outcome =
+      Call({"hns", "endpoint", "list", "--no-headers", "--hns=emulator:" + path_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
 }
 
 }  // namespace

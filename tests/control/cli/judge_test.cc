@@ -24,6 +24,13 @@ VxlanBuilder FromLinux1(Octets inner) {
   return VxlanBuilder(std::move(inner)).Outer("192.0.2.1", "192.0.2.4").Macs(kLinux1, kOurs);
 }
 
+// With a VLAN tag behind the MAC addresses.
+Octets Tagged(Octets frame) {
+  const Octets tag = Hex("8100 0007");
+  frame.insert(frame.begin() + 12, tag.begin(), tag.end());
+  return frame;
+}
+
 struct Row {
   const char* description;
   FrameStart start;
@@ -44,6 +51,7 @@ void Check(const Row& row) {
   ASSERT_TRUE(judgement.ok()) << judgement.status();
   EXPECT_EQ(Name(judgement->verdict), Name(row.verdict));
   EXPECT_THAT(Joined(judgement->reasons), HasSubstr(row.reason));
+  EXPECT_EQ(judgement->reasons.empty(), *row.reason == '\0');
 }
 
 TEST(JudgeTest, WireToPod) {
@@ -53,6 +61,9 @@ TEST(JudgeTest, WireToPod) {
        "outer source 192.0.2.1 is the public IP of linux-1"},
       {"good, with outer Ethernet", FrameStart::kOuterEthernet,
        FromLinux1(inner).BuildFrame(kStranger, kStranger), Verdict::kForward,
+       "28 octets go to the pods"},
+      {"good, with outer Ethernet and a VLAN tag", FrameStart::kOuterEthernet,
+       Tagged(FromLinux1(inner).BuildFrame(kStranger, kStranger)), Verdict::kForward,
        "28 octets go to the pods"},
       {"good, from VXLAN on", FrameStart::kVxlan, FromLinux1(inner).BuildPayload(),
        Verdict::kForward, "the outer source is not in these octets"},
@@ -69,6 +80,8 @@ TEST(JudgeTest, WireToPod) {
        Verdict::kNotVxlan, "UDP destination port 8472; VXLAN is on 4789"},
       {"no I flag", FrameStart::kOuterIp, FromLinux1(inner).Flags(0).Build(), Verdict::kNotVxlan,
        ""},
+      {"no I flag, from VXLAN on", FrameStart::kVxlan, FromLinux1(inner).Flags(0).BuildPayload(),
+       Verdict::kNotVxlan, ""},
       {"another VNI", FrameStart::kOuterIp, FromLinux1(inner).Network(1).Build(),
        Verdict::kForeignVni, "the frame's VNI is 1; that of win-1 is 4096"},
       {"another MAC", FrameStart::kOuterIp, FromLinux1(inner).Macs(kLinux1, kStranger).Build(),
@@ -132,6 +145,7 @@ TEST(JudgeTest, PodToWire) {
       {"TTL", FrameStart::kInnerIp, to("10.244.1.5").Ttl(0).Build(), Verdict::kTtlExpired, ""},
       {"malformed", FrameStart::kInnerIp, Octets(12, std::byte{0x45}), Verdict::kInnerMalformed,
        ""},
+      {"nothing", FrameStart::kInnerIp, Octets(), Verdict::kInnerMalformed, ""},
       {"not IP", FrameStart::kInnerIp, Octets(40, std::byte{0x10}), Verdict::kNotIp, ""},
       {"a VLAN tag", FrameStart::kInnerEthernet, to("10.244.1.5").BuildFrame(kStranger, kOurs, 7),
        Verdict::kVlanTagged, ""},
@@ -174,7 +188,10 @@ TEST(JudgeTest, WithoutAVerdictItSaysWhatIsMissing) {
   const Octets arp = Hex("ffffffffffff 020000000099 0806 0001");
   EXPECT_THAT(std::string(Judge(arp, FrameStart::kOuterEthernet, list, {}).status().message()),
               HasSubstr("the tunnel never sees it"));
-  EXPECT_FALSE(Judge(Octets(70'000, std::byte{0x45}), FrameStart::kInnerIp, list, {}).ok());
+  const Octets large(70'000, std::byte{0x45});
+  EXPECT_THAT(
+      std::string(Judge(large, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
+      HasSubstr("the frame has 70000 octets; no port delivers more than"));
 }
 
 TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {
@@ -189,12 +206,23 @@ TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(out->verdict, Verdict::kForward);
   EXPECT_THAT(Joined(out->reasons), HasSubstr("1430 fit (link MTU 1500 less 70"));
+  const auto frame =
+      Judge(PacketBuilder("fd00:244:4::7", "fd00:244:1::5").BuildFrame(kStranger, kOurs),
+            FrameStart::kInnerEthernet, list, {});
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  EXPECT_EQ(frame->verdict, Verdict::kForward);
   const Octets back = VxlanBuilder(PacketBuilder("fd00:244:1::5", "fd00:244:4::7").Build())
                           .Outer("2001:db8::1", "2001:db8::4")
                           .Macs(Mac("5e:00:00:00:06:01"), kOurs)
                           .UdpChecksum()
                           .Build();
   EXPECT_EQ(Judge(back, FrameStart::kOuterIp, list, {})->verdict, Verdict::kForward);
+}
+
+// In the last octet of the VXLAN header.
+Octets WithReservedBit(Octets payload) {
+  payload[7] = std::byte{1};
+  return payload;
 }
 
 struct GuessRow {
@@ -210,19 +238,40 @@ TEST(FrameStartTest, Guesses) {
       {"outer Ethernet", FromLinux1(inner).BuildFrame(kOurs, kStranger),
        FrameStart::kOuterEthernet},
       {"port 8472", FromLinux1(inner).Ports(50000, 8472).Build(), FrameStart::kOuterIp},
+      {"another port", FromLinux1(inner).Ports(50000, 53).Build(), FrameStart::kInnerIp},
+      {"another port, in Ethernet", FromLinux1(inner).Ports(50000, 53).BuildFrame(kOurs, kStranger),
+       FrameStart::kInnerEthernet},
       {"VXLAN", FromLinux1(inner).BuildPayload(), FrameStart::kVxlan},
+      {"VXLAN around IPv6", FromLinux1(PacketBuilder("fd00::1", "fd00::2").Build()).BuildPayload(),
+       FrameStart::kVxlan},
+      {"VXLAN around a VLAN tag",
+       VxlanBuilder::AroundFrame(ToUs().BuildFrame(kLinux1, kOurs, 7)).BuildPayload(),
+       FrameStart::kVxlan},
+      {"VXLAN around ARP", FromLinux1(inner).InnerEtherType(0x0806).BuildPayload(),
+       FrameStart::kVxlan},
+      {"VXLAN around LLDP", FromLinux1(inner).InnerEtherType(0x88cc).BuildPayload(),
+       FrameStart::kInnerEthernet},
+      {"VXLAN without the I flag", FromLinux1(inner).Flags(0).BuildPayload(),
+       FrameStart::kInnerEthernet},
+      {"VXLAN with a reserved bit", WithReservedBit(FromLinux1(inner).BuildPayload()),
+       FrameStart::kInnerEthernet},
       {"inner IP", inner, FrameStart::kInnerIp},
       {"inner IPv6", PacketBuilder("fd00::1", "fd00::2").Build(), FrameStart::kInnerIp},
       {"inner Ethernet", ToUs().BuildFrame(kOurs, kStranger), FrameStart::kInnerEthernet},
       {"ARP", Hex("ffffffffffff 020000000099 0806 0001"), FrameStart::kInnerEthernet},
       {"IP cut short", Hex("4500 0054 0000"), FrameStart::kInnerIp},
+      {"IPv6 cut short", Hex("6000 0000 0014"), FrameStart::kInnerIp},
       {"a MAC address that begins with 4", Hex("450000000001 020000000099 0806 0001"),
        FrameStart::kInnerEthernet},
       {"nothing known", Hex("00"), FrameStart::kInnerEthernet},
+      {"nothing", {}, FrameStart::kInnerEthernet},
   };
   for (const GuessRow& row : rows) {
     EXPECT_EQ(Name(GuessFrameStart(row.frame)), Name(row.start)) << row.description;
   }
+  const Octets header = Hex("08000000 00000000");
+  for (std::size_t size = 0; size <= header.size(); ++size)
+    EXPECT_EQ(GuessFrameStart(Bytes(header).first(size)), FrameStart::kInnerEthernet) << size;
 }
 
 TEST(FrameStartTest, NamesAreReadBack) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "control/admin/admin_server.h"
 #include "control/ledger.h"
 #include "control/process_lock.h"
 #include "hns/base_network.h"
@@ -16,6 +17,8 @@
 #include "hns/emulator/world_file.h"
 #include "hns/journal.h"
 #include "hns/overlay_plan.h"
+#include "tests/control/admin/running_server.h"
+#include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
 #include "tests/support/test_path.h"
 
@@ -189,6 +192,88 @@ TEST_F(ResetTest, WhileAFlanneldRunsItIsRefused) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("flanneld runs"), HasSubstr("stop it first")));
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+}
+
+// It has made nothing yet, so its ledger is not locked by it, or it is another's.
+TEST_F(ResetTest, WhileAFlanneldAnswersItIsRefused) {
+  Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
+  admin::FakeState state;
+  state.status.hns.reset();
+  admin::RunningServer server{admin::AdminHandler(state)};
+  const struct {
+    const char* dataplane;
+    bool hns;
+    int code;
+  } rows[] = {{"hns", false, 2}, {"routes", false, 2}, {"none", true, 2}, {"none", false, 0}};
+  for (const auto& row : rows) {
+    server.Do([&](admin::HttpServer&) {
+      state.status.dataplane = row.dataplane;
+      state.status.hns.reset();
+      if (row.hns) state.status.hns.emplace();
+    });
+    const Outcome outcome = Call({"reset", "--dry-run", "--hns=emulator:" + folder_ + "/hns.json",
+                                  "--state-dir=" + folder_, "--admin=" + server.endpoint()});
+    EXPECT_EQ(outcome.code, row.code) << row.dataplane << outcome.err;
+    if (row.code != 0)
+      EXPECT_THAT(outcome.err, AllOf(HasSubstr("flanneld runs"), HasSubstr(server.endpoint())));
+  }
+}
+
+TEST_F(ResetTest, WhatAnswersInItsPlaceIsRefusedAndSilenceIsNot) {
+  const admin::RawServer server("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+  const auto reset = [&](const std::string& endpoint) {
+    return Call({"reset", "--state-dir=" + folder_, "--admin=" + endpoint});
+  };
+  EXPECT_EQ(reset(server.endpoint() + ".not").code, 0);
+  EXPECT_EQ(reset(server.endpoint()).code, 2);
+}
+
+TEST_F(ResetTest, WhereHnsOrTheHostCannotBeAskedNothingIsBegun) {
+  const LedgerEntry network{"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)};
+  Enter(network);
+  const auto reset = [&](const std::string& option) {
+    return Call({"reset", "--state-dir=" + folder_, "--admin=none", option});
+  };
+  EXPECT_EQ(reset("--hns=emulator:tcp:127.0.0.1:0").code, 2) << "nobody answers";
+  std::ofstream(folder_ + "/hns.json") << "garbage";
+  const Outcome garbage = reset("--hns=emulator:" + folder_ + "/hns.json");
+  EXPECT_EQ(garbage.code, 2);
+  EXPECT_THAT(garbage.err, HasSubstr("HNS emulator's world is no JSON object"));
+  EXPECT_THAT(Entries(), ElementsAre(network));
+
+  std::filesystem::remove(folder_ + "/ledger.json");
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  const Outcome host = reset("--host=emulator:nowhere");
+  EXPECT_EQ(host.code, 2);
+  EXPECT_THAT(host.err, HasSubstr("nowhere"));
+  EXPECT_EQ(Entries().size(), 1u);
+}
+
+TEST_F(ResetTest, ADryRunOfWhatIsGoneKeepsTheLedger) {
+  Enter({"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)});
+  EXPECT_EQ(Reset({"--dry-run"}).out, "network flannel.4096 is gone already\n");
+  EXPECT_EQ(Entries().size(), 1u);
+}
+
+TEST_F(ResetTest, AnEndpointOfAnotherNameAtItsAddressIsAnothers) {
+  const std::string id = Make(ours_);
+  std::string pod;
+  {
+    World world(folder_ + "/hns.json");
+    hns::Endpoint endpoint;
+    endpoint.name = "pod";
+    endpoint.network = *hns::Guid::Parse(id);
+    endpoint.ip_configurations = {{*IpAddress::Parse("10.244.1.7"), 24}};
+    const auto made = world.client.CreateEndpoint(endpoint);
+    ASSERT_TRUE(made.ok()) << made.status();
+    pod = made->id.ToString();
+  }
+  Enter({"hns-endpoint", "ours", "", false, "10.244.1.7"});
+  Enter({"hns-endpoint", "External", "", false, "10.244.1.8"});
+  EXPECT_EQ(Reset({"--keep-vswitch"}).out,
+            "endpoint ours is gone already\nendpoint External is gone already\n");
+  Enter({"hns-endpoint", "pod", "", false, "10.244.1.7"});
+  EXPECT_EQ(Reset().out, "deleted endpoint pod (" + pod + ")\n");
 }
 
 TEST_F(ResetTest, ALedgerThatCannotBeReadIsRefused) {

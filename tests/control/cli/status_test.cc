@@ -98,6 +98,29 @@ TEST(StatusTextTest, DropsThatDidNotHappenAreNotShown) {
   EXPECT_THAT(text, Not(HasSubstr("tun-dropped")));
 }
 
+TEST(StatusTextTest, DropsAreShownWhereverTheyHappened) {
+  const struct {
+    const char* description;
+    std::uint64_t to_wire, to_pods, kernel;
+    bool shown;
+  } rows[] = {
+      {"nowhere", 0, 0, 0, false},
+      {"to the wire", 1, 0, 0, true},
+      {"to the pods", 0, 1, 0, true},
+      {"in the kernel", 0, 0, 1, true},
+  };
+  for (const auto& row : rows) {
+    admin::Status status = SampleStatus();
+    status.tunnels.resize(1);
+    admin::TunnelStatus& tunnel = status.tunnels[0];
+    tunnel.to_wire.packets = {{"forward", "", 7}, {"no-route", "", row.to_wire}};
+    tunnel.to_pods.packets = {{"forward", "", 7}, {"not-vxlan", "", row.to_pods}};
+    tunnel.kernel = {{"tun-dropped", row.kernel}};
+    const std::string text = StatusText(status, false);
+    EXPECT_EQ(text.find("Dropped since") != std::string::npos, row.shown) << row.description;
+  }
+}
+
 TEST(StatusTextTest, NothingToLookAtIsNotSaid) {
   admin::Status status = SampleStatus();
   status.leases.resize(2);  // usable and self

@@ -2,6 +2,7 @@
 // The small text makers: tables, YAML, the nearest word.
 #include <array>
 
+#include "control/cli/json_fields.h"
 #include "control/cli/json_to_yaml.h"
 #include "control/cli/nearest.h"
 #include "control/cli/text_table.h"
@@ -32,7 +33,8 @@ TEST(TextTableTest, CountsCharactersNotOctets) {
 TEST(TextTableTest, WhatWouldBreakTheScreenIsReplaced) {
   TextTable table({"N", "X"});
   table.Add({"a\x1b[31m\nb", "c\nd\x7f"});
-  EXPECT_EQ(table.TakeText(false), "a?[31m_b   c?d?\n");
+  table.Add({"tab\there", ""});
+  EXPECT_EQ(table.TakeText(false), "a?[31m_b   c?d?\ntab_here   -\n");
 }
 
 TEST(TextTableTest, LaterRowsKeepTheWidthsOfEarlierOnes) {
@@ -57,6 +59,8 @@ TEST(NearestTest, Words) {
       {"lease", "leases"},
       {"hlep", "help"},
       {"hel", "help"},
+      {"hlpp", ""},
+      {"hpep", ""},
       {"he", ""},
       {"explian", "explain"},
       {"foo", ""},
@@ -65,6 +69,26 @@ TEST(NearestTest, Words) {
       {"a-very-long-word-that-is-none", ""},
   };
   for (const Row& row : rows) EXPECT_EQ(Nearest(row.typed, kWords), row.nearest) << row.typed;
+  constexpr std::array<std::string_view, 2> kAlike{"lease", "leases"};
+  EXPECT_EQ(Nearest("leas", kAlike), "lease");
+}
+
+TEST(JsonFieldsTest, WhatJsonMeansIsKeptAndTheRestIsText) {
+  const struct {
+    const char* word;
+    const char* json;
+  } rows[] = {
+      {"a=true", R"({"a":true})"}, {"a=-7", R"({"a":-7})"},     {"a={\"b\":1}", R"({"a":{"b":1}})"},
+      {"a=[1]", R"({"a":[1]})"},   {"a=9.5", R"({"a":"9.5"})"}, {"a=null", R"({"a":"null"})"},
+      {"a=", R"({"a":""})"},       {"a=b=c", R"({"a":"b=c"})"},
+  };
+  for (const auto& [word, json] : rows) {
+    const auto fields = JsonFields(std::vector<std::string>{word});
+    ASSERT_TRUE(fields.ok()) << fields.status();
+    EXPECT_EQ(fields->dump(), json) << word;
+  }
+  for (const char* word : {"", "a", "=a"})
+    EXPECT_FALSE(JsonFields(std::vector<std::string>{"b=1", word}).ok()) << word;
 }
 
 TEST(YamlTest, KeepsOrderAndNesting) {

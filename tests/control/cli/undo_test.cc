@@ -8,6 +8,12 @@
 #include <filesystem>
 
 #include "control/host/emulator.h"
+#include "hns/client.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/simple_host.h"
+#include "hns/overlay_plan.h"
+#include "tests/hns/recording_api.h"
+#include "tests/support/emulator_clock.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/test_path.h"
@@ -33,6 +39,15 @@ class Stubborn final : public weft::testing::HostView {
                             : HostView::RemoveRoutes({route})[0]);
     }
     return results;
+  }
+};
+
+// Whose routes cannot be read.
+class Unreadable final : public weft::testing::HostView {
+ public:
+  using HostView::HostView;
+  absl::StatusOr<std::vector<host::Route>> Routes(IpFamily, std::uint32_t) override {
+    return absl::UnavailableError("it does not answer");
   }
 };
 
@@ -156,6 +171,107 @@ TEST_F(UndoTest, OurFirewallRuleGoesAndNoOther) {
   EXPECT_THAT(ledger_.entries(), IsEmpty());
 }
 
+TEST_F(UndoTest, WhereRoutesCannotBeReadAllStayInTheLedger) {
+  PutRoute("10.244.2.0/24", "192.168.1.2");
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
+  Enter({"host-route", "10.244.3.0/24", "192.168.1.3", true});
+  Unreadable host(host_);
+  const Undone undone = cli::Undo({nullptr, &host}, ledger_, {});
+  EXPECT_THAT(undone.failed,
+              ElementsAre("route 10.244.2.0/24 via 192.168.1.2: it does not answer"));
+  EXPECT_THAT(undone.lines,
+              ElementsAre("left route 10.244.3.0/24 via 192.168.1.3: it was there before weft"));
+  EXPECT_EQ(ledger_.entries().size(), 2u);
+}
+
+TEST_F(UndoTest, AnAdoptedRouteAndOneWithoutGatewayAreLeft) {
+  PutRoute("10.244.2.0/24", "192.168.1.2");
+  host::Route direct;
+  direct.destination = Prefix("10.244.3.0/24");
+  direct.adapter_index = nic_;
+  ASSERT_TRUE(host_.PutRoutes({direct})[0].ok());
+  const LedgerEntry adopted{"host-route", "10.244.2.0/24", "192.168.1.2", true};
+  Enter(adopted);
+  EXPECT_THAT(Undo().lines,
+              ElementsAre("left route 10.244.2.0/24 via 192.168.1.2: it was there before weft"));
+  EXPECT_EQ(host_.state().routes.size(), 2u);
+  EXPECT_THAT(ledger_.entries(), ElementsAre(adopted));
+}
+
+TEST_F(UndoTest, AFirewallThatDoesNotAnswerIsNamedAndARuleThatIsGoneIsGone) {
+  const LedgerEntry rule{"firewall-rule", "OverlayTraffic8472UDP", "8472", false};
+  Enter(rule);
+  host_.StopFirewall(host::Milliseconds(60'000));
+  EXPECT_THAT(Undo().failed,
+              ElementsAre(::testing::StartsWith("firewall rule OverlayTraffic8472UDP: ")));
+  EXPECT_THAT(ledger_.entries(), ElementsAre(rule));
+  host_.StopFirewall(host::Milliseconds(0));
+  EXPECT_THAT(Undo().lines, ElementsAre("firewall rule OverlayTraffic8472UDP is gone already"));
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+TEST_F(UndoTest, WhatHnsRefusesIsNamedAndStaysInTheLedger) {
+  weft::testing::EmulatorClock clock;
+  hns::emulator::SimpleHost side;
+  hns::emulator::Emulator hns(clock, side);
+  hns::Client client(hns);
+  const hns::Network overlay =
+      hns::OverlayNetwork({"flannel.4096", Prefix("10.244.1.0/24"), *hns::IsolationId::Of(4096),
+                           4789, "Ethernet", Address("192.168.1.10"), false});
+  auto network = client.Create(overlay);
+  ASSERT_TRUE(network.ok()) << network.status();
+  hns::Endpoint endpoint;
+  endpoint.name = "ours";
+  endpoint.network = network->Read()->id;
+  const auto made = client.CreateEndpoint(endpoint);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Enter({"hns-endpoint", "ours", made->id.ToString(), false, ""});
+  Enter({"hns-network", "flannel.4096", endpoint.network.ToString(), false, ""});
+  const struct {
+    const char* function;
+    std::vector<const char*> failed;  // how their lines begin
+  } rows[] = {
+      {"HcnEnumerateNetworks", {"network flannel.4096: "}},
+      {"HcnEnumerateEndpoints", {"endpoint ours: ", "network flannel.4096: "}},
+      {"HcnDelete", {"endpoint ours: ", "network flannel.4096: "}},
+  };
+  for (const auto& [function, failed] : rows) {
+    SCOPED_TRACE(function);
+    const bool deletes = std::string_view(function) == "HcnDelete";
+    for (const char* name : {"Endpoint", "Network"}) {
+      hns::emulator::Fault fault;
+      fault.function = deletes ? function + std::string(name) : function;
+      fault.count = hns::emulator::Fault::kAlways;
+      fault.code = hns::hresult::kAccessDenied;
+      hns.Add(fault);
+    }
+    const Undone undone = cli::Undo({&client, nullptr}, ledger_, {.dry_run = !deletes});
+    hns.ClearFaults();
+    ASSERT_EQ(undone.failed.size(), failed.size());
+    for (std::size_t i = 0; i < failed.size(); ++i)
+      EXPECT_THAT(undone.failed[i], ::testing::StartsWith(failed[i]));
+    EXPECT_EQ(ledger_.entries().size(), 2u);
+  }
+}
+
+// As HNS shows one whose pod is not set up yet.
+TEST_F(UndoTest, AnEndpointWithoutAddressIsKnownByItsIdAlone) {
+  hns::RecordingApi api;
+  const char* const id = "55fedb88-4b11-4da4-8cd1-59970718a804";
+  for (int i = 0; i < 2; ++i) {
+    api.AnswerText("HcnEnumerateEndpoints", std::string("[\"") + id + "\"]");
+    api.AnswerText("HcnQueryEndpointProperties",
+                   std::string(R"({"ID":")") + id + R"(","Name":"ours"})");
+  }
+  hns::Client client(api);
+  Enter({"hns-endpoint", "ours", "", false, "10.244.1.7"});
+  EXPECT_THAT(cli::Undo({&client, nullptr}, ledger_, {}).lines,
+              ElementsAre("endpoint ours is gone already"));
+  Enter({"hns-endpoint", "ours", id, false, "10.244.1.7"});
+  EXPECT_THAT(cli::Undo({&client, nullptr}, ledger_, {}).lines,
+              ElementsAre(std::string("deleted endpoint ours (") + id + ")"));
+}
+
 TEST_F(UndoTest, StaticRoutesAreTheAdministrators) {
   PutRoute("10.8.0.0/16", "192.168.1.254");
   Enter({"static-route", "10.8.0.0/16", "192.168.1.254", true, "00:15:5d:00:00:0a 10 0"});
@@ -169,6 +285,10 @@ TEST_F(UndoTest, OnlyWhatIsNeededIsOpened) {
   EXPECT_FALSE(NeedsHns(ledger_) || NeedsHost(ledger_));
   Enter({"hns-network", "External", "id", true});
   EXPECT_FALSE(NeedsHns(ledger_) || NeedsHost(ledger_)) << "it is left";
+  Enter({"firewall-rule", "OverlayTraffic8472UDP", "8472", false});
+  EXPECT_FALSE(NeedsHns(ledger_));
+  EXPECT_TRUE(NeedsHost(ledger_));
+  ASSERT_TRUE(ledger_.Replace("firewall-rule", {}).ok());
   Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
   EXPECT_FALSE(NeedsHns(ledger_));
   EXPECT_TRUE(NeedsHost(ledger_));
