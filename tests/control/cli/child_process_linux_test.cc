@@ -104,6 +104,10 @@ TEST_F(ChildProcessTest, ExitCodes) {
   EXPECT_THAT(down.Rest(), IsEmpty());
   EXPECT_EQ(down.Wait(), 2);
   EXPECT_THAT(down.Errors(), HasSubstr("/nonexistent/weft.sock"));
+  Child here("hns list");
+  EXPECT_THAT(here.Rest(), IsEmpty());
+  EXPECT_EQ(here.Wait(), 2);
+  EXPECT_THAT(here.Errors(), HasSubstr("flannelctl hns list: "));
   Child usage("sttus");
   EXPECT_EQ(usage.Wait(), 2);
   EXPECT_THAT(usage.Errors(), HasSubstr("did you mean \"status\"?"));

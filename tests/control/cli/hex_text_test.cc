@@ -84,11 +84,9 @@ TEST(HexTextTest, OnlyAnOffsetBeginsADump) {
     const char* frame;
   } rows[] = {
       {"000  45", ""},  // refused: an odd number of digits
-      {"00  45", "0045"},
-      {"0000000000  45", "000000000045"},
-      {"0000 4500", "00004500"},
-      {"0000:4500", "00004500"},
-      {"packet:  one\n\t0x0000:  4500", "4500"},
+      {"00  45", "0045"},        {"0000000000  45", "000000000045"},
+      {"0000 4500", "00004500"}, {"0010  4500", "00104500"},
+      {"0000:4500", "00004500"}, {"packet:  one\n\t0x0000:  4500", "4500"},
   };
   for (const auto& [text, frame] : rows) {
     const auto frames = ParseHexText(text);

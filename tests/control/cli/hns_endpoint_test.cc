@@ -176,6 +176,13 @@ TEST_F(HnsEndpointTest, ANetworkWithoutAddressOrMacIsShown) {
                   R"({"Name":"inside","Type":"Private","SchemaVersion":{"Major":2,"Minor":0},
           "Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.8.0.0/24"}]}]})");
   ASSERT_TRUE(made.ok()) << made.error_record;
+  hns::Client client(hns_);
+  hns::Endpoint endpoint;
+  endpoint.name = "alone";
+  endpoint.network = client.Networks("inside")->front().id;
+  ASSERT_TRUE(client.CreateEndpoint(endpoint).ok());
+  EXPECT_THAT(Endpoint({"list", "--network", "inside", "--no-headers"}).out,
+              ::testing::ContainsRegex("alone +inside +10.8.0.[0-9]+ .* local +- +- "));
   const std::string emulator = "--hns=emulator:" + server_->address();
   EXPECT_THAT(Call({"hns", "list", emulator}).out,
               ::testing::ContainsRegex("inside +Private +10.8.0.0/24 +- "));

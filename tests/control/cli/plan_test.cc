@@ -83,11 +83,23 @@ TEST_F(PlanTest, NothingToDoAndNothingThatMay) {
   EXPECT_EQ(Ask({"plan"}).out, "nothing may be done: pods live in it\n");
 }
 
+TEST_F(PlanTest, CallsOrDifferencesAloneAreSomethingToDo) {
+  Plan plan = admin::SamplePlan();
+  plan.calls.clear();
+  Set(plan);
+  EXPECT_EQ(Ask({"hns", "drift"}).out, "the route to 10.244.1.0/24 is missing\n");
+  plan = admin::SamplePlan();
+  plan.differences.clear();
+  Set(plan);
+  EXPECT_THAT(Ask({"plan"}).out, ::testing::StartsWith("delete the network flannel.4096\n"));
+}
+
 TEST_F(PlanTest, WithoutAnAnswerItSaysWhy) {
   Set(absl::FailedPreconditionError("this flanneld programs no HNS"));
   const Outcome none = Ask({"plan"});
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(none.err, "flannelctl plan: this flanneld programs no HNS\n");
+  EXPECT_EQ(Ask({"hns", "drift"}).err, "flannelctl hns drift: this flanneld programs no HNS\n");
   const Outcome nobody = Call({"hns", "repair", "--admin", server_.endpoint() + ".not"});
   EXPECT_EQ(nobody.code, 2);
   EXPECT_THAT(nobody.err, HasSubstr("start it on this node"));

@@ -121,6 +121,15 @@ TEST(StatusTextTest, DropsAreShownWhereverTheyHappened) {
   }
 }
 
+TEST(StatusTextTest, ARouterMacIsShownOnceItIsKnown) {
+  admin::Status status = SampleStatus();
+  status.hns.emplace();
+  status.hns->management_ip = IpAddress::Parse("192.0.2.4");
+  EXPECT_THAT(StatusText(status, false), HasSubstr("management IP 192.0.2.4, 0 calls"));
+  status.hns->router_mac = MacAddress::Parse("00:15:5d:00:00:04");
+  EXPECT_THAT(StatusText(status, false), HasSubstr(", router MAC 00:15:5d:00:00:04, 0 calls"));
+}
+
 TEST(StatusTextTest, NothingToLookAtIsNotSaid) {
   admin::Status status = SampleStatus();
   status.leases.resize(2);  // usable and self

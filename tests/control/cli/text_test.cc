@@ -105,6 +105,16 @@ TEST(YamlTest, KeepsOrderAndNesting) {
             "  empty: {}\n");
 }
 
+TEST(YamlTest, WhatYaml11MayReadOtherwiseIsQuotedAndNothingElse) {
+  for (const char* text :
+       {"=", "<<", "?", "+1", "-1", "-x", ".5", " x", "x ", "\xc3\xa9", "tab\there", "\x7f"}) {
+    const std::string yaml = ToYaml(nlohmann::ordered_json{{"key", text}});
+    EXPECT_EQ(yaml.substr(0, 6), "key: \"") << yaml;
+  }
+  for (const std::string text : {"word", "two words", "/etc/cni", "a-b", "online"})
+    EXPECT_EQ(ToYaml(nlohmann::ordered_json{{"key", text}}), "key: " + text + "\n");
+}
+
 TEST(YamlTest, StringsReadBackAsStrings) {
   for (const char* text : {"",
                            "word",

@@ -71,6 +71,10 @@ TEST(ViewpointTest, TheLongestCoveringSubnetIsFound) {
   EXPECT_EQ(NodeOf(view->FindCovering(Ip("10.244.2.9"), false)), "linux-2");
   EXPECT_EQ(NodeOf(view->FindCovering(Ip("10.99.0.1"), true)), "none");
   EXPECT_EQ(NodeOf(view->FindCovering(Ip("fd00::1"), true)), "none");
+  admin::LeaseList wide_first = SampleLeases();
+  wide_first.leases[0].v4->subnet = *IpPrefix::Parse("10.244.0.0/16");
+  const IpAddress narrow = wide_first.leases[4].v4->subnet.base();
+  EXPECT_EQ(NodeOf(MakeViewpoint(wide_first, IpFamily::kV4)->FindCovering(narrow, true)), "win-2");
 }
 
 TEST(ViewpointTest, PeersByAddressAndMac) {
