@@ -47,7 +47,7 @@ EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
   EthernetHeader{spec.inner_destination, spec.inner_source, EtherType{}}.Emit(
       out.subspan(at).first<EthernetHeader::kSize>());
   size_ = static_cast<std::uint8_t>(at + EthernetHeader::kSize);
-  is_plain_v4_ = is_v4() && !wants_udp_checksum_;
+  is_plain_v4_ = !wants_udp_checksum_;  // over IPv6 there always is one
 }
 
 EncapsulationSpec EncapsulationTemplate::spec() const {

@@ -47,7 +47,7 @@ struct InnerPacket {
 };
 
 namespace detail {
-// `in` starts with version 6 in its high nibble and holds at least the fixed header.
+// `in` starts with version 6 in its high nibble and is as long as an IPv4 header at least.
 Parsed<InnerPacket> ParseInnerIpv6(Bytes in);
 }  // namespace detail
 

@@ -55,8 +55,8 @@ std::optional<Groups> ParseGroups(std::string_view text) {
       break;
     }
     if (end == 0 || end > 4) return std::nullopt;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + end, groups[count], 16);
-    if (error != std::errc() || rest != text.data() + end) return std::nullopt;
+    const char* const rest = std::from_chars(text.data(), text.data() + end, groups[count], 16).ptr;
+    if (rest != text.data() + end) return std::nullopt;
     ++count;
     text.remove_prefix(end);
     if (text.empty()) break;
@@ -141,7 +141,6 @@ IpAddress IpAddress::FromOctets(IpFamily family, const std::byte* octets) {
 
 std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
   if (const auto quad = ParseDottedQuad(text)) return V4(*quad);
-  if (text.find(':') == std::string_view::npos) return std::nullopt;
   const auto groups = ParseGroups(text);
   if (!groups) return std::nullopt;
   IpAddress address;

@@ -2,6 +2,7 @@
 // Why octets are not the packet they should be, and the result type of every Parse.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -49,15 +50,16 @@ class [[nodiscard]] Parsed {
   constexpr const T& operator*() const { return *value_; }
   constexpr const T* operator->() const { return &*value_; }
   // Meaningful only without a value.
-  constexpr Malformed error() const { return reason_; }
-
-  friend constexpr bool operator==(const Parsed& a, const Parsed& b) {
-    return a.value_ == b.value_ && (a.ok() || a.reason_ == b.reason_);
+  constexpr Malformed error() const {
+    assert(!ok());
+    return reason_;
   }
+
+  friend constexpr bool operator==(const Parsed&, const Parsed&) = default;
 
  private:
   std::optional<T> value_;
-  Malformed reason_{};
+  Malformed reason_{};  // kTruncated where there is a value
 };
 
 }  // namespace weft

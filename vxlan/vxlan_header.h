@@ -2,7 +2,6 @@
 // VXLAN header, RFC 7348 section 5: flags(8) reserved(24) VNI(24) reserved(8), network order.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,18 +32,5 @@ struct VxlanHeader {
 
   friend constexpr bool operator==(const VxlanHeader&, const VxlanHeader&) = default;
 };
-
-namespace detail {
-constexpr bool VxlanHeaderRoundTrips() {
-  std::array<std::byte, VxlanHeader::kSize> octets{};
-  octets.fill(std::byte{0xff});
-  const auto all_ones = VxlanHeader::Parse(octets);
-  if (!all_ones || all_ones->vni.value() != Vni::kMax) return false;
-  all_ones->Emit(octets);
-  return octets[0] == std::byte{0x08} && octets[3] == std::byte{0} && octets[7] == std::byte{0} &&
-         VxlanHeader::Parse(octets) == all_ones;
-}
-static_assert(VxlanHeaderRoundTrips());
-}  // namespace detail
 
 }  // namespace weft

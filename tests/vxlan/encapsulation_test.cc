@@ -196,6 +196,8 @@ TEST(Encapsulation, WithoutUdpChecksumOverIpv4Only) {
     EncapsulationSpec v6 = V6Spec();
     v4.udp_checksum = v6.udp_checksum = udp_checksum;
     EXPECT_EQ(EncapsulationTemplate(v4).wants_udp_checksum(), udp_checksum);
+    EXPECT_EQ(EncapsulationTemplate(v4).is_plain_v4(), !udp_checksum);
+    EXPECT_FALSE(EncapsulationTemplate(v6).is_plain_v4());
     EXPECT_TRUE(EncapsulationTemplate(v6).wants_udp_checksum());
     EXPECT_TRUE(EncapsulationTemplate(v6).spec().udp_checksum);
   }

@@ -33,6 +33,7 @@ constexpr TextRow kV4Texts[] = {
     {"space", "10.0.0.1 ", nullptr},
     {"sign", "+10.0.0.1", nullptr},
     {"hexadecimal", "0x0a.0.0.1", nullptr},
+    {"the character behind 9", "10.0.0.:", nullptr},
     {"number", "167772161", nullptr},
     {"prefix length", "10.0.0.1/24", nullptr},
     {"many digits", "10.0.0.1000000000000000000000", nullptr},
@@ -49,6 +50,7 @@ constexpr TextRow kV6Texts[] = {
     {"4.2.3: the first of equals", "2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
     {"4.3: lower case", "2001:DB8::ABCD", "2001:db8::abcd"},
     {"5: IPv4-mapped", "::ffff:c000:201", "::ffff:192.0.2.1"},
+    {"5: not every ffff is a mapping", "1::ffff:c000:201", "1::ffff:c000:201"},
     {"dotted quad in", "::ffff:192.0.2.1", "::ffff:192.0.2.1"},
     {"dotted quad elsewhere", "64:ff9b::192.0.2.33", "64:ff9b::c000:221"},
     {"dotted quad after six groups", "1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"},
@@ -64,6 +66,7 @@ constexpr TextRow kV6Texts[] = {
     {"one colon", ":", nullptr},
     {"leading colon", ":1:2:3:4:5:6:7", nullptr},
     {"trailing colon", "1:2:3:4:5:6:7:", nullptr},
+    {"trailing colon behind a gap", "::1:", nullptr},
     {"seven groups", "1:2:3:4:5:6:7", nullptr},
     {"nine groups", "1:2:3:4:5:6:7:8:9", nullptr},
     {"gap that stands for nothing", "1:2:3:4::5:6:7:8", nullptr},
@@ -155,6 +158,7 @@ TEST(IpAddress, Kinds) {
       {"10.0.0.1", ""},
       {"255.255.255.255", "b"},
       {"fd00::1", ""},
+      {"ffff:ffff::1", "m"},
       {"::ffff:127.0.0.1", ""},
   };
   for (const KindRow& row : kRows) {

@@ -73,6 +73,8 @@ TEST(IpPrefix, ContainsAddresses) {
   EXPECT_FALSE(Prefix("0.0.0.0/0").Contains(Ip("::1")));
   EXPECT_TRUE(Prefix("2001:db8::/33").Contains(Ip("2001:db8:7fff::1")));
   EXPECT_FALSE(Prefix("2001:db8::/33").Contains(Ip("2001:db8:8000::1")));
+  EXPECT_TRUE(Prefix("2001:db8::8000/113").Contains(Ip("2001:db8::8001")));
+  EXPECT_FALSE(Prefix("2001:db8::8000/113").Contains(Ip("2001:db8::1")));
 }
 
 TEST(IpPrefix, ContainsAndOverlapsPrefixes) {
@@ -81,6 +83,7 @@ TEST(IpPrefix, ContainsAndOverlapsPrefixes) {
   EXPECT_TRUE(cluster.Contains(lease));
   EXPECT_TRUE(lease.Contains(lease));
   EXPECT_FALSE(lease.Contains(cluster));
+  EXPECT_FALSE(Prefix("10.244.0.0/24").Contains(cluster)) << "of the same base";
   EXPECT_TRUE(cluster.Overlaps(lease));
   EXPECT_TRUE(lease.Overlaps(cluster));
   EXPECT_FALSE(lease.Overlaps(Prefix("10.244.4.0/24")));

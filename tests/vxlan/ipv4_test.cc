@@ -82,6 +82,7 @@ TEST(Ipv4, Refusals) {
   constexpr ParseRow kRows[] = {
       {"nothing", 0, 0x45, 0, Malformed::kTruncated},
       {"one octet short of a header", 0, 0x45, 19, Malformed::kTruncated},
+      {"version 6, cut off", 0, 0x65, 19, Malformed::kTruncated},
       {"version 6", 0, 0x65, 28, Malformed::kBadVersion},
       {"version 0", 0, 0x05, 28, Malformed::kBadVersion},
       {"IHL 4", 0, 0x44, 28, Malformed::kBadHeaderLength},

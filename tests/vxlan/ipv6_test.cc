@@ -46,6 +46,7 @@ TEST(Ipv6, Refusals) {
   Octets version4 = kHeader;
   Store8(version4.data(), 0x45);
   EXPECT_EQ(Ipv6Header::Parse(version4).error(), Malformed::kBadVersion);
+  EXPECT_EQ(Ipv6Header::Parse(Bytes(version4).first(0)).error(), Malformed::kTruncated);
 }
 
 TEST(Ipv6, PaddingBehindThePacketIsAccepted) {
@@ -74,6 +75,7 @@ TEST(Ipv6, ExtensionHeaders) {
   constexpr WalkRow kRows[] = {
       {"none", 17, "", 17, 40, kWhole},
       {"hop-by-hop", 0, "06 00 0000 00000000", 6, 48, kWhole},
+      {"hop-by-hop with options", 0, "06 00 0104 00000000", 6, 48, kWhole},
       {"two units long", 60, "06 01 0000 00000000 0000000000000000", 6, 56, kWhole},
       {"three in a row", 0, "2b 00 000000000000  3c 00 000000000000  11 00 000000000000", 17, 64,
        kWhole},

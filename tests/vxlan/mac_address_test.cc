@@ -39,6 +39,7 @@ constexpr TextRow kTexts[] = {
     {"space after", "00:15:5d:8c:2f:93 ", nullptr},
     {"dots and colons", "0015.5d8c:2f93", nullptr},
     {"dots between pairs", "00.15.5d.8c.2f.93", nullptr},
+    {"colons between pairs", "0015:5d8c:2f93", nullptr},
     {"trailing dot", "0015.5d8c.2f9.", nullptr},
 };
 

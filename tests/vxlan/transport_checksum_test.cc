@@ -137,6 +137,8 @@ TEST(TransportChecksum, WhatIsNotCoveredStaysUntouched) {
       PacketBuilder(v4).Payload(100).Fragment(0, 48).Build(),
       PacketBuilder(v4).Payload(100).Fragment(48, 999).Build(),
       PacketBuilder(v6).Payload(100).Fragment(0, 48).Build(),
+      PacketBuilder(v4).Tcp(1, 2).Payload(100).Fragment(0, 48).Build(),
+      PacketBuilder(v6).Tcp(1, 2).Payload(100).Fragment(0, 48).Build(),
       PacketBuilder(v4).Raw(IpProtocol::kSctp).Payload(40).Build(),
       PacketBuilder(v4).Raw(IpProtocol::kIcmpV6).Payload(40).Build(),
       PacketBuilder(v6).Raw(IpProtocol::kIcmp).Payload(40).Build(),

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/support/octets.h"
 
 namespace weft {
@@ -34,6 +36,15 @@ TEST(VxlanHeader, EveryVniSurvives) {
     EXPECT_EQ(VxlanHeader::Parse(out), header) << vni;
   }
 }
+
+// All ones go out as the largest VNI and zeros; in a constant expression, too.
+constexpr bool ReservedBitsDoNotRoundTrip() {
+  std::array<std::byte, VxlanHeader::kSize> octets{};
+  octets.fill(std::byte{0xff});
+  VxlanHeader::Parse(octets)->Emit(octets);
+  return LoadBe64(octets.data()) == 0x0800'0000'ffff'ff00;
+}
+static_assert(ReservedBitsDoNotRoundTrip());
 
 TEST(VxlanHeader, RefusesAnyTruncation) {
   for (std::size_t size = 0; size < VxlanHeader::kSize; ++size) {
