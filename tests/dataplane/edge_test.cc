@@ -223,6 +223,12 @@ TEST_F(EdgeTest, AnswersNeighbourSolicitationForTheGateway) {
   ASSERT_TRUE(answer);
   EXPECT_FALSE(answer->solicited);
 
+  // A pod asks from its link-local address, which is not learnt.
+  Receive(Nd(Ask("fe80::2", "fd00:1::1"), kPodA, MulticastMac(ask.destination)));
+  frames = Frames();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, kPodA);
+
   Receive(Nd(Ask("fd00:1::2", "fd00:1::3"), kPodA, kAll));
   EXPECT_TRUE(Frames().empty()) << "another pod's address";
 }
@@ -265,6 +271,13 @@ TEST_F(EdgeTest, LearnsNothingItShouldNot) {
           "10.244.1.1"),  // a group
   };
   for (const Octets& frame : frames) Receive(frame);
+  NeighbourMessage gateway;
+  gateway.kind = NeighbourMessage::Kind::kAdvertisement;
+  gateway.source = gateway.target = Ip("fd00:1::1");
+  gateway.destination = Ip("ff02::1");
+  gateway.link_address = kPodA;
+  Receive(Nd(gateway, kPodA, Mac("33:33:00:00:00:01")));
+  EXPECT_TRUE(Frames().empty()) << "only requests are answered";
   for (const char* address : {"10.244.9.9", "10.244.1.1", "10.244.1.5"}) {
     EXPECT_EQ(Send(PacketBuilder("10.244.2.3", address).Build()), Verdict::kNoNeighbour) << address;
   }
@@ -376,6 +389,16 @@ TEST_F(EdgeTest, OtherIcmpV6IsAPacketLikeAnother) {
                         .BuildFrame(kPodA, kOurs)),
             Verdict::kForward)
       << "too short for a type, and not ours to judge";
+  EXPECT_EQ(Receive(PacketBuilder("10.244.1.2", "10.244.2.3")
+                        .Raw(IpProtocol::kIcmpV6)
+                        .Payload(Hex("8700000000000000"))
+                        .BuildFrame(kPodA, kOurs)),
+            Verdict::kForward)
+      << "a solicitation's type inside IPv4";
+  EXPECT_EQ(
+      Receive(PacketBuilder("fd00:1::2", "fd00:2::3").Udp(0x8700, 53).BuildFrame(kPodA, kOurs)),
+      Verdict::kForward)
+      << "a port that begins like a solicitation";
 }
 
 TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
@@ -484,6 +507,15 @@ TEST_F(EdgeTest, CountsWhatItDoes) {
     counts.push_back(count.name + "=" + std::to_string(count.value));
   EXPECT_EQ(counts, (std::vector<std::string>{"queued=0", "neighbours=1", "neighbours-asked=1",
                                               "neighbours-answered=1"}));
+}
+
+TEST_F(EdgeTest, ChecksumsStayAsThePodSentThem) {
+  EXPECT_EQ(Receive(PacketBuilder("10.244.1.2", "10.244.2.3")
+                        .Tcp(1, 2)
+                        .PartialTransportChecksum()
+                        .BuildFrame(kPodA, kOurs)),
+            Verdict::kForward);
+  EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kWrong);
 }
 
 class CompletingEdgeTest : public EdgeTest {

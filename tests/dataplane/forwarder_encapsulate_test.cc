@@ -196,6 +196,10 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
   const Packet bad[] = {
       with([](Packet& p) { p.segmentation = Segmentation::kUdp; }),
       with([](Packet& p) { p.segmentation = Segmentation::kDatagrams; }),
+      with([](Packet& p) {
+        p.segmentation = Segmentation::kDatagrams;
+        p.data[9] = static_cast<std::byte>(IpProtocol::kUdp);
+      }),
       with([](Packet& p) { p.segment_size = 0; }),
       with([](Packet& p) { p.checksum_start = 24; }),
       with([](Packet& p) { p.data[32] = std::byte{0x40}; }),  // TCP data offset 16 octets
@@ -252,6 +256,18 @@ TEST(Encapsulate, ABatchOfAllKindsIsDecidedPacketByPacket) {
   for (std::size_t i = 0; i < kMaxBatch; ++i) {
     EXPECT_EQ(node.batch()[i].verdict, i % 3 != 0 ? Verdict::kForward : Verdict::kNoRoute);
   }
+}
+
+TEST(Encapsulate, AGroupIsNoDestinationEvenWithARoute) {
+  std::vector<RemoteSpec> leases = DefaultLeases();
+  leases.push_back(Lease("all", "0.0.0.0/0", "192.0.2.9", "02:00:00:00:00:09"));
+  Node node(DefaultConfig(), leases);
+  const auto verdict = [&](std::string_view to) {
+    return node.Encapsulate(PacketBuilder("10.244.2.9", to).Build()).verdict;
+  };
+  EXPECT_EQ(verdict("198.51.100.1"), Verdict::kForward);
+  EXPECT_EQ(verdict("224.0.0.251"), Verdict::kGroupDestination);
+  EXPECT_EQ(verdict("255.255.255.255"), Verdict::kGroupDestination);
 }
 
 TEST(Encapsulate, SeesANewTableAfterRefresh) {

@@ -149,6 +149,8 @@ TEST_P(PathMtu, SomePacketsAreDroppedInSilence) {
       {"from a group", PacketBuilder("224.0.0.1", "10.244.1.7").TotalLength(1480).Build()},
       {"ICMPv6 error",
        PacketBuilder("fd00:2::9", "fd00:1::7").Icmp(1, 0).TotalLength(1480).Build()},
+      {"headers longer than an ICMPv6 error may quote",
+       PacketBuilder("fd00:2::9", "fd00:1::7").Ipv6DestinationOptions(1432).Build()},
   };
   for (const auto& row : rows) {
     Node node(Config());
@@ -160,6 +162,14 @@ TEST_P(PathMtu, SomePacketsAreDroppedInSilence) {
   Node node(without_address);
   EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBigSilent)
       << "no address of the family";
+}
+
+TEST_P(PathMtu, WithoutRoomForTheAnswerThereIsNone) {
+  Node node(Config());
+  while (!node.replies().full()) node.replies().Add(Packet());
+  Packet& packet = node.batch().Add(node.buffers.Make(OfLength(1480)));
+  node.forwarder.Encapsulate(node.batch(), node.replies());
+  EXPECT_EQ(packet.verdict, Verdict::kTooBigSilent);
 }
 
 TEST_P(PathMtu, WhatGetsNoAnswerLeavesTheRateToTheOthers) {

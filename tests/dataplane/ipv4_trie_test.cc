@@ -75,6 +75,13 @@ TEST(Ipv4Trie, GivesMemoryBack) {
   EXPECT_EQ(writer.octets(), empty) << "a default route needs no pages";
   writer.Insert(0x0af4'0180, 25, 2);
   EXPECT_GT(writer.octets(), empty);
+  writer.Insert(0x0af4'0280, 25, 3);
+  const std::size_t both = writer.octets();
+  writer.Erase(0x0af4'0180, 25, 2, 1);
+  EXPECT_LT(writer.octets(), both) << "a hole before the other";
+  writer.Insert(0x0af4'0180, 25, 2);
+  EXPECT_EQ(writer.octets(), both) << "which is filled again";
+  writer.Erase(0x0af4'0280, 25, 3, 1);
   writer.Erase(0x0af4'0180, 25, 2, 1);
   EXPECT_EQ(writer.octets(), empty);
   EXPECT_EQ(writer.trie()->Find(0x0af4'0180), 1u);

@@ -53,7 +53,9 @@ TEST(NeighbourMessage, RoundTrips) {
   NeighbourMessage detection = Solicitation();
   detection.source = Ip("::");
   detection.link_address.reset();
-  for (const NeighbourMessage& message : {Solicitation(), advertisement, detection}) {
+  NeighbourMessage from_none = advertisement;
+  from_none.source = Ip("::");
+  for (const NeighbourMessage& message : {Solicitation(), advertisement, detection, from_none}) {
     const auto parsed = NeighbourMessage::Parse(Emit(message));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(*parsed, message);
@@ -79,7 +81,11 @@ TEST(NeighbourMessage, RefusesWhatANodeMustDiscard) {
       {"target is a group", [](Octets& o) { o[48] = std::byte{0xff}; }},
       {"option of length 0", [](Octets& o) { o[65] = std::byte{0}; }},
       {"router solicitation", [](Octets& o) { o[40] = std::byte{133}; }},
-      {"UDP", [](Octets& o) { o[6] = std::byte{17}; }, false},
+      {"UDP",
+       [](Octets& o) {
+         o[6] = std::byte{17};
+         StoreBe16(o.data() + 44, 32);  // its length
+       }},
       {"link-layer address from nobody",
        [](Octets& o) { std::fill_n(o.begin() + 8, 16, std::byte{0}); }},
   };
@@ -130,13 +136,14 @@ TEST(NeighbourMessage, OptionsOfOtherSizesAreNoLinkAddress) {
 }
 
 TEST(NeighbourMessage, AMessageWithoutRoomForItsTargetIsNone) {
-  const Octets stump =
-      PacketBuilder("fd00::2", "ff02::1:ff00:1").Raw(IpProtocol::kIcmpV6).Payload(23).Build();
-  Octets solicitation = stump;
-  solicitation[7] = std::byte{255};
-  solicitation[40] = std::byte{135};
-  ASSERT_TRUE(CompleteTransportChecksum(solicitation));
-  EXPECT_FALSE(NeighbourMessage::Parse(solicitation));
+  for (std::size_t size = 4; size < 24; ++size) {
+    Octets solicitation =
+        PacketBuilder("fd00::2", "ff02::1:ff00:1").Raw(IpProtocol::kIcmpV6).Payload(size).Build();
+    solicitation[7] = std::byte{255};
+    solicitation[40] = std::byte{135};
+    ASSERT_TRUE(CompleteTransportChecksum(solicitation));
+    EXPECT_FALSE(NeighbourMessage::Parse(solicitation)) << size;
+  }
 }
 
 TEST(NeighbourMessage, GroupAddresses) {

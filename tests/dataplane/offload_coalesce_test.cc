@@ -71,6 +71,8 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
       {"FIN ends it",
        {Tcp(1, 100), Tcp(101, 100, kAck | TcpHeader::kFin), Tcp(201, 100)},
        "100+100 100"},
+      {"PSH on the first", {Tcp(1, 100, kAck | TcpHeader::kPsh), Tcp(101, 100)}, "100 100"},
+      {"an acknowledgment behind data", {Tcp(1, 100), Tcp(101, 0)}, "100 0"},
       {"a gap", {Tcp(1, 100), Tcp(102, 100)}, "100 100"},
       {"out of order", {Tcp(101, 100), Tcp(1, 100)}, "100 100"},
       {"twice the same", {Tcp(1, 100), Tcp(1, 100)}, "100 100"},
@@ -107,6 +109,13 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
       {"identification stands, then counts",
        {Tcp(1, 100), Tcp(101, 100), Tcp(201, 100).Identification(2)},
        "100+100 100"},
+      {"identification counts, then stands",
+       {Tcp(1, 100), Tcp(101, 100).Identification(1), Tcp(201, 100)},
+       "100+100 100"},
+      {"identification stands in one run and counts in the next",
+       {Tcp(1, 100), Tcp(101, 100, kAck | TcpHeader::kPsh), Tcp(201, 100).Identification(5),
+        Tcp(301, 100).Identification(6)},
+       "100+100 100+100"},
       {"identification jumps", {Tcp(1, 100), Tcp(101, 100).Identification(2)}, "100 100"},
       {"identification must count without DF",
        {Tcp(1, 100).DontFragment(false), Tcp(101, 100).DontFragment(false)},
@@ -169,11 +178,14 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
   }
   const Octets padding(6);
   twice("padding behind the packet", Concatenate(one, padding), Concatenate(two, padding));
+  twice("padding that the sequence counts", Concatenate(one, padding),
+        Concatenate(Tcp(107, 100).Build(), padding));
   const auto v6 = [](std::uint32_t sequence) {
     return PacketBuilder("fd00:1::7", "fd00:2::9").Tcp(80, 4000, kAck, sequence, 9).Payload(100);
   };
   twice("padding behind an IPv6 packet", Concatenate(v6(1).Build(), padding),
         Concatenate(v6(101).Build(), padding));
+  twice("another hop limit", v6(1).Build(), v6(101).Ttl(63).Build());
   twice("IPv6 extension headers", v6(1).Ipv6DestinationOptions(8).Build(),
         v6(101).Ipv6DestinationOptions(8).Build());
   const auto spoil = [](Octets packet, std::size_t at, std::uint8_t value) {
@@ -181,6 +193,8 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
     CompleteTransportChecksum(packet);
     return packet;
   };
+  twice("the other family", one, v6(101).Build());
+  twice("the other family", v6(1).Build(), two);
   twice("another window", one, spoil(two, 35, 9));
   twice("another urgent pointer", one, spoil(two, 39, 9));
   twice("another acknowledgment", one, spoil(two, 31, 99));
@@ -259,6 +273,15 @@ TEST(Coalesce, StopsAtTheLargestIpPacketAndUdpAtSixtyFour) {
   Coalesce(*tcp, AllFeatures());
   ASSERT_EQ(tcp->size(), 2u);
   EXPECT_EQ((*tcp)[0].length, 40u + 46 * 1400);
+  // And with more room behind it than a packet can have.
+  const auto roomy = BatchOf(buffers, packets);
+  Octets room(80'000);
+  std::copy_n((*roomy)[0].data, (*roomy)[0].length, room.begin());
+  (*roomy)[0].data = room.data();
+  (*roomy)[0].headroom = 0;
+  (*roomy)[0].tailroom = static_cast<std::uint32_t>(room.size()) - (*roomy)[0].length;
+  Coalesce(*roomy, AllFeatures());
+  EXPECT_EQ(roomy->size(), 2u);
   const auto udp = BatchOf(buffers, std::vector<PacketBuilder>(100, Udp(40)));
   Coalesce(*udp, AllFeatures());
   ASSERT_EQ(udp->size(), 2u);
@@ -271,6 +294,22 @@ TEST(Coalesce, ADroppedPacketEndsARunAndIsKept) {
   (*batch)[1].verdict = Verdict::kUnknownPeer;
   Coalesce(*batch, AllFeatures());
   EXPECT_EQ(batch->size(), 3u);
+}
+
+// A port's word on a packet is not lost: it is no plain packet with right checksums.
+TEST(Coalesce, WhatAPortHasMarkedStaysAlone) {
+  for (const bool partial : {false, true}) {
+    Buffers buffers;
+    const auto batch = BatchOf(buffers, {Tcp(1, 100), Tcp(101, 100)});
+    if (partial) {
+      (*batch)[1].checksum = ChecksumState::kPartial;
+    } else {
+      (*batch)[1].segmentation = Segmentation::kTcp;
+      (*batch)[1].segment_size = 50;
+    }
+    Coalesce(*batch, AllFeatures());
+    EXPECT_EQ(batch->size(), 2u) << partial;
+  }
 }
 
 TEST(Coalesce, WithoutRoomBehindTheHeadNothingIsJoined) {

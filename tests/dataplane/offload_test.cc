@@ -52,6 +52,16 @@ TEST(WirePackets, ASuperframeWithoutASegmentSizeIsOnePacket) {
   EXPECT_EQ(InnerOctets(packet), 2540u);
 }
 
+// Not a plain packet whose size the port knows; nor has an aggregate a TCP header to leave out.
+TEST(WirePackets, OnlyASuperframeHasSegmentsAndAHeader) {
+  Buffers buffers;
+  Packet packet = buffers.Make(Octets(2020, std::byte{0xf0}));
+  packet.segment_size = 1000;
+  EXPECT_EQ(WirePackets(packet), 1u);
+  packet.segmentation = Segmentation::kDatagrams;
+  EXPECT_EQ(WirePackets(packet), 3u);
+}
+
 // Ports deliver what the kernel or a file says; zero is how a contradiction is noticed.
 TEST(SuperframeHeaderLength, IsZeroUnlessTheTransportHeaderLiesInsideThePacket) {
   const Octets tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(4).Build();  // 44

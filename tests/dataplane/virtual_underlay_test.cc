@@ -42,8 +42,18 @@ TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
        ChecksumState::kPartial, Segmentation::kNone, 0},
       {"TCP superframe: cut to the MTU", Tcp(1411).PartialTransportChecksum().Build(), 0,
        ChecksumState::kPartial, Segmentation::kTcp, 1410},
+      {"TCP of just the MTU that the port knows the size of",
+       Tcp(1410).PartialTransportChecksum().Build(), 18, ChecksumState::kPartial,
+       Segmentation::kNone, 18},
       {"UDP superframe: the port knows its size", Udp(200).PartialTransportChecksum().Build(), 18,
        ChecksumState::kPartial, Segmentation::kUdp, 18},
+      {"an unfinished ping longer than the MTU, no TCP",
+       PacketBuilder("fd00:1::7", "fd00:2::9")
+           .Ping(1, 1)
+           .Payload(Octets(3000, std::byte{0x50}))
+           .PartialTransportChecksum()
+           .Build(),
+       0, ChecksumState::kPartial, Segmentation::kNone, 0},
       {"UDP longer than the MTU, of unknown size", Udp(3000).PartialTransportChecksum().Build(), 0,
        ChecksumState::kPartial, Segmentation::kNone, 0},
   };
@@ -82,13 +92,20 @@ TEST(VirtualUnderlay, AHeaderAsLongAsTheMtuMakesNoSuperframe) {
   EXPECT_EQ((*other)[0].segment_size, 1);
 }
 
-TEST(VirtualUnderlay, DroppedPacketsAreLeftAlone) {
+TEST(VirtualUnderlay, DroppedAndMarkedPacketsAreLeftAlone) {
   Buffers buffers;
   const auto batch = std::make_unique<Batch>();
   batch->Add(buffers.Make(Tcp(100).PartialTransportChecksum().Build())).verdict =
       Verdict::kForeignMac;
   AcceptUnfinished(*batch, kMtu);
+  batch->Add((*batch)[0]).verdict = Verdict::kForward;
+  (*batch)[1].segmentation = Segmentation::kTcp;
+  batch->Add((*batch)[0]).verdict = Verdict::kForward;
+  (*batch)[2].checksum = ChecksumState::kPartial;
+  AcceptUnfinished(*batch, kMtu);
   EXPECT_EQ((*batch)[0].checksum, ChecksumState::kOnWire);
+  EXPECT_EQ((*batch)[1].checksum, ChecksumState::kOnWire) << "a superframe already";
+  EXPECT_EQ((*batch)[2].checksum_start, 0) << "the port has given it";
 }
 
 TEST(VirtualUnderlay, AnAggregateWhoseFirstDatagramIsLongerThanItsSizeIsASuperframe) {
@@ -105,6 +122,7 @@ TEST(VirtualUnderlay, AnAggregateWhoseFirstDatagramIsLongerThanItsSizeIsASuperfr
   two.insert(two.end(), one.begin(), one.end());
   EXPECT_EQ(received(two, one.size()), Segmentation::kDatagrams) << "two whole datagrams";
   EXPECT_EQ(received(one, 18), Segmentation::kNone) << "18 is the inner segment size";
+  EXPECT_EQ(received(Octets(7), 5), Segmentation::kDatagrams) << "no room for a VXLAN header";
   EXPECT_EQ(received(Octets(100), 50), Segmentation::kDatagrams) << "no VXLAN: not ours to judge";
 }
 

@@ -229,6 +229,21 @@ TEST(Worker, ASuperframeIsCutOnlyForAWireThatCannot) {
   }
 }
 
+TEST(Worker, ASuperframeThatWasDroppedIsNotCut) {
+  PortFeatures pod;
+  pod.tcp_segmentation = pod.partial_checksum = true;
+  Rig rig(PortKind::kWireDatagram, pod);
+  const Octets inner = PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build();
+  const Packet good = rig.node.buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
+  Packet bad = rig.node.buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
+  bad.checksum_start = 60'000;
+  Rig::Send(*rig.pods.second, {bad, good});
+  rig.worker.Step({});
+  EXPECT_EQ(rig.Receive(*rig.wire.second)->size(), 3u);
+  EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), 3u);
+  EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kInnerMalformed), 4u);
+}
+
 TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;
@@ -290,6 +305,7 @@ class NoticingPort final : public PacketPort {
     return 0;
   }
   void Send(Batch& batch) override {
+    ++sends;
     for (Packet& packet : batch)
       packet.verdict = packet.verdict == Verdict::kForward ? refusal : packet.verdict;
   }
@@ -298,6 +314,7 @@ class NoticingPort final : public PacketPort {
     return 1;
   }
   Verdict refusal = Verdict::kWireError;
+  int sends = 0;
 
  private:
   PortFeatures features_;
@@ -320,6 +337,15 @@ TEST(Worker, TakesPathMtusAndPortErrors) {
   Rig::Send(*outside.second, {node.buffers.Make(FromPeer())});
   inwards.Step({});
   EXPECT_EQ(Of(node.counters.Read().to_pods, Verdict::kPodError), 1u);
+}
+
+TEST(Worker, AStepWithoutPacketsSendsNothing) {
+  Node node(Rig::ConfigFor(PortKind::kWirePacket));
+  NoticingPort pods;
+  NoticingPort wire;
+  Worker worker(pods, wire, node.forwarder, node.counters);
+  EXPECT_EQ(worker.Step({}), 0u);
+  EXPECT_EQ(pods.sends + wire.sends, 0);
 }
 
 TEST(Worker, RunsUntilAskedToStop) {
