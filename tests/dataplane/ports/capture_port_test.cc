@@ -46,17 +46,18 @@ const MacAddress kB = Mac("02:00:00:00:00:0b");
 
 TEST_F(CapturePortTest, StripsEthernetForIpKinds) {
   const PacketBuilder builder = PacketBuilder("10.244.1.2", "10.244.1.3").Payload(20);
+  const PacketBuilder v6 = PacketBuilder("2001:db8::1", "2001:db8::2").Payload(20);
   Octets arp = builder.BuildFrame(kA, kB);
   StoreBe16(arp.data() + 12, 0x0806);
-  Write(LinkType::kEthernet,
-        {builder.BuildFrame(kA, kB), builder.BuildFrame(kA, kB, 7), arp, Hex("0011")});
+  Write(LinkType::kEthernet, {builder.BuildFrame(kA, kB), builder.BuildFrame(kA, kB, 7), arp,
+                              Hex("0011"), v6.BuildFrame(kA, kB)});
   for (const PortKind kind : {PortKind::kPodL3, PortKind::kWirePacket}) {
     const auto port = Open(kind);
-    EXPECT_EQ(ReceiveOctets(*port), (std::vector<Octets>{kPacket, kPacket}))
-        << "plain and VLAN-tagged";
+    EXPECT_EQ(ReceiveOctets(*port), (std::vector<Octets>{kPacket, kPacket, v6.Build()}))
+        << "plain and VLAN-tagged, and IPv6";
     EXPECT_EQ(port->Counts()[0].value, 2u) << "ARP, and a stump";
   }
-  EXPECT_EQ(ReceiveOctets(*Open(PortKind::kPodL2)).size(), 4u);
+  EXPECT_EQ(ReceiveOctets(*Open(PortKind::kPodL2)).size(), 5u);
 }
 
 TEST_F(CapturePortTest, RawCapturesHaveNoFrames) {

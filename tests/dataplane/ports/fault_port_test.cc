@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <random>
 
 #include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
@@ -142,6 +143,24 @@ TEST(FaultPort, CutsTheEndButNeverAll) {
     EXPECT_TRUE(std::equal(packets[i].begin(), packets[i].end(), want.begin()));
   }
   EXPECT_EQ(Counts(*rig.port)["fault-truncated"], 50u);
+}
+
+TEST(FaultPort, APacketOfOneByteIsNotCut) {
+  Rig rig(Both({.truncation = 1}));
+  SendOctets(*rig.world, Octets(1));
+  EXPECT_EQ(ReceiveOctets(*rig.port), std::vector<Octets>{Octets(1)});
+  EXPECT_EQ(Counts(*rig.port)["fault-truncated"], 0u);
+}
+
+TEST(FaultPort, AFaultThatIsOffDrawsNothing) {
+  FaultOptions options = Both({.loss = 0.5});
+  options.seed = 7;
+  Rig rig(options);
+  std::mt19937_64 random(options.seed);
+  std::vector<std::uint32_t> kept;
+  for (std::uint32_t i = 0; i < 100; ++i)
+    if (random() >> 63 == 1) kept.push_back(i);
+  EXPECT_EQ(Numbers(rig.Receive(100)), kept);
 }
 
 TEST(FaultPort, TheSeedDecides) {

@@ -74,6 +74,26 @@ TEST(MemoryPort, DescriptorsTravel) {
   EXPECT_EQ(received[0].headroom, kHeadroom);
 }
 
+TEST(MemoryPort, ASuperframeWithoutSegmentSizeIsRefused) {
+  PortFeatures features;
+  features.tcp_segmentation = features.udp_segmentation = features.datagram_aggregation = true;
+  for (const Segmentation segmentation :
+       {Segmentation::kTcp, Segmentation::kUdp, Segmentation::kDatagrams}) {
+    MemoryLink link = MemoryLink::Make(PortKind::kWireDatagram, features);
+    PacketSlab slab(2);
+    Batch batch;
+    for (const std::uint16_t size : {std::uint16_t{0}, std::uint16_t{50}}) {
+      Packet& packet =
+          batch.Add(Lend(slab, size / 50u, MakePacket(PortKind::kWireDatagram, 1, 100)));
+      packet.segmentation = segmentation;
+      packet.segment_size = size;
+    }
+    link.first->Send(batch);
+    EXPECT_EQ(batch[0].verdict, Verdict::kWireError);
+    EXPECT_EQ(batch[1].verdict, Verdict::kForward);
+  }
+}
+
 TEST(MemoryPort, DatagramsCarryTheSendersAddress) {
   MemoryOptions options;
   options.kind = PortKind::kWireDatagram;

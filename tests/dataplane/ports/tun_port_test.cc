@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -217,6 +218,29 @@ TEST_F(TunPortTest, ATcpSuperframeReachesTheKernelWhole) {
   }
 }
 
+// The kernel refuses a superframe whose kind is not of the frame's family.
+TEST_F(TunPortTest, ATapTakesSuperframesOfBothFamilies) {
+  const auto port = TapPort::Open({.name = "t0"});
+  ASSERT_TRUE(port.ok()) << port.status();
+  ASSERT_EQ(RunIp("link set t0 up"), "");
+  for (const bool v4 : {true, false}) {
+    Packet& packet = Add(PacketBuilder(v4 ? "10.9.0.2" : "fd09::2", v4 ? "10.9.0.1" : "fd09::1")
+                             .Tcp(4000, 80)
+                             .Payload(4000)
+                             .PartialTransportChecksum()
+                             .BuildFrame(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:01")));
+    packet.segmentation = Segmentation::kTcp;
+    packet.segment_size = 1400;
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = v4 ? 34 : 54;
+    packet.checksum_offset = 16;
+  }
+  errno = EINTR;  // of an earlier call
+  (*port)->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+}
+
 TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
   const auto port = OpenTun("t0");
   ASSERT_NE(port, nullptr);
@@ -239,7 +263,17 @@ TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
   EXPECT_EQ(verdict(Segmentation::kTcp, 20, 6, 50), Verdict::kPodError)
       << "the kernel knows where it is";
   EXPECT_EQ(verdict(Segmentation::kNone, 140, 16, 0), Verdict::kPodError) << "beyond the end";
+  EXPECT_EQ(verdict(Segmentation::kTcp, 150, 16, 50), Verdict::kPodError) << "beyond the end";
+  EXPECT_EQ(verdict(Segmentation::kUdp, 134, 2, 50), Verdict::kPodError) << "no room for UDP";
   EXPECT_EQ(verdict(Segmentation::kDatagrams, 0, 0, 50), Verdict::kPodError);
+  out_.clear();
+  Packet& superframe = Add(tcp);
+  superframe.segmentation = Segmentation::kTcp;
+  superframe.segment_size = 50;
+  superframe.checksum_start = 130;
+  superframe.checksum_offset = 4;
+  port->Send(out_);
+  EXPECT_EQ(superframe.verdict, Verdict::kPodError) << "its checksum is partial by nature";
 }
 
 TEST_F(TunPortTest, TheDeviceIsGoneWithThePort) {
