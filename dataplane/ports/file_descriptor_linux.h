@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owner of one file descriptor.
+// Owner of one file descriptor, and what its errors mean.
 #pragma once
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace weft::dataplane {
@@ -28,5 +29,8 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Of what a send or write failed with: there is no room now, and there may be later.
+constexpr bool IsFull(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace weft::dataplane

@@ -248,8 +248,7 @@ void TunTapPort::Send(Batch& batch) {
     }
     const int error = device_->Write(packet, *header);
     if (error == 0) continue;
-    const bool full = error == EAGAIN || error == ENOBUFS || error == ENOMEM;
-    packet.verdict = full ? Verdict::kPodFull : Verdict::kPodError;
+    packet.verdict = IsFull(error) ? Verdict::kPodFull : Verdict::kPodError;
   }
 }
 

@@ -21,8 +21,6 @@ constexpr std::uint32_t kSourcePorts = 16384;
 constexpr std::uint32_t kMaxUdpPayload = 65'507;  // over IPv4; no route takes more
 constexpr int kMaxSockets = 4096;                 // leaves each socket four ports to choose from
 
-constexpr bool IsFull(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
-
 }  // namespace
 
 UdpSender::UdpSender(const UdpOptions& options, std::uint16_t destination_port)

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/ports/udp_socket_linux.h"
 #include "dataplane/wait_set.h"
 #include "tests/dataplane/ports/packet_socket.h"
 #include "tests/dataplane/ports/port_harnesses.h"
@@ -450,11 +452,48 @@ TEST_P(UdpPortTest, AFullSocketIsCounted) {
   EXPECT_LT(lost, 100u);
 }
 
+// Errors that no test can make a kernel return at will.
+TEST(IsFull, WhatMayHaveRoomLater) {
+  for (const int error : {EAGAIN, ENOBUFS, ENOMEM}) EXPECT_TRUE(IsFull(error)) << error;
+  for (const int error : {0, EMSGSIZE, EIO, EPERM, ENETUNREACH})
+    EXPECT_FALSE(IsFull(error)) << error;
+}
+
+TEST_P(UdpPortTest, AnEmptyDatagramIsNoPacket) {
+  OpenPair();
+  const bool v4 = GetParam().name == "v4";
+  const FileDescriptor foreign(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
+  const SocketAddress to = SocketAddress::Of(GetParam().far, far_->port());
+  ASSERT_EQ(::sendto(foreign.get(), nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to.storage),
+                     to.length),
+            0);
+  Add(out_, 1, 100, GetParam().far);
+  near_->Send(out_);
+  std::vector<std::uint32_t> lengths;
+  Receive(*far_, 1, [&](const Packet& packet) { lengths.push_back(packet.length); });
+  EXPECT_EQ(lengths, std::vector<std::uint32_t>{100});
+}
+
 TEST_P(UdpPortTest, RefusesTheOtherFamily) {
   OpenPair();
   Add(out_, 1, 100, GetParam().name == "v4" ? Ip("fd00::2") : Ip("10.0.0.2"));
   near_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kWireError);
+}
+
+TEST_P(UdpPortTest, RefusesDescriptorsItHasNoWayToSend) {
+  OpenPair();
+  Add(out_, 0, 100, GetParam().far).checksum = ChecksumState::kPartial;
+  AddAggregate(out_, 2, 100, 100, GetParam().far).segment_size = 0;
+  Add(out_, 2, 100, GetParam().far).length = 0;
+  Add(out_, 3, 100, GetParam().far);
+  Packet& superframe = Add(out_, 4, 100, GetParam().far);
+  superframe.segmentation = Segmentation::kTcp;
+  superframe.segment_size = 50;
+  near_->Send(out_);
+  for (std::size_t i = 0; i < out_.size(); ++i)
+    EXPECT_EQ(out_[i].verdict, i == 3 ? Verdict::kForward : Verdict::kWireError) << i;
+  EXPECT_EQ(Receive(*far_, 1), std::vector<Octets>{MakePacket(PortKind::kWireDatagram, 3, 100)});
 }
 
 TEST_P(UdpPortTest, UnreachableIsAnErrorOfThatPacketOnly) {
@@ -488,6 +527,11 @@ TEST_P(UdpPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
   options.bind_address = GetParam().near;
   options.port = 0;
   options.sending_sockets = 5000;
+  EXPECT_THAT(UdpPort::Open(options).status().ToString(), HasSubstr("choose 1 to 4096"));
+  options.sending_sockets = 1;
+  options.bind_address = IpAddress();
+  EXPECT_TRUE(UdpPort::Open(options).ok()) << "any address is of both families";
+  options.sending_sockets = 0;
   EXPECT_THAT(UdpPort::Open(options).status().ToString(), HasSubstr("choose 1 to 4096"));
 }
 
