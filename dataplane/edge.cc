@@ -2,7 +2,6 @@
 #include "dataplane/edge.h"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "dataplane/counters.h"
@@ -109,6 +108,7 @@ void Edge::AnswerArp(Bytes payload, Timestamp now) {
       !IsGateway(IpAddress::V4(arp->target_address)))
     return;
   const MutableBytes out = NewFrame(arp->sender_mac, EtherType::kArp, ArpPacket::kSize);
+  if (out.empty()) return;
   arp->ReplyFrom(options_.mac).Emit(out.first<ArpPacket::kSize>());
   Add(answered_, 1);
 }
@@ -134,6 +134,7 @@ void Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
                         : message.link_address ? *message.link_address
                                                : *neighbours_.Find(message.source, now);
   const MutableBytes out = NewFrame(to, EtherType::kIpv6, NeighbourMessage::kMaxSize);
+  if (out.empty()) return;
   answer.Emit(out);
   Add(answered_, 1);
 }
@@ -144,6 +145,7 @@ void Edge::Ask(const IpAddress& address) {
   if (own == options_.gateways.end()) return;
   if (address.is_v4()) {
     const MutableBytes out = NewFrame(kBroadcast, EtherType::kArp, ArpPacket::kSize);
+    if (out.empty()) return;
     ArpPacket request;
     request.operation = ArpPacket::Operation::kRequest;
     request.sender_mac = options_.mac;
@@ -158,13 +160,14 @@ void Edge::Ask(const IpAddress& address) {
     request.link_address = options_.mac;
     const MutableBytes out =
         NewFrame(MulticastMac(request.destination), EtherType::kIpv6, NeighbourMessage::kMaxSize);
+    if (out.empty()) return;
     request.Emit(out);
   }
   Add(asked_, 1);
 }
 
 MutableBytes Edge::NewFrame(const MacAddress& destination, EtherType type, std::size_t payload) {
-  assert(!queued_.full());  // at most one for each packet of a batch
+  if (queued_.full()) return {};
   Packet frame;
   frame.data = queued_octets_.data() + queued_.size() * (kHeadroom + kFrameRoom) + kHeadroom;
   frame.headroom = kHeadroom;

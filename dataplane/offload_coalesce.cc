@@ -88,10 +88,12 @@ bool SameOctets(const std::byte* a, const std::byte* b, std::uint32_t from, std:
   return std::memcmp(a + from, b + from, to - from) == 0;
 }
 
-// The headers say one flow and differ only where cutting makes them differ. Version, protocol and
-// data offset are among what is compared.
+// The headers say one flow and differ only where cutting makes them differ.
 bool HeadersAgree(const Packet& head, const Segment& first, const Packet& packet,
                   const Segment& segment) {
+  if (segment.is_v4 != first.is_v4 || segment.is_tcp != first.is_tcp ||
+      segment.header != first.header)
+    return false;
   const std::byte* const a = head.data;
   const std::byte* const b = packet.data;
   if (first.is_v4) {

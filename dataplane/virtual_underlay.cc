@@ -12,12 +12,13 @@ namespace weft::dataplane {
 namespace {
 
 void MakeSuperframe(Packet& packet, InnerMtu mtu) {
-  const InnerPacket inner = *ParseInnerIp(packet.bytes());  // its checksum was found
-  if (inner.protocol == IpProtocol::kUdp) {
+  const Parsed<InnerPacket> inner = ParseInnerIp(packet.bytes());
+  if (!inner) return;
+  if (inner->protocol == IpProtocol::kUdp) {
     if (packet.segment_size != 0) packet.segmentation = Segmentation::kUdp;
     return;
   }
-  if (inner.protocol != IpProtocol::kTcp || packet.length <= mtu.octets()) return;
+  if (inner->protocol != IpProtocol::kTcp || packet.length <= mtu.octets()) return;
   packet.segmentation = Segmentation::kTcp;
   const std::uint32_t header = SuperframeHeaderLength(packet);
   if (header == 0 || header >= mtu.octets()) {

@@ -52,6 +52,9 @@ absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
         absl::StrCat("capture file ", path, ": ", SystemReason(), "; check the path"));
   }
   const std::streamoff size = file.tellg();
+  if (size < 0)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "capture file ", path, ": not a regular file; write the packets to one first"));
   if (static_cast<std::uint64_t>(size) > kMaxFile) {
     return absl::ResourceExhaustedError(absl::StrCat("capture file ", path, ": ", size,
                                                      " octets are more than ", kMaxFile,
@@ -59,7 +62,7 @@ absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
   }
   std::vector<std::byte> octets(static_cast<std::size_t>(size));
   file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(octets.data()), size)) {
+  if (!octets.empty() && !file.read(reinterpret_cast<char*>(octets.data()), size)) {
     return absl::DataLossError(
         absl::StrCat("capture file ", path, ": cannot read: ", SystemReason()));
   }
