@@ -28,7 +28,7 @@ std::vector<CarriedRoutes::PutBack> CarriedRoutes::Follow(Host& host, const Adap
   std::vector<PutBack> results;
   if (missing.empty()) return results;
   const std::vector<absl::Status> statuses = host.PutRoutes(missing);
-  for (std::size_t i = 0; i < missing.size(); ++i) {
+  for (std::size_t i = 0; i < missing.size() && i < statuses.size(); ++i) {
     link.push_back(missing[i]);
     if (!statuses[i].ok()) link.back().adapter_index = 0;
     results.push_back({missing[i], statuses[i]});

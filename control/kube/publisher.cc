@@ -27,11 +27,17 @@ bool IsSuccess(const absl::StatusOr<ApiStatus>& answer) {
   return answer.ok() && answer->code >= 200 && answer->code < 300;
 }
 
-// Those of `wanted` that `shown`, which has every key, does not have.
+const std::string& TextOf(const Annotations& annotations, const std::string& key) {
+  static const std::string kNone;
+  const auto at = annotations.find(key);
+  return at == annotations.end() ? kNone : at->second;
+}
+
+// Those of `wanted` that `shown` does not have.
 Annotations Difference(const Annotations& wanted, const Annotations& shown) {
   Annotations missing;
   for (const auto& [key, text] : wanted) {
-    if (shown.at(key) != text) missing.emplace(key, text);
+    if (TextOf(shown, key) != text) missing.emplace(key, text);
   }
   return missing;
 }
@@ -107,17 +113,17 @@ struct Publisher::Impl {
     const Annotations ours = Wanted(*node), wanted_now = Wanted(next);
     std::vector<std::string> changed;
     for (const auto& [key, text] : ours) {
-      const std::string& found = is.at(key);
-      if (was.at(key) != text || found == text || found == wanted_now.at(key)) continue;
+      const std::string& found = TextOf(is, key);
+      if (TextOf(was, key) != text || found == text || found == TextOf(wanted_now, key)) continue;
       changed.push_back(absl::StrCat(key, found.empty() ? " removed" : " to ",
                                      found.empty() ? "" : Quoted(found)));
     }
     if (!changed.empty()) rewrites.Count(clock.Now(), absl::StrJoin(changed, ", "));
   }
 
-  // Of the Node that is there now.
   void Accept() {
     annotations.Reset();
+    if (!node || node->node.uid != sent_to) return;
     for (const auto& [key, text] : sent) accepted[key] = text;
     shown_by = clock.Now() + kShownWithin * (1 << std::min(unshown, kLongestShow));
     SettleAccepted();
