@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunnels that come and go, round by round, in a network namespace of its own: u0 10.9.0.1/24 is
 // the underlay.
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "control/daemon/open_hns.h"
+#include "control/daemon/pod_device.h"
+#include "control/daemon/service.h"
 #include "tests/control/daemon/node_network_fixture.h"
+#include "tests/support/host_view.h"
 #include "tests/support/netns.h"
 
 namespace weft::daemon {
@@ -71,6 +83,9 @@ TEST_F(NodeNetworkLinuxTest, ATunnelBringsItsSinksAndTakesThemAway) {
   EXPECT_EQ(Tunnels(), 1u);
   EXPECT_EQ(reconciler_.report().sinks.size(), 2u);
   EXPECT_NE(Env(), "");
+  const std::uint32_t index = Device()->index;
+  ASSERT_EQ(Round(), "");
+  EXPECT_EQ(Device()->index, index) << "what is right is not touched";
   network_->Close();
   EXPECT_EQ(reconciler_.report().sinks.size(), 0u);
   EXPECT_NE(RunIp("link show flannel.4096"), "");
@@ -81,7 +96,11 @@ TEST_F(NodeNetworkLinuxTest, ABrokenTunnelIsOpenedAgainByTheNextRound) {
   network_->CloseBroken("flannel.4096", absl::UnavailableError("the device is gone"));
   EXPECT_EQ(Tunnels(), 0u);
   EXPECT_FALSE(CheckNamed("tunnels").ok);
+  std::filesystem::remove(options_.subnet_file);
+  network_->Settle(true);
+  EXPECT_EQ(Env(), "") << "not put back before there is a tunnel";
   ASSERT_EQ(Round(), "");
+  EXPECT_NE(Env(), "");
   EXPECT_TRUE(CheckNamed("tunnels").ok);
   EXPECT_EQ(reconciler_.report().sinks.size(), 2u);
 }
@@ -110,6 +129,162 @@ TEST_F(NodeNetworkLinuxTest, ATakenPortIsAnErrorFirstAndLaterACheckThatFails) {
   taken.reset();
   EXPECT_EQ(Round(), "");
   EXPECT_TRUE(CheckNamed("tunnels").ok) << CheckNamed("tunnels").text;
+}
+
+// Whose calls fail in turn; Adapters only at a tunnel's device.
+class FailingHost final : public weft::testing::HostView {
+ public:
+  FailingHost(host::Host& host, const std::string& fails) : HostView(host), fails_(fails) {}
+  absl::StatusOr<std::vector<host::Adapter>> Adapters() override {
+    auto adapters = HostView::Adapters();
+    const auto is_device = [](const host::Adapter& each) { return each.name == "flannel.4096"; };
+    if (!std::any_of(adapters->begin(), adapters->end(), is_device)) return adapters;
+    if (fails_ == "adapters") return absl::UnavailableError("adapters: no answer");
+    if (fails_ == "gone") std::erase_if(*adapters, is_device);
+    return adapters;
+  }
+  absl::Status SetLinkUp(std::uint32_t index, std::uint32_t mtu) override {
+    if (fails_ == "link") return absl::UnavailableError("link: no answer");
+    return HostView::SetLinkUp(index, mtu);
+  }
+  absl::Status AddAddress(std::uint32_t index, const host::AssignedAddress& address) override {
+    if (fails_ == "address") return absl::UnavailableError("address: no answer");
+    return HostView::AddAddress(index, address);
+  }
+
+ private:
+  const std::string& fails_;
+};
+
+TEST_F(NodeNetworkLinuxTest, ADeviceThatCannotBePreparedIsAnErrorAndLeavesNone) {
+  const auto host = host::OpenHost();
+  ASSERT_TRUE(host.ok()) << host.status();
+  std::string fails;
+  Make(std::make_unique<FailingHost>(**host, fails));
+  const struct {
+    const char *fails, *message;
+  } rows[] = {{"adapters", "adapters: no answer"},
+              {"gone", "device flannel.4096 is gone again"},
+              {"link", "link: no answer"},
+              {"address", "address: no answer"}};
+  for (const auto& row : rows) {
+    fails = row.fails;
+    EXPECT_THAT(Round(), HasSubstr(row.message));
+    EXPECT_FALSE(Device()) << row.fails;
+    EXPECT_EQ(Env(), "") << row.fails;
+  }
+  // A device of another kind that has the name.
+  fails.clear();
+  ASSERT_EQ(RunIp("link add flannel.4096 type veth peer name other"), "");
+  EXPECT_THAT(Round(), HasSubstr("flannel.4096"));
+  EXPECT_EQ(Env(), "");
+  ASSERT_EQ(RunIp("link delete flannel.4096"), "");
+  EXPECT_EQ(Round(), "");
+  EXPECT_NE(Env(), "");
+}
+
+// What is on link decides the way to a peer.
+TEST_F(NodeNetworkLinuxTest, WithDirectRoutingAnotherAddressMovesAPeer) {
+  conf_.direct_routing = true;
+  lease::Lease far = weft::testing::MakeLease("far", "10.244.3.0/24", "10.99.0.3");
+  weft::testing::TellSnapshot(
+      reconciler_, {weft::testing::MakeLease("a", "10.244.1.0/24", "10.9.0.1"), far}, {});
+  const auto way = [] {
+    const auto host = host::OpenHost();
+    const auto routes = (*host)->Routes(IpFamily::kV4, 0);
+    for (const host::Route& route : *routes) {
+      if (route.destination == *IpPrefix::Parse("10.244.3.0/24")) return route.gateway->ToString();
+    }
+    return std::string("none");
+  };
+  ASSERT_EQ(Round(), "");
+  EXPECT_EQ(way(), "10.244.3.0") << "through the tunnel";
+  ASSERT_EQ(RunIp("address add 10.99.0.1/24 dev u0"), "");
+  ASSERT_EQ(Round(), "");
+  EXPECT_EQ(way(), "10.99.0.3");
+}
+
+// What `flannelctl status` shows of the kernel's own counters.
+TEST_F(NodeNetworkLinuxTest, TheKernelsCountersAreThoseOfTheDeviceAndOfUdp) {
+  const int tun = ::open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(tun, 0);
+  ifreq request{};
+  std::string_view("weft0").copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_flags = IFF_TUN | IFF_NO_PI;
+  ASSERT_EQ(::ioctl(tun, TUNSETIFF, &request), 0);
+  ASSERT_EQ(RunIp("link set weft0 up"), "");
+  const char no_packet = 0;
+  EXPECT_EQ(::write(tun, &no_packet, 1), -1);
+
+  // A datagram whose checksum is wrong, to the loopback.
+  const int raw = ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP);
+  ASSERT_GE(raw, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const unsigned char datagram[] = {0x80, 0, 0x80, 1, 0, 9, 0x12, 0x34, 'x'};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(::sendto(raw, datagram, sizeof datagram, 0, reinterpret_cast<const sockaddr*>(&to),
+                       sizeof to),
+              static_cast<ssize_t>(sizeof datagram));
+  }
+  using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+  const auto counts = [](const char* device) {
+    Counts found;
+    for (const dataplane::NamedCount& each : KernelCounts(device))
+      found.emplace_back(each.name, each.value);
+    return found;
+  };
+  const auto none = [](std::uint64_t dropped) {
+    return Counts{{"device-rx-errors", 0},
+                  {"device-rx-dropped", dropped},
+                  {"device-tx-errors", 0},
+                  {"device-tx-dropped", 0},
+                  {"udp-checksum-errors", 3}};
+  };
+  EXPECT_EQ(counts("weft0"), none(1));
+  EXPECT_EQ(counts("lo"), none(0)) << "it carried three packets";
+  EXPECT_EQ(counts("l"), (Counts{{"udp-checksum-errors", 3}})) << "no device has this name";
+  ::close(raw);
+  ::close(tun);
+}
+
+// A socket in its place, which nobody can open.
+TEST(NodeLedgerTest, OneThatCannotBeReadIsTriedAgain) {
+  const std::filesystem::path folder = weft::testing::TestPath(), path = folder / "ledger.json";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  NodeLedger ledger(folder.string());
+  ledger.Open();
+  EXPECT_THAT(ledger.trouble(), HasSubstr("ledger.json cannot be read"));
+  std::filesystem::remove(path);
+  ledger.Open();
+  EXPECT_EQ(ledger.trouble(), "");
+  ::close(socket);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(OpenHnsTest, ThisMachineHasNone) {
+  const auto host = host::OpenHost();
+  ASSERT_TRUE(host.ok()) << host.status();
+  Options options;
+  options.dataplane = "hns";
+  EXPECT_TRUE(absl::IsUnimplemented(OpenHns(options, **host).status()));
+  options.dataplane = "userspace";
+  EXPECT_EQ(OpenHns(options, **host).value(), nullptr);
+}
+
+TEST(ServiceTest, ArgumentsAreThoseAfterTheName) {
+  char name[] = "flanneld", word[] = "-v=1";
+  char* words[] = {name, word, nullptr};
+  EXPECT_THAT(Arguments(2, words), ::testing::ElementsAre("-v=1"));
+  EXPECT_THAT(Arguments(1, words), ::testing::IsEmpty());
+  EXPECT_THAT(Arguments(0, words + 2), ::testing::IsEmpty());
 }
 
 TEST_F(NodeNetworkLinuxTest, AnAlteredDeviceIsMadeAnew) {
