@@ -104,6 +104,34 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
               AllOf(StartsWith("PATCH /api/v1/nodes/a/status"), HasSubstr("NetworkUnavailable"),
                     Not(HasSubstr("annotations"))));
   EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac->ToString(), "02:00:00:00:00:01");
+  EXPECT_EQ(CheckNamed("published").text, "");
+}
+
+TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {
+  server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                            weft::testing::NodeEventJson("ADDED", Published()),
+                  .ending = Ending::kHold});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok; }));
+  EXPECT_FALSE(CheckNamed("source").ok);
+  EXPECT_EQ(Read("subnet.env"), "");
+}
+
+// Upstream ends here; our pods keep their addresses.
+TEST_F(DaemonClusterTest, OurNodeDeletedIsNotReadyAndKeepsTheFile) {
+  config_.options.set_node_network_unavailable = false;
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+  server_.Answer({.octets = head + weft::testing::NodeEventJson("ADDED", Published()) +
+                            weft::testing::BookmarkJson("9", /*initial_events_end=*/true)});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const std::string env = Read("subnet.env");
+  server_.Answer({.octets = head + weft::testing::NodeEventJson("DELETED", Published()),
+                  .ending = Ending::kHold});
+  ASSERT_TRUE(RunUntil([&] { return !CheckNamed("own-node").ok; }));
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("node \"a\" is not among the Nodes"));
+  ASSERT_TRUE(RunUntil([&] { return !CheckNamed("published").ok; }));
+  EXPECT_EQ(Read("subnet.env"), env);
 }
 
 TEST_F(DaemonClusterTest, TheNameComesFromThePod) {
@@ -133,6 +161,19 @@ TEST_F(DaemonClusterTest, APodThatMayNotBeAskedForIsToldAndAskedForAgain) {
   }));
   EXPECT_THAT(CheckNamed("own-node").text,
               AllOf(HasSubstr("n/p"), HasSubstr("NODE_NAME"), Not(HasSubstr("planted"))));
+  EXPECT_TRUE(RunUntilReady());
+}
+
+TEST_F(DaemonClusterTest, AServerThatDoesNotAnswerForThePodIsAskedAgain) {
+  config_.options.node_name.clear();
+  config_.options.pod_name = "p";
+  config_.options.pod_namespace = "n";
+  server_.Answer({.octets = "", .ending = Ending::kReset});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil(
+      [&] { return CheckNamed("own-node").text.find("the node of pod n/p is not known: ") == 0; }));
+  Answer("200 OK", R"({"kind":"Pod","spec":{"nodeName":"a"}})");
+  AnswerStream({Published()});
   EXPECT_TRUE(RunUntilReady());
 }
 

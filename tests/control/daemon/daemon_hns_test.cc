@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon of a Windows node: HNS, an emulator in this process, moves the packets.
+#include <thread>
+
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
@@ -212,6 +214,64 @@ TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
 
   world_->hns.StopService();
   EXPECT_TRUE(absl::IsUnavailable(Ask("4", false).status()));
+}
+
+// Its end awaits HNS's thread, whose words then wait in the loop.
+TEST_F(DaemonHnsTest, WhatHnsAnswersAfterTheEndIsPassedOver) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  daemon_->AskPlan("1", false);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+  while (daemon_->ReadStatus().hns->calls == 0 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_GT(daemon_->ReadStatus().hns->calls, 0u);
+  daemon_.reset();
+  bool ran = false;
+  loop_.Post([&] { ran = true; });
+  EXPECT_TRUE(RunUntil([&] { return ran; }));
+}
+
+TEST_F(DaemonHnsTest, ARepairThatCannotBeReadBackIsAnError) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  hns::Policy route;
+  for (const hns::Policy& policy : Network().policies)
+    if (policy.type == hns::policy_type::kRemoteSubnetRoute) route = policy;
+  {
+    auto network = hns::Client(world_->hns).Open(Network());
+    ASSERT_TRUE(network.ok() && network->Remove({route}).ok());
+  }
+  world_->hns.OnEachCall(nullptr, [this](const hns::emulator::CallInfo& call, const hns::Reply&) {
+    if (call.function == "HcnModifyNetwork") world_->hns.StopService();
+  });
+  EXPECT_TRUE(absl::IsUnavailable(Ask("1", true).status()));
+  world_->hns.OnEachCall(nullptr, nullptr);
+}
+
+TEST_F(DaemonHnsTest, BeforeTheLeaseIsKnownThereIsNothingToPlan) {
+  WriteNodes({Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  EXPECT_THAT(std::string(Ask("1", false).status().message()),
+              HasSubstr("flanneld does not know yet what HNS should have"));
+}
+
+TEST_F(DaemonHnsTest, AnotherMtuChangesNothingInHns) {
+  WriteNodes({Own(), Peer()});
+  config_.options.dataplane = "hns";
+  config_.hns = {world_, &world_->hns};
+  auto host = weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254");
+  weft::testing::FakeHost* const here = host.get();
+  ASSERT_TRUE(Start(std::move(host)).ok());
+  ASSERT_TRUE(RunUntilReady());
+  const admin::HnsStatus before = *daemon_->ReadStatus().hns;
+  EXPECT_GT(before.modifying_calls, 0u);
+  here->adapters[0].mtu = 1400;
+  (*here->watchers.at(0))();
+  ASSERT_TRUE(RunUntil(
+      [this] { return Read("subnet.env").find("FLANNEL_MTU=1350\n") != std::string::npos; }));
+  EXPECT_EQ(daemon_->ReadStatus().hns->modifying_calls, before.modifying_calls);
+  EXPECT_EQ(daemon_->ReadStatus().hns->id, before.id);
 }
 
 TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking) {

@@ -72,6 +72,7 @@ TEST_F(DaemonHostGwTest, BeforeTheNetworkStandsThereAreNeitherRoutesNorReadiness
   EXPECT_FALSE(CheckNamed("hns").ok);
   EXPECT_THAT(CheckNamed("hns").text, HasSubstr("management IP"));
   EXPECT_THAT(CheckNamed("tunnels").text, HasSubstr("wait for HNS"));
+  EXPECT_FALSE(CheckNamed("sinks").ok);
   EXPECT_FALSE(Ready());
   EXPECT_THAT(Routes(), IsEmpty());
   EXPECT_EQ(Read("subnet.env"), "");
@@ -91,17 +92,21 @@ TEST_F(DaemonHostGwTest, AnAdapterThatComesLateIsWaitedFor) {
 }
 
 TEST_F(DaemonHostGwTest, WithoutForwardingItIsNotReady) {
-  refuses_forwarding_ = true;
   WriteNodes({Own(), Peer()});
-  ASSERT_TRUE(StartHere().ok());
-  ASSERT_TRUE(RunUntil(
-      [this] { return CheckNamed("hns").text.find("access denied") != std::string::npos; }));
-  EXPECT_EQ(HnsState(), "forwarding");
-  EXPECT_FALSE(Ready());
-  EXPECT_EQ(Read("subnet.env"), "");
-  refuses_forwarding_ = false;
-  host().SetUp("Ethernet", true);  // the next look
-  EXPECT_TRUE(RunUntilReady());
+  for (bool* const fault : {&refuses_forwarding_, &hides_forwarding_}) {
+    *fault = true;
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntil(
+        [this] { return CheckNamed("hns").text.find("access denied") != std::string::npos; }));
+    EXPECT_EQ(HnsState(), "forwarding");
+    EXPECT_FALSE(Ready());
+    EXPECT_EQ(Read("subnet.env"), "");
+    *fault = false;
+    host().SetUp("Ethernet", true);  // the next look
+    EXPECT_TRUE(RunUntilReady());
+    daemon_.reset();
+    std::filesystem::remove(Path("subnet.env"));
+  }
 }
 
 TEST_F(DaemonHostGwTest, ForwardingThatSomebodySwitchedOffIsSwitchedOnAgain) {

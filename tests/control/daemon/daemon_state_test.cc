@@ -8,6 +8,7 @@ namespace weft::daemon {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class DaemonStateTest : public DaemonFixture {
  protected:
@@ -42,6 +43,8 @@ TEST_F(DaemonStateTest, ReadyAfterStartWhenEverythingIsThere) {
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_TRUE(Ready());
   EXPECT_EQ(Read("subnet.env"), kEnv);
+  EXPECT_THAT(CheckNamed("source").text, Not(HasSubstr("not read yet")));
+  EXPECT_EQ(CheckNamed("own-node").text, "");
 }
 
 TEST_F(DaemonStateTest, WaitsForTheLeaseFile) {
@@ -69,6 +72,12 @@ TEST_F(DaemonStateTest, WaitsForItsNode) {
   EXPECT_TRUE(CheckNamed("source").ok);
   EXPECT_FALSE(CheckNamed("own-node").ok);
   EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("\"a\""));
+  EXPECT_FALSE(CheckNamed("interface").ok);
+  EXPECT_EQ(CheckNamed("interface").text, "not chosen yet");
+  const admin::Status status = daemon_->ReadStatus();
+  EXPECT_EQ(status.interface_name, "");
+  EXPECT_EQ(status.v4->subnet, std::nullopt);
+  EXPECT_EQ(status.v4->public_ip, std::nullopt);
   WriteNodes({Own(), Peer()});
   EXPECT_TRUE(RunUntilReady());
 }
@@ -114,7 +123,7 @@ TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
   std::filesystem::remove(Path("nodes.json"));
   EXPECT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().source.trouble.empty(); }));
   EXPECT_TRUE(Ready());
-  EXPECT_THAT(CheckNamed("source").text, HasSubstr("nodes.json"));
+  EXPECT_EQ(CheckNamed("source").text, daemon_->ReadStatus().source.trouble);
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
 }
 
@@ -170,6 +179,18 @@ TEST_F(DaemonStateTest, AFileOfAnEarlierBootGoesAtOnce) {
       std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+}
+
+TEST_F(DaemonStateTest, OneOfAnEarlierBootThatCannotBeRemovedEndsTheDaemonWithTheLease) {
+  std::filesystem::create_directories(Path("subnet.env") + "/full");
+  std::filesystem::last_write_time(
+      Path("subnet.env"),
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(std::filesystem::exists(Path("subnet.env")));
+  WriteNodes({Own()});
+  RunUntil([this] { return !daemon_->fatal().ok(); });  // which ends the loop
+  EXPECT_THAT(std::string(daemon_->fatal().message()), HasSubstr("cannot be removed"));
 }
 
 TEST_F(DaemonStateTest, ADeletedFileIsPutBack) {
@@ -299,19 +320,61 @@ TEST_F(DaemonStateTest, LeasesAreOneRowANodeAndTheirGenerationMoves) {
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 1u);
 }
 
+TEST_F(DaemonStateTest, WithoutHnsThereIsNothingToPlan) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  const auto plan = daemon_->AskPlan("1", false);
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(std::string(plan->status().message()), HasSubstr("this flanneld programs no HNS"));
+}
+
+// What the system reports while the daemon ends comes to nobody.
+TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsPassedOver) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_EQ(host_->watchers.size(), 1u);
+  (*host_->watchers[0])();
+  daemon_.reset();
+  bool ran = false;
+  loop_.Post([&] { ran = true; });
+  EXPECT_TRUE(RunUntil([&] { return ran; }));
+}
+
 TEST_F(DaemonStateTest, HealthIsAnsweredOnAFreePortAndATakenOneEndsTheStart) {
   config_.options.healthz_ip = "127.0.0.1";
   config_.healthz_port = 0;
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_NE(daemon_->healthz_port(), 0);
-  DaemonConfig second = config_;
-  second.healthz_port = daemon_->healthz_port();
+  for (const bool by_flag : {false, true}) {
+    DaemonConfig second = config_;
+    second.healthz_port = daemon_->healthz_port();
+    if (by_flag) second.options.healthz_port = *std::exchange(second.healthz_port, std::nullopt);
+    EventLoop loop;
+    auto other = Daemon::Make(loop, second, MakeHost());
+    ASSERT_TRUE(other.ok());
+    const absl::Status status = (*other)->Start();
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")))
+        << by_flag;
+  }
+}
+
+// Both are due at once: the second one's handler is already queued when the first cancels it.
+TEST(TimerTest, WhatWasCancelledOrSetAgainDoesNotRunEvenWhenItWasDue) {
   EventLoop loop;
-  auto other = Daemon::Make(loop, second, MakeHost());
-  ASSERT_TRUE(other.ok());
-  const absl::Status status = (*other)->Start();
-  EXPECT_THAT(std::string(status.message()),
-              ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")));
+  Timer first(loop), second(loop), third(loop), last(loop);
+  std::vector<std::string> ran;
+  const auto now = std::chrono::steady_clock::now();
+  first.Set(now - std::chrono::seconds(3), [&] {
+    ran.push_back("first");
+    second.Cancel();
+    third.Set(now, [&] { ran.push_back("third, later"); });
+  });
+  second.Set(now - std::chrono::seconds(2), [&] { ran.push_back("second"); });
+  third.Set(now - std::chrono::seconds(1), [&] { ran.push_back("third"); });
+  last.Set(now + std::chrono::milliseconds(20), [&] { loop.Stop(); });
+  loop.Run();
+  EXPECT_THAT(ran, ::testing::ElementsAre("first", "third, later"));
 }
 
 TEST_F(DaemonStateTest, AWrongAnnotationPrefixIsNamed) {

@@ -85,6 +85,9 @@ TEST(FlagGrammar, APasswordAmongIgnoredWordsIsNotShown) {
   const auto line = Parse("stray --etcd-password=hunter2 --etcd-password hunter3");
   ASSERT_TRUE(line.ok());
   EXPECT_THAT(line->warnings, ElementsAre(::testing::Not(HasSubstr("hunter"))));
+  // After an equals sign the next word is no password.
+  EXPECT_THAT(Parse("stray --etcd-password=hunter2 next")->warnings,
+              ElementsAre(HasSubstr("\"--etcd-password\" \"next\"")));
 }
 
 TEST(FlagGrammar, TheNextWordIsTheValueWhateverItLooksLike) {
@@ -336,6 +339,13 @@ TEST(FlagEnvironment, AListIsOneElement) {
 TEST(FlagEnvironment, VersionIsAFlagOnly) {
   EXPECT_FALSE(Parse("", {{"FLANNELD_VERSION", "true"}})->options.version);
   EXPECT_TRUE(Parse("--version")->options.version);
+  // It comes before the environment.
+  for (const char* words : {"--version", "--help"}) {
+    const auto line = Parse(words, {{"FLANNELD_IP_MASQ", "yes"}, {"FLANNELD_V", "2"}});
+    ASSERT_TRUE(line.ok()) << words;
+    EXPECT_THAT(line->warnings, IsEmpty()) << words;
+    EXPECT_EQ(line->options.verbosity, 0) << words;
+  }
 }
 
 // ---- the log's first line

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -25,7 +26,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // flanneld with --dataplane=none and nothing in its environment but NODE_NAME and PATH, as RKE2
-// starts it.
+// starts it; and the choice of tests/soak/mutation.py.
 class Program {
  public:
   explicit Program(std::vector<std::string> words, std::string variable = "UNUSED=") {
@@ -41,7 +42,9 @@ class Program {
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     std::string name = "NODE_NAME=a", path = "PATH=/usr/bin";
-    char* environment[] = {name.data(), path.data(), variable.data(), nullptr};
+    const char* const chosen = std::getenv("WEFT_MUTANT");
+    std::string mutant = std::string("WEFT_MUTANT=") + (chosen ? chosen : "0");
+    char* environment[] = {name.data(), path.data(), mutant.data(), variable.data(), nullptr};
     EXPECT_EQ(::posix_spawn(&pid_, FLANNELD, &actions, nullptr, arguments.data(), environment), 0);
     posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
@@ -173,6 +176,12 @@ TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
       {"healthz", {"--healthz-port=70000"}, "--healthz-port=70000 is no port"},
       {"admin", {"--admin=/proc/none/admin.sock"}, "/proc/none"},
       {"margin", {"--subnet-lease-renew-margin=0"}, "--subnet-lease-renew-margin=0"},
+      {"data plane", {"--dataplane=routes"}, "--dataplane=routes has none"},
+      {"host", {"--host=emulator:nonsense"}, "nonsense"},
+      {"cluster",
+       {"--lease-source=", "--kube-subnet-mgr", "--kubeconfig-file=/nonexistent/kubeconfig"},
+       "/nonexistent/kubeconfig"},
+      {"annotations", {"--kube-annotation-prefix=org"}, "--kube-annotation-prefix"},
   };
   for (const WrongRow& row : rows) {
     Program program(Words(row.words));
@@ -185,6 +194,19 @@ TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
     }
     EXPECT_EQ(errors, 1u) << row.name << "\n" << program.error;
   }
+}
+
+// Found only once the lease is known: the same status and line.
+TEST_F(FlanneldTest, AnErrorAfterTheStartIsOne) {
+  const std::filesystem::path nodes = folder_ / "nodes.json", aside = folder_ / "aside.json";
+  std::filesystem::rename(nodes, aside);
+  std::filesystem::create_directories(folder_ / "subnet.env" / "full");
+  Program program(Words());
+  ASSERT_TRUE(program.Says("; put the file back\n")) << program.error;
+  std::filesystem::rename(aside, nodes);
+  EXPECT_EQ(program.Wait(), 1) << program.error;
+  EXPECT_THAT(program.error, HasSubstr("it is out of date and cannot be removed"));
+  EXPECT_THAT(program.error, ::testing::Not(HasSubstr("exiting cleanly")));
 }
 
 TEST_F(FlanneldTest, SigtermEndsItCleanly) {
@@ -232,7 +254,19 @@ TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
   ASSERT_GT(length, 0);
   EXPECT_EQ(std::string(text, static_cast<std::size_t>(length)), "READY=1");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0) << program.error;
+  EXPECT_EQ(::recv(socket, text, sizeof text, MSG_DONTWAIT), -1) << "once is enough";
   ::close(socket);
+}
+
+TEST_F(FlanneldTest, ASupervisorsAddressThatIsNoneIsPassedOver) {
+  for (const std::string& path : {std::string(), std::string("/"), std::string(4096, 'x')}) {
+    Program program(Words(), "NOTIFY_SOCKET=" + path);
+    ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+    program.Signal(SIGTERM);
+    EXPECT_EQ(program.Wait(), 0) << program.error;
+  }
 }
 
 TEST_F(FlanneldTest, EveryLineIsJsonOnRequest) {

@@ -58,8 +58,9 @@ TEST(GoInt, ReadsEveryBase) {
 
 TEST(GoInt, RefusesWhatGoRefuses) {
   for (const char* text :
-       {"",    "-",   "+",   "_",   "1_", "_1", "1__0", "0x",  "0b",   "0o",  "0x_", "0b2",  "08",
-        "0o8", "0xg", "1.0", "1e3", " 1", "1 ", "0_",   "--1", "0x1_", "abc", "0b_", "1 000"}) {
+       {"",    "-",    "+",   "_",   "1_",    "_1",  "1__0", "0x", "0b",  "0o",
+        "0x_", "0b2",  "08",  "0o8", "0xg",   "1.0", "1e3",  " 1", "1 ",  "0_",
+        "--1", "0x1_", "abc", "0b_", "1 000", "1[",  "1^",   "1`", "0x:", "08`"}) {
     EXPECT_EQ(ParseGoInt(text).error, GoIntError::kSyntax) << text;
   }
 }

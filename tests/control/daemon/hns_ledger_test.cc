@@ -92,6 +92,14 @@ TEST_F(HnsLedgerTest, AnotherShapeIsNotWhatWasToBeMade) {
   EXPECT_TRUE(Entries().at(0).adopted);
 }
 
+// An operator may write so, to keep reset away from it.
+TEST_F(HnsLedgerTest, AnAdoptedOneWithoutIdStaysAdopted) {
+  const LedgerEntry by_hand = Entry("", true);
+  node_->Use([&](control::Ledger& ledger) { return ledger.Put(by_hand); });
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
+}
+
 TEST_F(HnsLedgerTest, AfterARestartItIsKnownById) {
   ledger_->BeforeCreate(network_);
   ledger_->Stands(network_, id_);

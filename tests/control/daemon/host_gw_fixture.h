@@ -17,16 +17,24 @@ class HostGwFixture : public DaemonFixture {
  protected:
   class Host final : public weft::testing::HostView {
    public:
-    Host(host::Host& host, const bool& refuses_forwarding)
-        : HostView(host), refuses_forwarding_(refuses_forwarding) {}
+    Host(host::Host& host, const bool& refuses_forwarding, const bool& hides_forwarding)
+        : HostView(host),
+          refuses_forwarding_(refuses_forwarding),
+          hides_forwarding_(hides_forwarding) {}
     absl::Status SetForwarding(std::uint32_t index, IpFamily family, bool on) override {
       if (refuses_forwarding_)
         return absl::PermissionDeniedError("cannot switch forwarding on: access denied");
       return HostView::SetForwarding(index, family, on);
     }
+    absl::StatusOr<bool> Forwarding(std::uint32_t index, IpFamily family) override {
+      if (hides_forwarding_)
+        return absl::PermissionDeniedError("cannot read forwarding: access denied");
+      return HostView::Forwarding(index, family);
+    }
 
    private:
     const bool& refuses_forwarding_;
+    const bool& hides_forwarding_;
   };
 
   static constexpr char kHostGw[] = R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})";
@@ -44,7 +52,9 @@ class HostGwFixture : public DaemonFixture {
     emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
                           *IpAddress::Parse("192.168.1.254"));
   }
-  absl::Status StartHere() { return Start(std::make_unique<Host>(host(), refuses_forwarding_)); }
+  absl::Status StartHere() {
+    return Start(std::make_unique<Host>(host(), refuses_forwarding_, hides_forwarding_));
+  }
   host::EmulatedHost& host() { return machine_->world.host(); }
   hns::emulator::Emulator& hns() { return machine_->world.hns(); }
 
@@ -98,7 +108,7 @@ class HostGwFixture : public DaemonFixture {
   }
 
   const std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
-  bool refuses_forwarding_ = false;
+  bool refuses_forwarding_ = false, hides_forwarding_ = false;
   const std::string route_ = "10.244.2.0/24 via 192.168.1.2 dev vEthernet (Ethernet)";
 };
 

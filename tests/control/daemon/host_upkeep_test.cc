@@ -46,10 +46,11 @@ class HostUpkeepTest : public ::testing::Test {
     nic.addresses = {{Address("192.168.1.10"), 24}};
     underlay_.index = host_.AddAdapter(nic);
   }
-  void Put(const char* destination, const char* gateway) {
+  // `gateway` empty: on link.
+  void Put(const char* destination, std::string_view gateway) {
     host::Route route;
     route.destination = Prefix(destination);
-    route.gateway = Address(gateway);
+    if (!gateway.empty()) route.gateway = Address(gateway);
     route.adapter_index = underlay_.index;
     ASSERT_TRUE(host_.PutRoutes({route})[0].ok());
   }
@@ -81,6 +82,7 @@ TEST_F(HostUpkeepTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot)
   upkeep.AllowTunnel(4789);
   upkeep.AllowTunnel(4789);
   EXPECT_EQ(refusing.asked, 1);
+  EXPECT_EQ(upkeep.firewall_trouble().times(), 1u);
   EXPECT_EQ(upkeep.firewall_trouble().text(),
             "the firewall's rule OverlayTraffic4789UDP cannot be made: access is denied; if peers "
             "do not reach this node, allow UDP to port 4789 yourself");
@@ -110,6 +112,29 @@ TEST_F(HostUpkeepTest, ARuleIsEnteredUnlessItWasThereBefore) {
   std::filesystem::remove_all(folder);
 }
 
+// It may have been there before.
+TEST_F(HostUpkeepTest, ARuleOfAFirewallThatCannotBeReadIsMadeAndNotEntered) {
+  class Unreadable final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::StatusOr<bool> HasFirewallRule(const std::string&) override {
+      return absl::UnavailableError("its service is not up");
+    }
+  };
+  const std::string folder = weft::testing::TestPath().string();
+  {
+    const auto ledger = std::make_shared<NodeLedger>(folder);
+    Unreadable unreadable(host_);
+    HostUpkeep(unreadable, conf_, ledger).AllowTunnel(4789);
+    EXPECT_EQ(host_.state().firewall.size(), 1u);
+    ledger->Use([](control::Ledger& entered) -> NodeLedger::Written {
+      EXPECT_THAT(entered.entries(), ElementsAre());
+      return std::nullopt;
+    });
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
   Put("10.8.0.0/16", "192.168.1.254");
   Put("10.244.2.0/24", "192.168.1.2");  // a sink's: it puts its own
@@ -122,6 +147,8 @@ TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
   EXPECT_THAT(upkeep_.route_trouble().text(),
               HasSubstr("the static route 10.8.0.0/16 via 192.168.1.254 was lost when the node's "
                         "address moved to vEthernet (Ethernet) and cannot be put back: "));
+  Look();
+  EXPECT_EQ(upkeep_.route_trouble().times(), 1u);
   host_.SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
   Look();
   EXPECT_EQ(upkeep_.route_trouble().text(), "");
@@ -129,6 +156,21 @@ TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
   ASSERT_EQ(routes->size(), 2u);
   EXPECT_EQ(routes->at(0).destination.length(), 0);
   EXPECT_EQ(routes->at(1).destination, Prefix("10.8.0.0/16"));
+}
+
+// Without IPv6 there is no pod network of it, and without a network no routes into it.
+TEST_F(HostUpkeepTest, RoutesOfAFamilyWithoutNetworkAreCarriedAndNotJudged) {
+  Put("fd08::/32", "");
+  Put("10.9.0.0/16", "");
+  conf_.network.reset();
+  Look();
+  EXPECT_EQ(upkeep_.left_routes().text(), "");
+  host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {});
+  underlay_.index += 1;
+  Look();
+  EXPECT_EQ(upkeep_.route_trouble().text(), "");
+  EXPECT_EQ(host_.Routes(IpFamily::kV6, underlay_.index)->size(), 1u);
+  EXPECT_EQ(host_.Routes(IpFamily::kV4, underlay_.index)->size(), 1u);
 }
 
 // Processes one after another, on one --state-dir.
@@ -159,10 +201,14 @@ class RestartedUpkeepTest : public HostUpkeepTest {
 
 TEST_F(RestartedUpkeepTest, AStaticRouteSwallowedBetweenTwoProcessesIsPutBack) {
   Put("10.8.0.0/16", "192.168.1.254");
+  Put("10.9.0.0/16", "");
   LookOnce();
   Bind();
   LookOnce();
-  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
+  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16"), Prefix("10.9.0.0/16")));
+  const auto routes = host_.Routes(IpFamily::kV4, underlay_.index);
+  EXPECT_EQ(routes->at(0).gateway, Address("192.168.1.254"));
+  EXPECT_EQ(routes->at(1).gateway, std::nullopt);
 }
 
 TEST_F(RestartedUpkeepTest, OneThatCouldNotBePutBackIsByTheNextProcess) {
@@ -208,10 +254,15 @@ TEST_F(RestartedUpkeepTest, WhatIsNoRouteOfOursIsPassedOver) {
   std::vector<control::LedgerEntry> entries;
   for (const char* shape : shapes)
     entries.push_back({"static-route", "10.8.0.0/16", "192.168.1.254", true, shape});
-  entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, "00:15:5d:00:00:0a 99 0"});
+  const std::string good = "00:15:5d:00:00:0a 99 0";
+  entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, good});
+  entries.push_back({"static-route", "10.8.0.0/16", "nonsense", true, good});
+  entries.push_back({"static-route", "nonsense", "192.168.1.254", true, good});
   ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
-  LookOnce();
+  HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string()));
+  upkeep.Look(*ReadHostFacts(host_), underlay_);
   EXPECT_THAT(Destinations(), ElementsAre());
+  EXPECT_EQ(upkeep.route_trouble().text(), "") << "none was tried";
 }
 
 TEST_F(HostUpkeepTest, RoutesIntoThePodNetworkAreToldBesideAnOverlayOnly) {

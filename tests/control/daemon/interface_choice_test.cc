@@ -135,6 +135,8 @@ TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {
   facts_.routes_v4.push_back(DefaultVia(2, 0));
   facts_.routes_v4.back().destination = *IpPrefix::Parse("0.0.0.0/1");
   EXPECT_EQ(Choose().name, "eth0");
+  facts_.routes_v4.push_back(DefaultVia(77, 0));  // of an adapter that is gone
+  EXPECT_EQ(Choose().name, "eth0");
 }
 
 TEST_F(InterfaceChoiceTest, TheDefaultRoutesPreferredSourceIsTheAddress) {
@@ -196,6 +198,11 @@ TEST_F(InterfaceChoiceTest, RegexIsUnanchored) {
   EXPECT_EQ(Choose().name, "eth0");
 }
 
+TEST_F(InterfaceChoiceTest, RegexMatchesNoAddressOfTheOtherFamily) {
+  request_.iface_regex = {"^fd00"};
+  EXPECT_THAT(Error(), HasSubstr("--iface-regex=^fd00: matches neither"));
+}
+
 TEST_F(InterfaceChoiceTest, NamesAreExact) {
   request_.iface = {"eth"};
   EXPECT_THAT(Error(), HasSubstr("--iface=eth: no adapter has that name"));
@@ -234,6 +241,33 @@ TEST_F(InterfaceChoiceTest, ANameFollowsItsAddressesToTheVirtualSwitchAndBack) {
   EXPECT_EQ(Choose().index, 4u);
   facts_.adapters.pop_back();
   EXPECT_EQ(Choose().index, 4u);
+}
+
+TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreWanted) {
+  const std::string name = "NIC (2)", other = "vEthernet (NIC (2))";
+  using Addresses = std::vector<std::string_view>;
+  const struct {
+    const char* description;
+    bool v4, v6;
+    Addresses named, switched;
+    std::uint32_t index;
+  } rows[] = {
+      {"moved", true, false, {}, {"10.0.0.7"}, 9},
+      {"moved, both", true, true, {}, {"10.0.0.7", "fd00::7"}, 9},
+      {"half of it moved", true, true, {"fd00::7"}, {"10.0.0.7", "fd00::8"}, 9},
+      {"IPv6 alone stays", false, true, {"fd00::7"}, {"10.0.0.7", "fd00::8"}, 4},
+      {"IPv4 alone stays", true, false, {"10.0.0.7"}, {"10.0.0.8", "fd00::8"}, 4},
+  };
+  const std::vector<Adapter> before = facts_.adapters;
+  for (const auto& row : rows) {
+    facts_.adapters = before;
+    facts_.adapters.push_back(AdapterWith(4, name, row.named));
+    facts_.adapters.push_back(AdapterWith(9, other, row.switched));
+    request_.want_v4 = row.v4;
+    request_.want_v6 = row.v6;
+    request_.iface = {name};
+    EXPECT_EQ(Choose().index, row.index) << row.description;
+  }
 }
 
 TEST_F(InterfaceChoiceTest, AnAdapterWithoutTheOtherFamilyIsPassedOver) {
@@ -282,7 +316,7 @@ TEST_F(InterfaceChoiceTest, MalformedFlagsAreNamed) {
   const auto code = [&] { return ChooseInterface(request_, facts_).status().code(); };
   request_.public_ip = "10.0.0";
   EXPECT_EQ(code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Error(), HasSubstr("\"10.0.0\" is not an IPv4 address"));
+  EXPECT_THAT(Error(), HasSubstr("\"10.0.0\" is not an IPv4 address; correct --public-ip or"));
   request_.public_ip = "fd00::1";
   EXPECT_THAT(Error(), HasSubstr("is not an IPv4 address"));
   request_.public_ip.clear();

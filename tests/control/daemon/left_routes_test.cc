@@ -44,7 +44,9 @@ TEST(LeftRoutes, ManyAreCountedAndTheRemedyNamesOne) {
   EXPECT_EQ(LeftRoutesSentence({}, network), "");
   std::vector<host::Route> left(5, Route("10.244.2.0/24", "192.168.1.2"));
   const std::string text = LeftRoutesSentence(left, network);
-  EXPECT_THAT(text, HasSubstr("10.244.2.0/24 via 192.168.1.2 and 2 more; "));
+  EXPECT_THAT(text,
+              HasSubstr("overlay: 10.244.2.0/24 via 192.168.1.2, 10.244.2.0/24 via 192.168.1.2, "
+                        "10.244.2.0/24 via 192.168.1.2 and 2 more; "));
   EXPECT_THAT(text,
               HasSubstr("Remove-NetRoute -DestinationPrefix 10.244.2.0/24 -NextHop 192.168.1.2"));
 }

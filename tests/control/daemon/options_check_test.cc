@@ -7,6 +7,8 @@
 #include <map>
 
 #include "absl/strings/str_split.h"
+#include "control/daemon/pod_device.h"
+#include "control/daemon/service.h"
 
 namespace weft::daemon {
 namespace {
@@ -80,6 +82,30 @@ TEST(CheckOptions, RefusesWithRemedy) {
               HasSubstr("set the variable NODE_NAME, or give --node-name"));
 }
 
+TEST(CheckOptions, TakesTheBoundsAndEachDataplane) {
+  const struct {
+    const char* words;
+    absl::Status verdict;
+  } rows[] = {
+      {"--dataplane=none --healthz-port=65535", {}},
+      {"--dataplane=none --subnet-lease-renew-margin=1", {}},
+      {"--dataplane=none --subnet-lease-renew-margin=1439", {}},
+      {"--dataplane=none --host=emulator:tcp:127.0.0.1:1", {}},
+      {"--dataplane=routes --host=emulator:tcp:127.0.0.1:1", {}},
+      {"--dataplane=hns --hns=emulator:tcp:127.0.0.1:1", {}},
+      {"--dataplane=userspace", PodDeviceSupport()},
+  };
+  for (const auto& row : rows) {
+    absl::Status status;
+    Checked(std::string("--lease-source=file:x ") + row.words, {{"NODE_NAME", "a"}}, &status);
+    EXPECT_EQ(status, row.verdict) << row.words;
+  }
+  if (DefaultDataplane() == "hns") return;
+  absl::Status status;
+  Checked("--lease-source=file:x --dataplane=hns", {{"NODE_NAME", "a"}}, &status);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--dataplane=hns needs Windows"));
+}
+
 struct NameRow {
   const char* words;
   Variables variables;
@@ -118,10 +144,15 @@ TEST(CheckOptions, InKubeModeANodeWithoutANameIsToldThreeWays) {
       {{}, kThree},
       {{{"NODE_NAME", ""}}, kThree},
       {{{"HOSTNAME", "a"}, {"COMPUTERNAME", "A"}}, kThree},
+      {{{"POD_NAME", "p"}, {"POD_NAMESPACE", ""}}, "POD_NAMESPACE (POD_NAMESPACE is not set)"},
       {{{"POD_NAME", "p"}}, "POD_NAMESPACE (POD_NAMESPACE is not set)"},
       {{{"POD_NAMESPACE", "n"}}, "POD_NAMESPACE (POD_NAME is not set)"},
       {{{"NODE_NAME", "a/b"}}, "NODE_NAME) \"a/b\" is no name that the Kubernetes API takes"},
+      {{{"NODE_NAME", "."}}, "\".\" is no name"},
       {{{"NODE_NAME", ".."}}, "\"..\" is no name"},
+      {{{"NODE_NAME", "a\x7f"}}, "is no name"},
+      {{{"NODE_NAME", "a\xc3\xa9"}}, "is no name"},
+      {{{"NODE_NAME", std::string(254, 'a')}}, "is no name"},
       {{{"NODE_NAME", "a b"}}, "\"a b\" is no name"},
       {{{"NODE_NAME", "a%2fb"}}, "\"a%2fb\" is no name"},
       {{{"POD_NAME", "../x"}, {"POD_NAMESPACE", "n"}}, "POD_NAME \"../x\" is no name"},
@@ -132,6 +163,11 @@ TEST(CheckOptions, InKubeModeANodeWithoutANameIsToldThreeWays) {
     Checked("--kube-subnet-mgr --dataplane=none", row.variables, &status);
     EXPECT_THAT(std::string(status.message()), HasSubstr(row.message));
   }
+  absl::Status status;
+  Checked("--kube-subnet-mgr --dataplane=none", {}, &status);
+  EXPECT_THAT(std::string(status.message()), ::testing::EndsWith(kThree));
+  Checked("--kube-subnet-mgr --dataplane=none", {{"NODE_NAME", std::string(253, 'a')}}, &status);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 // A file of Nodes may name them as it likes, and no pod is asked for.
@@ -163,6 +199,7 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
     const char* dataplane;
     const control::NetConf& conf;
     const char* message;
+    const char* hns = "";
   } rows[] = {
       {"usual", "hns", {}, ""},
       {"dual stack", "hns", dual, ""},
@@ -174,10 +211,14 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
       {"IPv6 alone elsewhere", "userspace", v6_only, ""},
       {"nobody moves packets", "none", v6_only, ""},
       {"a VNI of Linux elsewhere", "none", small, ""},
+      {"a follower, usual", "none", {}, "", "emulator:follower"},
+      {"a follower, IPv6 alone", "none", v6_only, "EnableIPv4: false", "emulator:follower"},
+      {"a follower, a VNI of Linux", "userspace", small, "Backend.VNI: 1", "emulator:follower"},
   };
   for (const auto& row : rows) {
     Options options;
     options.dataplane = row.dataplane;
+    options.hns = row.hns;
     const absl::Status status = CheckForDataplane(options, row.conf);
     EXPECT_EQ(status.ok(), *row.message == '\0') << row.what;
     EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.what;

@@ -96,8 +96,13 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
   EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
   node.v4.published_public_ip = other;
   EXPECT_THAT(PublicIpTrouble({}, node, choice),
-              HasSubstr("peers send to 203.0.113.9 as the leases say of this node, but its address "
-                        "is 192.0.2.1 on eth0"));
+              ::testing::StartsWith("peers send to 203.0.113.9 as the leases say of this node, but "
+                                    "its address is 192.0.2.1 on eth0"));
+  InterfaceChoice both = choice;
+  both.v6 = {*IpAddress::Parse("fd00::1"), *IpAddress::Parse("fd00::1")};
+  node.v6.published_public_ip = IpAddress::Parse("fd00::9");
+  EXPECT_THAT(PublicIpTrouble({}, node, both), HasSubstr("or --iface; peers send to fd00::9 as"));
+  node.v6.published_public_ip.reset();
   node.v4.public_ip_overwrite = "203.0.113.9";
   EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
   // Of a family that is not carried nothing is said.
@@ -150,6 +155,59 @@ TEST(OwnUnderlayTest, AnAnnotationThatIsNoAddressIsWaitedOut) {
   node.v4.node_public_ip.clear();
   node.v6.node_public_ip = "nat.example";
   EXPECT_TRUE(ChooseUnderlay({}, {}, node, TwoAdapters()).ok());
+  control::NetConf dual;
+  dual.enable_ipv6 = true;
+  EXPECT_THAT(std::string(ChooseUnderlay({}, dual, node, TwoAdapters()).status().message()),
+              ::testing::StartsWith("annotation node-public-ipv6 of node \"win1\" is "));
+}
+
+// Peers route to that address themselves. What the Node says is waited for, a flag is wrong.
+TEST(OwnUnderlayTest, UnderHostGwThePublicAddressIsTheInterfaces) {
+  constexpr auto kWaits = absl::StatusCode::kFailedPrecondition;
+  constexpr auto kWrong = absl::StatusCode::kInvalidArgument;
+  const struct {
+    const char* what;
+    std::string flag, annotation;
+    bool v6;
+    absl::StatusCode verdict;
+    const char* message;
+  } rows[] = {
+      {"ours", "192.0.2.1", kNone, false, absl::StatusCode::kOk, ""},
+      {"ours, IPv6", kNone, "fd00::1", true, absl::StatusCode::kOk, ""},
+      {"flag", "203.0.113.9", kNone, false, kWrong, "correct --public-ip or --iface"},
+      {"another adapter's", "192.0.2.129", kNone, false, kWrong, "correct --public-ip or --iface"},
+      {"flag, IPv6", "fd00::9", kNone, true, kWrong, "correct --public-ipv6 or --iface"},
+      {"annotation", kNone, "203.0.113.9", false, kWaits,
+       "peers would route to 203.0.113.9, but eth0 has 192.0.2.1, and host-gw passes no NAT: "
+       "correct the annotation node-public-ip or --iface"},
+      {"annotation, IPv6", kNone, "fd00::9", true, kWaits, "node-public-ipv6 or --iface"},
+  };
+  for (const auto& row : rows) {
+    for (const bool is_host_gw : {true, false}) {
+      SCOPED_TRACE(row.what);
+      Options options;
+      options.iface = {"eth0"};
+      (row.v6 ? options.public_ipv6 : options.public_ip) = row.flag;
+      control::NetConf conf;
+      conf.enable_ipv6 = true;
+      if (is_host_gw) conf.type = control::BackendType::kHostGw;
+      lease::OwnNode node;
+      (row.v6 ? node.v6 : node.v4).node_public_ip = row.annotation;
+      const absl::Status status = ChooseUnderlay(options, conf, node, TwoAdapters()).status();
+      EXPECT_EQ(status.code(), is_host_gw ? row.verdict : absl::StatusCode::kOk) << status;
+      if (is_host_gw) EXPECT_THAT(std::string(status.message()), HasSubstr(row.message));
+    }
+  }
+}
+
+TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {
+  Options options;
+  options.iface = {"eth0"};
+  options.public_ip = "203.0.113.9";
+  control::NetConf conf;
+  conf.type = control::BackendType::kHostGw;
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ChooseUnderlay(options, conf, std::nullopt, TwoAdapters()).status()));
 }
 
 TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {

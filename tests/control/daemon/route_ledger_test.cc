@@ -91,6 +91,19 @@ TEST_F(RouteLedgerTest, OthersEntriesStay) {
   EXPECT_THAT(Entries(), ElementsAre(network));
 }
 
+// Written by hand.
+TEST_F(RouteLedgerTest, AnEntryThatIsNoRouteIsPassedOver) {
+  const LedgerEntry broken[] = {{"host-route", "nonsense", "192.0.2.9", false},
+                                {"host-route", "10.244.9.0/24", "nonsense", false}};
+  for (const LedgerEntry& entry : broken) {
+    node_->Use([&](control::Ledger& ledger) { return ledger.Put(entry); });
+    ledger_->BeforePut({a_});
+    EXPECT_THAT(Entries(), ::testing::Contains(entry_)) << entry.name;
+    ledger_->Removed({a_});
+    EXPECT_THAT(Entries(), IsEmpty()) << entry.name;
+  }
+}
+
 TEST_F(RouteLedgerTest, ABatchIsOneWriteAndNothingNewIsNone) {
   RouteKeys many;
   for (int i = 0; i < 5000; ++i) {

@@ -142,6 +142,30 @@ TEST_F(SetupTest, DirectRoutingGoesBesideTheTunnel) {
   ASSERT_TRUE(setup.tunnels[0].direct);
   EXPECT_EQ(setup.tunnels[0].direct->underlay.name, "eth0");
   EXPECT_EQ(setup.env.mtu.octets(), 1450u) << "some peers are behind the tunnel";
+  options_.routes = false;
+  EXPECT_EQ(Make().tunnels[0].direct, std::nullopt);
+}
+
+TEST_F(SetupTest, AFamilyWithoutNetworkHasNothing) {
+  EnableV6();
+  conf_.ipv6_network.reset();
+  const Wanted setup = Make();
+  ASSERT_EQ(setup.tunnels.size(), 1u);
+  EXPECT_EQ(setup.tunnels[0].family, IpFamily::kV4);
+  EXPECT_EQ(setup.env.v6, std::nullopt);
+}
+
+// HNS has no overlay of IPv6.
+TEST_F(SetupTest, AnOverlayIsOfIpv4AndOfHns) {
+  EnableV6();
+  EXPECT_EQ(Make().overlay, std::nullopt);
+  options_.hns = HnsRole::kFollower;
+  const Wanted setup = Make();
+  ASSERT_TRUE(setup.overlay);
+  EXPECT_EQ(setup.overlay->subnet, P("10.244.3.0/24"));
+  EXPECT_EQ(setup.bridge, std::nullopt);
+  conf_.vni = *Vni::Of(1);  // none of HNS's
+  EXPECT_EQ(Make().overlay, std::nullopt);
 }
 
 TEST_F(SetupTest, AJumboLinkGivesJumboPods) {

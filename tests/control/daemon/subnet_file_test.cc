@@ -82,6 +82,26 @@ TEST_F(SubnetFileTest, NoticesThatItWasAlteredOrDeleted) {
   EXPECT_TRUE(file.Holds("A=1\n"));
 }
 
+TEST_F(SubnetFileTest, ALargeFileIsNoneOfOurs) {
+  const SubnetFile file(path_.string());
+  for (const std::size_t size : {64 * 1024, 64 * 1024 + 1}) {
+    const std::string text(size, 'A');
+    Put(text);
+    EXPECT_EQ(file.Holds(text), size <= 64 * 1024) << size;
+  }
+}
+
+TEST_F(SubnetFileTest, WhatCannotBeWithdrawnIsAnError) {
+  fs::create_directories(path_ / "full");
+  SubnetFile file(path_.string());
+  const auto other = file.WithdrawUnless("A=1\n");
+  EXPECT_THAT(std::string(other.status().message()),
+              ::testing::HasSubstr("it is out of date and cannot be removed"));
+  fs::last_write_time(path_, fs::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  EXPECT_TRUE(absl::IsUnavailable(file.WithdrawIfOfEarlierBoot().status()));
+  EXPECT_TRUE(fs::exists(path_));
+}
+
 TEST_F(SubnetFileTest, WithdrawsAnotherLeasesFileAndKeepsOurs) {
   SubnetFile file(path_.string());
   EXPECT_FALSE(*file.WithdrawUnless("A=1\n"));  // there is none
