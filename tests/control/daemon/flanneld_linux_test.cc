@@ -246,7 +246,7 @@ TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  Program program(Words(), "NOTIFY_SOCKET=" + path);
+  Program program(Words({"-v=1"}), "NOTIFY_SOCKET=" + path);
   pollfd wait{socket, POLLIN, 0};
   ASSERT_EQ(::poll(&wait, 1, 10'000), 1) << program.error;
   char text[64];
@@ -254,6 +254,9 @@ TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
   ASSERT_GT(length, 0);
   EXPECT_EQ(std::string(text, static_cast<std::size_t>(length)), "READY=1");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
+  Write("nodes.json", R"({"items":[]})");  // another round, in which it is ready no more
+  ASSERT_TRUE(program.Says("not ready any more: own-node")) << program.error;
+  EXPECT_EQ(program.error.find("] ready\n"), program.error.rfind("] ready\n"));
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
   EXPECT_EQ(::recv(socket, text, sizeof text, MSG_DONTWAIT), -1) << "once is enough";
