@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/process_lock.h"
-#include "tests/support/test_path.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <memory>
 #include <utility>
+
+#include "tests/support/test_path.h"
 
 namespace weft::control {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/hns_ledger.h"
-#include "tests/support/test_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/net_conf_trouble.h"
-#include "tests/support/test_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/support/test_path.h"
 
 namespace weft::daemon {
 namespace {
