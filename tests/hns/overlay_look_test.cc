@@ -107,6 +107,7 @@ TEST_F(OverlayLookTest, AListThatFailsIsAnError) {
               hresult::kUnspecified)
         << function;
   }
+  stage.api.before = nullptr;
 }
 
 }  // namespace
