@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/file_io.h"
 
+#include <array>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 namespace weft::control {
 
 std::filesystem::path PathOf(std::string_view utf8) {
   return std::u8string(utf8.begin(), utf8.end());
+}
+
+absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most) {
+  std::ifstream file(PathOf(path), std::ios::binary);
+  if (!file) return absl::NotFoundError("it cannot be opened");
+  std::string text;  // grows: most files are small
+  for (std::array<char, 4096> piece; file && text.size() <= most;) {
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) return absl::UnavailableError("it cannot be read");
+  if (text.size() > most) return absl::ResourceExhaustedError("it is too large");
+  return text;
 }
 
 bool IsOfEarlierBoot(const std::string& path) {

@@ -3,17 +3,23 @@
 // and no crash sees a half-written one; tell whether one is of this boot.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace weft::control {
 
 // Of UTF-8, on every system.
 std::filesystem::path PathOf(std::string_view utf8);
+
+// All of `path` (UTF-8), where it is no more than `most` bytes. By read(): a stream's iterator
+// throws where reading fails, of a folder for example. The caller names the file.
+absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most = SIZE_MAX);
 
 // `path` (UTF-8) holds `text` when this returns, also after a power cut; its folder exists. Mode
 // 0644. Readers see the old content or the new. The error carries the step that failed and the

@@ -2,9 +2,7 @@
 #include "control/ledger.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <system_error>
@@ -88,19 +86,12 @@ absl::Status Ledger::Load() {
   entries_.clear();
   std::error_code error;
   if (!fs::exists(PathOf(path_), error)) return absl::OkStatus();
-  std::string text;
-  {
-    std::ifstream in(PathOf(path_), std::ios::binary);
-    for (std::array<char, 4096> piece; in;) {  // a streambuf alone throws where read() sets badbit
-      in.read(piece.data(), piece.size());
-      text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    }
-    if (!in.eof()) {
-      return absl::UnavailableError(
-          absl::StrCat("the ledger ", path_, " cannot be read; let this account read it"));
-    }
+  const absl::StatusOr<std::string> text = ReadFileText(path_);
+  if (!text.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("the ledger ", path_, " cannot be read; let this account read it"));
   }
-  if (auto entries = Read(text)) {
+  if (auto entries = Read(*text)) {
     entries_ = *std::move(entries);
     return absl::OkStatus();
   }

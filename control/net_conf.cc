@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/net_conf.h"
 
-#include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -259,22 +255,16 @@ absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view fil
 }
 
 absl::StatusOr<NetConf> LoadNetConf(const std::string& path) {
-  std::ifstream file(PathOf(path), std::ios::binary);
-  if (!file) {
+  const absl::StatusOr<std::string> text = ReadFileText(path, kMaxFile);
+  if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(
         "net-conf ", path, ": cannot be opened; check the path given by --net-config-path"));
   }
-  std::string text;  // grows: the daemon looks every second, and the file is small
-  std::array<char, 4096> piece;
-  do {
-    file.read(piece.data(), piece.size());
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-  } while (file && text.size() <= kMaxFile);
-  if (file.bad() || text.size() > kMaxFile) {
+  if (!text.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "net-conf ", path, ": cannot be read, or is larger than 1 MiB; is it the right file?"));
   }
-  return ParseNetConf(text, path);
+  return ParseNetConf(*text, path);
 }
 
 absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& network) {

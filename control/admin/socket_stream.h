@@ -27,7 +27,7 @@ class AsioByteStream : public ByteStream {
   boost::asio::awaitable<std::size_t> Read(std::span<char> into) override {
     auto [error, size] =
         co_await stream_.async_read_some(boost::asio::buffer(into.data(), into.size()), kNoThrow);
-    co_return size;  // none with an error
+    co_return error ? 0 : size;
   }
   boost::asio::awaitable<bool> Write(std::string_view octets) override {
     auto [error, size] =

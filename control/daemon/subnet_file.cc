@@ -2,10 +2,9 @@
 #include "control/daemon/subnet_file.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
@@ -22,9 +21,9 @@ std::optional<std::string> Read(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(control::PathOf(path), error);
   if (error || size > kMaxSize) return std::nullopt;
-  std::ifstream in(control::PathOf(path), std::ios::binary);
-  if (!in) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  absl::StatusOr<std::string> text = control::ReadFileText(path);
+  if (!text.ok()) return std::nullopt;
+  return *std::move(text);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
     header.header_length = static_cast<std::uint16_t>(packet.checksum_start + tcp->header_length);
     header.segment_size = packet.segment_size;
   } else if (packet.segmentation == Segmentation::kUdp) {
-    // The kernel refuses a header that is longer than the packet.
+    if (packet.checksum_start + UdpHeader::kSize > octets.size()) return std::nullopt;
     header.segmentation = VirtioHeader::kUdp;
     header.header_length = static_cast<std::uint16_t>(packet.checksum_start + UdpHeader::kSize);
     header.segment_size = packet.segment_size;

@@ -89,6 +89,16 @@ TEST_F(FileIoTest, AReaderNeverSeesAPartAndIsNeverKeptOut) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
+TEST_F(FileIoTest, ReadsAllOrSaysWhyNot) {
+  const std::string text(10'000, 'x');
+  ASSERT_TRUE(ReplaceFileText(path_, text).ok());
+  EXPECT_EQ(ReadFileText(path_).value(), text);
+  EXPECT_EQ(ReadFileText(path_, text.size()).value(), text);
+  EXPECT_TRUE(absl::IsResourceExhausted(ReadFileText(path_, text.size() - 1).status()));
+  EXPECT_TRUE(absl::IsNotFound(ReadFileText(path_ + ".not").status()));
+  EXPECT_FALSE(ReadFileText(folder_).ok()) << "it does not throw";
+}
+
 TEST_F(FileIoTest, AFolderThatIsNotThereIsAnErrorAndNotMade) {
   const absl::Status status = ReplaceFileText(folder_ + "/no/subnet.env", "A=1\n");
   EXPECT_FALSE(status.ok());

@@ -294,7 +294,7 @@ TEST_F(LinuxHostTest, AnswersToAnEarlierExchangeArePassedOver) {
 
 TEST_F(LinuxHostTest, AddressesAreThoseOfIpThatMayBeUsed) {
   constexpr std::uint32_t kIndex = 77;
-  NetlinkRequest link(RTM_NEWLINK, 0);  // with the address of a GRE tunnel, four octets
+  NetlinkRequest link(RTM_NEWLINK, 0);  // with the address of a GRE tunnel, four bytes
   link.Extra<ifinfomsg>()->ifi_index = kIndex;
   mnl_attr_put_strz(link.header(), IFLA_IFNAME, "gre1");
   link.Put(IFLA_ADDRESS, A("10.9.0.1"));

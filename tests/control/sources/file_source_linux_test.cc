@@ -50,7 +50,7 @@ TEST(FileSourceLinuxTest, AFileThatCannotBeOpenedIsNamedWithTheCause) {
                                 HasSubstr("cannot be opened: Too many open files; check"))));
 }
 
-// A file of 4096 octets whose reading fails: `lo` has no speed.
+// A file of 4096 bytes whose reading fails: `lo` has no speed.
 TEST(FileSourceLinuxTest, AFileThatCannotBeReadIsNamedWithTheCause) {
   Troubles listener;
   FileSource source("/sys/class/net/lo/speed", kube::NodeJsonCodec({}, "us"));
