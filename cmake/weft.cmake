@@ -102,7 +102,7 @@ endfunction()
 
 # weft_fuzz(<name> SOURCES ... [LIBS ...] CORPUS <dir> RUNS <number>)
 # The sources define LLVMFuzzerTestOneInput. With WEFT_FUZZ: the libFuzzer binary <name>. Otherwise
-# <name>_replay, a ctest that feeds it every file of the corpus. RUNS: how many inputs are some 15 s of CI.
+# <name>_replay, a ctest that feeds it every file of the corpus. RUNS: how many inputs are some 4 s of CI.
 function(weft_fuzz name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS;RUNS" "SOURCES;LIBS")
   weft_reject_unparsed("weft_fuzz(${name})" "${arg_UNPARSED_ARGUMENTS}")
