@@ -19,7 +19,7 @@ class Calls {
   // Waits until there were more than `before`. Only a failure takes the whole limit.
   bool MoreThan(int before) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return count_ > before; });
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return count_ > before; });
   }
   int count() {
     const std::lock_guard lock(mutex_);

@@ -108,7 +108,7 @@ class FlannelctlWindowsTest : public ::testing::Test {
   }
   // Wine closes the files of a process a moment after it has ended.
   void TearDown() override {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::error_code error;
     do {
       fs::remove_all(folder_, error);

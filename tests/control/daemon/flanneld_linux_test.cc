@@ -62,9 +62,9 @@ class Program {
   }
 
   void Signal(int number) const { ::kill(pid_, number); }
-  // Reads stderr until `text` has been there; false at the end or after ten seconds.
+  // Reads stderr until `text` has been there; false at the end or after a minute.
   bool Says(const std::string& text) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (error.find(text) == error.npos) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
           deadline - std::chrono::steady_clock::now());

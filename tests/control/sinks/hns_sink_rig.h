@@ -34,10 +34,11 @@ class HnsSinkRig {
   control::HnsSink& sink() { return *sink_; }
   hns::emulator::Emulator& emulator() { return *hns_; }
 
-  // Until `holds`, looked at after every round. Ten seconds are for ever.
+  // Until `holds`, looked at after every round. A minute is for ever, also under Wine on a busy
+  // machine.
   bool Until(const std::function<bool()>& holds) {
     std::unique_lock lock(news_->mutex);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (true) {
       const int seen = news_->rounds;
       lock.unlock();

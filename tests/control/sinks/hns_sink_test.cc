@@ -30,10 +30,10 @@ class Gate {
     changed_.notify_all();
     changed_.wait(lock, [this] { return open_; });
   }
-  // Ten seconds are for ever.
+  // A minute is for ever.
   bool IsReached() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 10s, [this] { return reached_; });
+    return changed_.wait_for(lock, 60s, [this] { return reached_; });
   }
   void Open() {
     const std::lock_guard lock(mutex_);

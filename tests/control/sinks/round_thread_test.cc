@@ -39,10 +39,10 @@ struct Service {
     const std::lock_guard lock(mutex);
     open = false;
   }
-  // Ten seconds are for ever here: a failure, not a wait.
+  // A minute is for ever here: a failure, not a wait.
   bool Until(const std::function<bool()>& holds) {
     std::unique_lock lock(mutex);
-    return news.wait_for(lock, 10s, holds);
+    return news.wait_for(lock, 60s, holds);
   }
 
   std::mutex mutex;

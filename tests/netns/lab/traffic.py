@@ -21,8 +21,11 @@ def ping(source, address, count=2, size=None, fragment=True, interval=0.05):
     received = re.search(r"(\d+) received", output)
     if not received or int(received[1]) < count:
         said = [line for line in output.splitlines() if "From" in line or "error" in line]
+        answered = {int(number) for number in re.findall(r"bytes from .* icmp_seq=(\d+)", output)}
+        lost = [number for number in range(1, count + 1) if number not in answered]
+        said.append(f"without answer: {len(lost)}, from number {lost[0]} to {lost[-1]}, one each {interval} s" if lost else "none lost")
         raise command.Failure(f"ping {address} from {source.name}: {received[1] if received else 0} of {count} answered"
-                              + (f" ({said[-1]})" if said else ""))
+                              + f" ({'; '.join(said[-2:])})")
     return float(re.search(r"= [\d.]+/([\d.]+)/", output)[1]) * 1000
 
 
