@@ -29,6 +29,9 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 // When the system started, in seconds since 1970 by the clock as it stands now; zero if that is not
 // known.
 std::int64_t BootTime();
+// Another text after each start of the system and the same until the next, whatever the clock does;
+// empty where it cannot be known.
+std::string BootId();
 // Whether `path` was last written before that; false where it is not known, or not there.
 bool IsOfEarlierBoot(const std::string& path);
 

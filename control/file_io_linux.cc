@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
@@ -55,6 +56,12 @@ std::int64_t BootTime() {
       ::clock_gettime(CLOCK_BOOTTIME, &since_boot) < 0)
     return 0;
   return wall.tv_sec - since_boot.tv_sec;
+}
+
+std::string BootId() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
 }
 
 }  // namespace weft::control

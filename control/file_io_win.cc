@@ -2,6 +2,7 @@
 #include <windows.h>
 
 #include <chrono>
+#include <random>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +80,31 @@ std::int64_t BootTime() {
       std::chrono::system_clock;
   const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
   return duration_cast<seconds>(now - milliseconds(::GetTickCount64())).count();
+}
+
+// A name that the first who asks gives the boot, in a key that goes with it: Windows keeps volatile
+// keys in memory alone.
+std::string BootId() {
+  HKEY key = nullptr;
+  if (::RegCreateKeyExW(HKEY_LOCAL_MACHINE, L"SOFTWARE\\weft\\boot", 0, nullptr,
+                        REG_OPTION_VOLATILE, KEY_READ | KEY_WRITE, nullptr, &key,
+                        nullptr) != ERROR_SUCCESS)
+    return {};
+  const auto read = [key] {
+    char text[64];
+    DWORD size = sizeof text;
+    const LSTATUS status = ::RegGetValueA(key, nullptr, "Id", RRF_RT_REG_SZ, nullptr, text, &size);
+    return status == ERROR_SUCCESS ? std::string(text) : std::string();
+  };
+  std::string id = read();
+  if (id.empty()) {
+    const std::string made = absl::StrCat(std::random_device()(), "-", std::random_device()());
+    ::RegSetValueExA(key, "Id", 0, REG_SZ, reinterpret_cast<const BYTE*>(made.c_str()),
+                     static_cast<DWORD>(made.size() + 1));
+    id = read();  // another process may have been first
+  }
+  ::RegCloseKey(key);
+  return id;
 }
 
 }  // namespace weft::control

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
 #include "nlohmann/json.hpp"
@@ -43,6 +44,7 @@ std::string Text(const std::vector<LedgerEntry>& entries) {
                     ", \"name\": ", JsonText(entry.name), ", \"id\": ", JsonText(entry.id),
                     ", \"adopted\": ", entry.adopted ? "true" : "false");
     if (!entry.shape.empty()) absl::StrAppend(&text, ", \"shape\": ", JsonText(entry.shape));
+    if (!entry.boot.empty()) absl::StrAppend(&text, ", \"boot\": ", JsonText(entry.boot));
     text += "}";
     before = ",\n";
   }
@@ -67,9 +69,12 @@ std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
     const auto adopted = row.find("adopted");
     if (adopted == row.end() || !adopted->is_boolean()) return std::nullopt;
     entry.adopted = adopted->get<bool>();
-    if (const auto shape = row.find("shape"); shape != row.end()) {
-      if (!shape->is_string()) return std::nullopt;
-      entry.shape = shape->get<std::string>();
+    for (const auto& [key, member] :
+         {std::pair("shape", &entry.shape), std::pair("boot", &entry.boot)}) {
+      const auto found = row.find(key);
+      if (found == row.end()) continue;
+      if (!found->is_string()) return std::nullopt;
+      *member = found->get<std::string>();
     }
     entries.push_back(std::move(entry));
   }
@@ -77,6 +82,14 @@ std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
 }
 
 }  // namespace
+
+bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view boot) {
+  if (boot.empty() || entry.boot != boot) return false;
+  if (absl::EqualsIgnoreCase(shape, entry.shape)) return true;
+  // "Overlay 10.244.1.0/24" of "Overlay 10.244.1.0/24 VSID 4096".
+  return absl::StrContains(shape, ' ') &&
+         absl::StartsWithIgnoreCase(entry.shape, absl::StrCat(shape, " "));
+}
 
 std::string LedgerLockPath(std::string_view folder) { return absl::StrCat(folder, "/lock"); }
 

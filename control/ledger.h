@@ -28,8 +28,15 @@ struct LedgerEntry {
   // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096"; of a static route
   // where it was.
   std::string shape{};
+  // Of what HNS holds: the boot (BootId) in which we made it. One without an id is known by its
+  // looks in that boot only: later, another program may have made its like.
+  std::string boot{};
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
+
+// Whether `entry`, which has no id, may be what is found now and looks so: HNS may show less of a
+// thing than it was made of.
+bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view boot);
 
 // Held, as a ProcessLock, by whoever works on the ledger.
 std::string LedgerLockPath(std::string_view folder);

@@ -83,6 +83,11 @@ struct Answer {
 class Module {
  public:
   explicit Module(HMODULE module) : module_(module) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module() {
+    if (module_ != nullptr) ::FreeLibrary(module_);
+  }
 
   template <typename Function>
   Function Find(std::string_view name) const {

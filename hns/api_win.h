@@ -10,7 +10,7 @@
 
 namespace weft::hns {
 
-// Null: the DLL is not there. They stay loaded: a call that hangs cannot be taken back.
+// Null: the DLL is not there. The Api's end, amid which no call may be under way, frees both.
 std::unique_ptr<Api> ApiOf(HMODULE computenetwork, HMODULE vmcompute);
 
 }  // namespace weft::hns

@@ -20,6 +20,9 @@ struct BridgeWish {
   std::string name;         // "cbr0"
   IpPrefix subnet;          // our PodCIDR
   std::string dns_servers;  // separated by commas, as net-conf has them; may be empty
+  // As OverlayWish's. Upstream names none, and HNS "will just pick one randomly" (Azure CNI's
+  // network_windows.go).
+  std::string adapter{};
   IpAddress node_address;
 
   IpAddress gateway() const { return subnet.base().Next(); }
@@ -41,6 +44,7 @@ struct BridgeNetwork {
   std::string type;  // "L2Bridge", any case
   std::vector<BridgeSubnet> subnets;
   std::optional<IpAddress> management_ip;  // empty: not yet
+  bool degraded = false;                   // State 5: its adapter is gone
 };
 struct BridgeEndpoint {
   Guid id;
@@ -70,8 +74,9 @@ struct BridgePlan {
   std::optional<BridgeEndpoint> existing_endpoint;  // of that name
 };
 
-// As for an overlay: a network of our name that differs (type, subnet, gateway) is replaced only
-// when no local endpoint in it, but ours, has an address inside the PodCIDR that is ours now.
+// As for an overlay: a network of our name that differs (type, subnet, gateway; degraded) is
+// replaced only when no local endpoint in it, but ours, has an address inside the PodCIDR that is
+// ours now.
 BridgePlan PlanBridge(const BridgeWish& wish, std::span<const BridgeNetwork> networks,
                       std::span<const BridgeEndpoint> endpoints);
 

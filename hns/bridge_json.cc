@@ -3,9 +3,12 @@
 #include "absl/strings/str_cat.h"
 #include "hns/bridge.h"
 #include "hns/document_json.h"
+#include "hns/overlay_plan.h"
 
 namespace weft::hns {
 namespace {
+
+constexpr std::uint32_t kDegraded = 5;
 
 // Attached and AttachedSharing.
 bool IsAttached(const Json& endpoint) {
@@ -29,6 +32,7 @@ std::string BridgeNetworkJson(const BridgeWish& wish) {
   Json subnet = {{"AddressPrefix", wish.subnet.ToString()},
                  {"GatewayAddress", wish.gateway().ToString()}};
   json["Subnets"] = Json::array({std::move(subnet)});
+  if (!wish.adapter.empty()) json["NetworkAdapterName"] = PhysicalAdapter(wish.adapter);
   if (!wish.dns_servers.empty()) json["DNSServerList"] = wish.dns_servers;
   return Dump(json);
 }
@@ -59,6 +63,7 @@ absl::StatusOr<std::vector<BridgeNetwork>> ParseBridgeNetworks(std::string_view 
       if (prefix) network.subnets.push_back({*prefix, gateway.value_or(IpAddress())});
     }
     network.management_ip = IpAddress::Parse(TextMember(object, "ManagementIP"));
+    network.degraded = NumberMember(object, "State") == kDegraded;
     networks.push_back(std::move(network));
   }
   return networks;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hns/bridge_look.h"
+#include "hns/client.h"
 #include "hns/hresult.h"
 
 namespace weft::hns {
@@ -46,6 +47,7 @@ BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
   }
   if (auto wait = AwaitManagementIp(now)) return *wait;
   if (auto wait = PutEndpoint()) return *wait;
+  if (auto wait = AwaitAdapter(now)) return *wait;
   return {BridgeState::kHolds,
           absl::StrCat("the HNS network ", wish_.name, " and its endpoint ", wish_.endpoint_name(),
                        " stand"),
@@ -65,6 +67,9 @@ BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork() {
   endpoint_ = plan.existing_endpoint;
   endpoint_right_ = plan.endpoint == BridgeAction::kAdopt;
   network_.reset();
+  if (plan.network == BridgeAction::kRecreate && WasMade()) {
+    return Wait{BridgeState::kNetwork, absl::StrCat(plan.reason, kNotAgain), kRefusalPeriod};
+  }
   if (plan.network == BridgeAction::kRefuse)
     return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
   if (plan.network == BridgeAction::kAdopt) {
@@ -96,13 +101,18 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
                                                    " and did not say its id")));
   }
   network_ = made->front();
+  made_shape_ = NetworkObject().shape;
   journal_->Stands(NetworkObject(), network_->id);
   return std::nullopt;
 }
 
+bool BridgeKeeper::WasMade() {
+  return made_shape_ == NetworkObject().shape || journal_->MadeThisBoot(NetworkObject());
+}
+
 BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {
   // Read anew only while it is missing; drift is what Recheck is for.
-  if (!network_->management_ip) {
+  if (!network_->management_ip || network_->management_ip->IsLinkLocal()) {
     const auto text = CallHns(api_, absl::StrCat("read the network ", wish_.name), "GET",
                               BridgeNetworkPath(network_->id));
     if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
@@ -110,7 +120,8 @@ BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {
     if (!read.ok()) return Failed(BridgeState::kNetwork, read.status());
     if (!read->empty()) network_ = read->front();
   }
-  if (network_->management_ip) {
+  const auto& ip = network_->management_ip;
+  if (ip && (!ip->IsLinkLocal() || *ip == wish_.node_address)) {
     without_ip_since_.reset();
     return std::nullopt;
   }
@@ -127,13 +138,19 @@ BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {
               kManagementIpPeriod};
 }
 
+absl::Status BridgeKeeper::DeleteEndpoint() {
+  absl::Status status = Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
+                               BridgeEndpointPath(endpoint_->id));
+  if (!status.ok()) return status;
+  journal_->Gone(Kind::kEndpoint, endpoint_->name);
+  endpoint_.reset();
+  return absl::OkStatus();
+}
+
 BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
   if (endpoint_ && !endpoint_right_) {
-    const absl::Status status = Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
-                                       BridgeEndpointPath(endpoint_->id));
+    const absl::Status status = DeleteEndpoint();
     if (!status.ok()) return Failed(BridgeState::kEndpoint, status);
-    journal_->Gone(Kind::kEndpoint, endpoint_->name);
-    endpoint_.reset();
   }
   if (!endpoint_) {
     const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
@@ -149,14 +166,40 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutEndpoint() {
     endpoint_right_ = true;
     journal_->Stands(EndpointObject(), endpoint_->id);
   }
-  if (endpoint_->attached) return std::nullopt;
+  // Once also where HNS says that it is attached, as upstream does.
+  if (endpoint_->attached && attached_ == endpoint_->id) return std::nullopt;
   const auto attached =
       CallHns(api_, absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"), "POST",
               BridgeEndpointPath(endpoint_->id) + "/attach", HostAttachJson());
-  if (!attached.ok() && HresultOf(attached.status()) != hresult::kEndpointAlreadyAttached)
-    return Failed(BridgeState::kEndpoint, attached.status());
+  if (!attached.ok()) {
+    const auto code = HresultOf(attached.status());
+    if (code != hresult::kEndpointAlreadyAttached && code != hresult::kWrongDiskette)
+      return Failed(BridgeState::kEndpoint, attached.status());
+  }
+  attached_ = endpoint_->id;
   endpoint_->attached = true;
   return std::nullopt;
+}
+
+// An endpoint whose adapter does not come is made again: it is ours, and people's own cure
+// (flannel#1391).
+BridgeKeeper::MaybeWait BridgeKeeper::AwaitAdapter(TimePoint now) {
+  if (adapter_there_) {
+    again_at_.reset();
+    adapter_delay_.Reset();
+    return std::nullopt;
+  }
+  if (!again_at_) again_at_ = now + adapter_delay_.Next();
+  if (now >= *again_at_) {
+    again_at_ = now + adapter_delay_.Next();
+    if (const absl::Status status = DeleteEndpoint(); !status.ok())
+      return Failed(BridgeState::kEndpoint, status);
+    if (auto wait = PutEndpoint()) return wait;
+  }
+  return Wait{BridgeState::kEndpoint,
+              absl::StrCat("no adapter has ", wish_.endpoint_address().ToString(),
+                           " yet: HNS is making it"),
+              *again_at_ - now};
 }
 
 JournalObject BridgeKeeper::NetworkObject() const {
@@ -183,8 +226,7 @@ absl::Status BridgeKeeper::Delete(std::string_view what, const std::string& path
 
 BridgeKeeper::Wait BridgeKeeper::Failed(BridgeState state, const absl::Status& status) {
   looked_ = false;
-  const auto code = HresultOf(status);
-  const bool gone = code && IsServiceGone(*code);
+  const bool gone = Client(api_).ServiceGone(status);
   const Duration again = failed_ ? delay_.Next() : Duration::zero();
   failed_ = true;
   return {gone ? BridgeState::kHns : state,

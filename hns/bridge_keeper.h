@@ -45,9 +45,15 @@ class BridgeKeeper {
       : api_(api), journal_(OrNone(std::move(journal))), wish_(std::move(wish)) {}
 
   void SetWish(const BridgeWish& wish);
-  void OnServiceGone() { Recheck(); }
+  void OnServiceGone() {
+    Recheck();
+    attached_.reset();
+  }
   // Everything is looked at by the next Round.
   void Recheck() { looked_ = false; }
+  // Whether the host has an adapter with the endpoint's address. HNS's word that it is attached is
+  // not enough: it has been seen to say so of dead endpoints (OVN#580, calico#11203).
+  void SetAdapterThere(bool there) { adapter_there_ = there; }
   // What HNS lacks now. Makes no modifying call.
   absl::StatusOr<Drift> Look();
   BridgeOutcome Round(TimePoint now);
@@ -66,6 +72,9 @@ class BridgeKeeper {
   MaybeWait PutNetwork(const BridgePlan& plan);
   MaybeWait AwaitManagementIp(TimePoint now);
   MaybeWait PutEndpoint();
+  MaybeWait AwaitAdapter(TimePoint now);
+  bool WasMade();
+  absl::Status DeleteEndpoint();
   absl::Status Delete(std::string_view what, const std::string& path);
   Wait Failed(BridgeState state, const absl::Status& status);
 
@@ -84,6 +93,11 @@ class BridgeKeeper {
   bool endpoint_right_ = false;
   std::optional<TimePoint> without_ip_since_;
   std::string replaced_;
+  std::string made_shape_;        // of the network that this keeper created last
+  std::optional<Guid> attached_;  // the endpoint that this keeper attached to the host
+  bool adapter_there_ = true;
+  std::optional<TimePoint> again_at_;  // the endpoint is made again, unless its adapter comes
+  RetryDelay adapter_delay_{std::chrono::seconds(30), std::chrono::minutes(5)};
   bool failed_ = false;
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
 };

@@ -16,7 +16,7 @@ std::string Difference(const BridgeWish& wish, const BridgeNetwork& network) {
     return absl::StrCat("type ", network.type, " instead of ", kBridgeType);
   const BridgeSubnet wanted{wish.subnet, wish.gateway()};
   if (std::find(network.subnets.begin(), network.subnets.end(), wanted) != network.subnets.end())
-    return {};
+    return network.degraded ? "lost its adapter" : "";
   if (network.subnets.empty()) return absl::StrCat("no subnet ", wish.subnet.ToString());
   const BridgeSubnet& first = network.subnets.front();
   return absl::StrCat("subnet ", first.prefix.ToString(), " with gateway ",

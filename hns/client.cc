@@ -132,6 +132,12 @@ absl::StatusOr<Version> Client::ReadVersion() {
   return version;
 }
 
+bool Client::ServiceGone(const absl::Status& status) {
+  const auto code = HresultOf(status);
+  if (!code) return false;
+  return IsServiceGone(*code) || (*code == hresult::kNotSupported && !ReadVersion().ok());
+}
+
 absl::StatusOr<std::vector<Network>> Client::Networks(std::string_view name) {
   std::vector<Network> networks;
   const std::string query = name.empty() ? QueryJson() : QueryJson("Name", name);
@@ -143,6 +149,15 @@ absl::StatusOr<std::vector<Network>> Client::Networks(std::string_view name) {
   });
   if (!status.ok()) return status;
   return networks;
+}
+
+absl::Status Client::AskSchema1(Network& network) {
+  const std::string what = absl::StrCat("read the network ", network.name, " in schema 1");
+  const absl::StatusOr<Response> response = ResponseOf(
+      what, api_.Call("GET", absl::StrCat("/networks/", network.id.ToUpperString()), ""));
+  if (!response.ok()) return response.status();
+  FillFromSchema1(response->output, network);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<OpenedNetwork> Client::Open(const Network& network) {

@@ -47,10 +47,16 @@ class Client {
 
   // HNSCall GET /globals/version. Unavailable: the service does not run.
   absl::StatusOr<Version> ReadVersion();
+  // Whether `status` is because the service is not there: by its number, and where that is
+  // ERROR_NOT_SUPPORTED, which both a service that is not there and one that lacks a function may
+  // answer (WSL's WslCoreNetworkingSupport.h), by asking for the version.
+  bool ServiceGone(const absl::Status& status);
 
   // All, or those that HNS finds under `name`, compared here once more. An object that goes while
   // the list is read is left out.
   absl::StatusOr<std::vector<Network>> Networks(std::string_view name = "");
+  // What schema 1 shows beyond what was read (FillFromSchema1).
+  absl::Status AskSchema1(Network& network);
   absl::StatusOr<OpenedNetwork> Open(const Network& network);
   absl::StatusOr<OpenedNetwork> Create(const Network& wish);
   // One that is not there is fine.

@@ -45,6 +45,22 @@ bool IsServiceGone(Hresult code) {
   return row != nullptr && row->status == absl::StatusCode::kUnavailable;
 }
 
+bool ProvesRefusal(Hresult code) {
+  const HresultRow* row = RowOf(code);
+  if (row == nullptr || code == hresult::kNotSupported) return false;
+  if (code == hresult::kNetworkNotFound) return true;
+  switch (row->status) {
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record) {
   if (!Failed(code) && error_record.empty()) return absl::OkStatus();
   const Told told = ToldBy(error_record);

@@ -49,6 +49,8 @@ inline constexpr Hresult kInvalidSubnet = 0x803B0032;
 inline constexpr Hresult kUnspecified = 0x80004005;
 inline constexpr Hresult kAccessDenied = 0x80070005;
 inline constexpr Hresult kInvalidHandle = 0x80070006;
+inline constexpr Hresult kWrongDiskette = 0x80070022;  // 1809: the endpoint is attached already
+inline constexpr Hresult kNotSupported = 0x80070032;
 inline constexpr Hresult kInvalidArgument = 0x80070057;
 inline constexpr Hresult kModuleNotFound = 0x8007007E;    // the DLL is not there
 inline constexpr Hresult kFunctionNotFound = 0x8007007F;  // the DLL lacks the function
@@ -70,6 +72,9 @@ bool IsNotThere(Hresult code);
 // The service stopped, restarts, or has forgotten our handles: open again and read everything
 // again.
 bool IsServiceGone(Hresult code);
+// Of a create: nothing was made. Any other failure, a time-out or E_FAIL, may have made all of it
+// or a part.
+bool ProvesRefusal(Hresult code);
 
 // `what` says object and action: "create the network flannel.4096". The message goes on with the
 // code's name and number, for people the error record's own text (one bounded line, whatever the

@@ -20,7 +20,7 @@ struct ApiCall {
 class InterceptedApi : public Api {
  public:
   // `api` outlives it.
-  explicit InterceptedApi(Api& api) : api_(api) {}
+  explicit InterceptedApi(Api& api) : api_(&api) {}
 
   Reply Enumerate(Kind kind, const std::string& query) final;
   Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) final;
@@ -36,9 +36,11 @@ class InterceptedApi : public Api {
  protected:
   // Calls `make`, once or not at all.
   virtual Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) = 0;
+  // From the next call on; no call is under way.
+  void Use(Api& api) { api_ = &api; }
 
  private:
-  Api& api_;
+  Api* api_;
 };
 
 }  // namespace weft::hns

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hns/api.h"
@@ -27,10 +28,15 @@ struct JournalEntry {
   std::string name;
   std::optional<Guid> id;  // empty: about to be made
   bool made = false;       // by us
+  std::string shape{};
+  bool this_boot = false;  // made since the system started
 };
 
-// By any view of it, for weft's own networks: the first subnet tells.
+// By any view of it, for weft's own networks: the first subnet tells, and a UDP port other than
+// 4789.
 std::string ShapeOf(const Network& network);
+// VSID and UDP port of a network that was made in `shape`, where HNS does not show them.
+void FillFromShape(std::string_view shape, Network& network);
 
 // On a keeper's thread; returns when what is told is on disk. What goes wrong there is the
 // journal's to tell: a node without a journal is better than one without a network.
@@ -47,18 +53,27 @@ class Journal {
   virtual void Gone(Kind kind, const std::string& name) = 0;
   // Of this kind, whatever was told and is not gone; also by earlier processes.
   virtual std::vector<JournalEntry> Entries(Kind kind) = 0;
+
+  // Whether one of that name was made by us, in that shape, since the system started.
+  bool MadeThisBoot(const JournalObject& object);
 };
 
-// Makes `object` by `make`, which returns a StatusOr. After an answer that may be no answer (the
-// service is gone) it stays entered: perhaps it was made.
+// Makes `object` by `make`, which returns a StatusOr. After an answer that is no clear refusal it
+// stays entered: perhaps it was made.
 template <typename Make>
 auto CreateEntered(Journal& journal, const JournalObject& object, const Make& make) {
   journal.BeforeCreate(object);
   auto made = make();
   const auto code = HresultOf(made.status());
-  if (code && !IsServiceGone(*code)) journal.NotCreated(object);
+  if (code && ProvesRefusal(*code)) journal.NotCreated(object);
   return made;
 }
+
+// Of a network that differs, though MadeThisBoot: why it stays, and what a person does next.
+inline constexpr std::string_view kNotAgain =
+    "; it was made for this net-conf once since this node started, and is not replaced again: "
+    "drain "
+    "this node and reboot it";
 
 // `journal`, or one that keeps nothing.
 std::shared_ptr<Journal> OrNone(std::shared_ptr<Journal> journal);

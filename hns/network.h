@@ -20,6 +20,9 @@ namespace weft::hns {
 inline constexpr std::uint32_t kEnableNonPersistent = 8;
 inline constexpr std::uint32_t kEnablePersistent = 16;
 
+// Of a network without a VxlanPort policy.
+inline constexpr std::uint16_t kUsualVxlanPort = 4789;
+
 // The provider address and router MAC behind which a remote node's pods live.
 struct RemoteSubnetRoute {
   IpPrefix destination;
@@ -64,7 +67,8 @@ struct SubnetRoute {
 };
 struct Subnet {
   IpPrefix prefix;
-  std::optional<std::uint32_t> isolation_id;  // its VSID policy
+  std::optional<std::uint32_t> isolation_id;  // its VSID policy; empty: there is none, or HNS does
+                                              // not show it
   std::vector<SubnetRoute> routes;
   friend bool operator==(const Subnet&, const Subnet&) = default;
 };
@@ -83,6 +87,7 @@ struct Network {
   std::optional<IpAddress> provider_address() const;  // the management IP
   std::optional<MacAddress> dr_mac() const;           // the last one, as upstream takes it
   std::string adapter_name() const;
+  // Empty: there is no such policy, or HNS does not show it.
   std::optional<std::uint16_t> vxlan_port() const;
   bool Has(std::string_view policy_type) const;
 };
@@ -92,6 +97,9 @@ std::string NetworkJson(const Network& network);
 // What HcnQueryNetworkProperties answers in schema 2. Keys without case; absent ones have the
 // schema's default; policies that are not known are kept verbatim. DataLoss: no such document.
 absl::StatusOr<Network> ParseNetwork(std::string_view json);
+// VSIDs and UDP port of schema 1's view of `network` (HNSCall's output), where schema 2 did not
+// show them. Anything else leaves it as it is.
+void FillFromSchema1(std::string_view output, Network& network);
 
 // HcnModifyNetwork's document: `request` is "Add" or "Remove".
 std::string ModifyPoliciesJson(std::string_view request, const std::vector<Policy>& policies);

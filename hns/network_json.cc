@@ -92,6 +92,28 @@ absl::StatusOr<Network> ParseNetwork(std::string_view json) {
   return network;
 }
 
+void FillFromSchema1(std::string_view output, Network& network) {
+  const absl::StatusOr<Json> view = ParseObject(output, "the network's document");
+  if (!view.ok()) return;
+  for (const Json& shown : ArrayMember(*view, "Subnets")) {
+    const auto prefix = IpPrefix::Parse(TextMember(shown, "AddressPrefix"));
+    for (Subnet& subnet : network.subnets) {
+      if (prefix != subnet.prefix || subnet.isolation_id) continue;
+      for (const Json& policy : ArrayMember(shown, "Policies")) {
+        if (absl::EqualsIgnoreCase(TextMember(policy, "Type"), "VSID"))
+          subnet.isolation_id = NumberMember(policy, "VSID");
+      }
+    }
+  }
+  if (network.vxlan_port()) return;
+  for (const Json& policy : ArrayMember(*view, "Policies")) {
+    const auto port = NumberMember(policy, "Port");
+    if (absl::EqualsIgnoreCase(TextMember(policy, "Type"), policy_type::kVxlanPort) && port &&
+        *port <= 0xFFFF)
+      network.policies.push_back(VxlanPortPolicy(static_cast<std::uint16_t>(*port)));
+  }
+}
+
 // Text, not a Json: a batch holds thousands, and each is to be verbatim.
 std::string ModifyPoliciesJson(std::string_view request, const std::vector<Policy>& policies) {
   std::string text = absl::StrCat(R"({"ResourceType":"Policy","RequestType":")", request,

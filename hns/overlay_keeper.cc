@@ -10,13 +10,19 @@
 namespace weft::hns {
 namespace {
 
-// So many batches in one Round, so that whoever calls it hears of progress.
+// So many batches, or so much time for them, in one Round, so that whoever calls it hears of
+// progress.
 constexpr std::size_t kBatchesInRound = 64;
+constexpr Duration kBatchesTime = std::chrono::seconds(5);
 
 }  // namespace
 
-OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal)
-    : journal_(OrNone(std::move(journal))), client_(api), wish_(std::move(wish)) {}
+OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal,
+                             RouteWriter::Clock clock)
+    : journal_(OrNone(std::move(journal))),
+      client_(api),
+      wish_(std::move(wish)),
+      clock_(std::move(clock)) {}
 
 void OverlayKeeper::SetWish(const OverlayWish& wish) {
   if (wish == wish_) return;
@@ -55,7 +61,7 @@ void OverlayKeeper::OnServiceGone() {
   ForgetNetwork();
   version_.reset();
   former_looked_ = false;
-  writer_ = RouteWriter();
+  writer_ = RouteWriter(clock_);
   base_.again.reset();
   host_route_.again.reset();
 }
@@ -70,7 +76,8 @@ void OverlayKeeper::ForgetNetwork() {
 }
 
 absl::StatusOr<Drift> OverlayKeeper::Look() {
-  const absl::StatusOr<OverlayLook> look = LookAtOverlay(client_, wish_, wanted_, may_remove_);
+  const absl::StatusOr<OverlayLook> look =
+      LookAtOverlay(client_, wish_, wanted_, may_remove_, journal_->Entries(Kind::kNetwork));
   if (!look.ok()) return look.status();
   Drift drift = DriftOf(*look, wish_);
   if (!drift.refused.empty()) return drift;
@@ -154,7 +161,9 @@ OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
-  if (reading_->provider_address() && reading_->dr_mac()) {
+  const auto ip = reading_->provider_address();
+  const bool usable = ip && (!ip->IsLinkLocal() || *ip == wish_.node_address);
+  if (usable && reading_->dr_mac()) {
     without_ip_since_.reset();
     return std::nullopt;
   }
@@ -165,7 +174,8 @@ OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
       std::chrono::duration_cast<std::chrono::minutes>(now - *without_ip_since_).count();
   return Wait{OverlayState::kManagementIp,
               absl::StrCat("HNS has not given the network ", wish_.name, " its ",
-                           reading_->provider_address() ? "router MAC" : "management IP",
+                           usable ? "router MAC" : "management IP",
+                           ip && !usable ? absl::StrCat(" (", ip->ToString(), " is none)") : "",
                            minutes > 0 ? absl::StrCat(" for ", minutes, " min") : " yet",
                            ": it binds the adapter to its switch, which takes up to a minute"),
               kManagementIpPeriod};
@@ -175,9 +185,13 @@ OverlayKeeper::MaybeWait OverlayKeeper::PutHostRoute(TimePoint now) {
   if (reading_->Has(policy_type::kHostRoute)) return std::nullopt;
   if (host_route_.again && now < *host_route_.again) return std::nullopt;
   const absl::Status status = network_->Add({HostRoutePolicy()});
-  if (const auto code = HresultOf(status);
-      !status.ok() && (!code || IsServiceGone(*code) || IsNotThere(*code)))
-    return Failed(OverlayState::kNetwork, status);
+  if (!status.ok()) {
+    const auto code = HresultOf(status);
+    // "Not there" may mean the network. If that is found again, it meant something else.
+    const bool lost = code && IsNotThere(*code) && not_there_ != reading_->id;
+    if (lost) not_there_ = reading_->id;
+    if (!code || lost || client_.ServiceGone(status)) return Failed(OverlayState::kNetwork, status);
+  }
   host_route_.again = now + host_route_.delay.Next();
   host_route_.note =
       absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
@@ -196,7 +210,8 @@ OverlayKeeper::Wait OverlayKeeper::WriteRoutes(TimePoint now) {
   if (!wanted_known_) {
     return {OverlayState::kRoutes, "the network stands; the peers are not known yet", std::nullopt};
   }
-  if (writer_.next() && now >= *writer_.next()) planned_ = false;
+  if (writer_.next() && now >= *writer_.next()) RoutesChanged();
+  const TimePoint begin = clock_();
   for (std::size_t batches = 0;;) {
     if (stale_) {
       if (auto wait = ReadNetwork()) return *wait;
@@ -207,16 +222,19 @@ OverlayKeeper::Wait OverlayKeeper::WriteRoutes(TimePoint now) {
       stale_ = true;  // read back
       continue;
     }
-    if (++batches > kBatchesInRound) {
+    if (++batches > kBatchesInRound || clock_() - begin > kBatchesTime) {
       return {OverlayState::kRoutes,
               absl::StrCat("routes to ", wanted_.size(), " peers are being written"),
               Duration::zero()};
     }
     written_ = true;
     const absl::Status status = writer_.WriteBatch(*network_, now);
-    if (status.ok()) continue;
-    const auto code = HresultOf(status);
-    if (!code || IsServiceGone(*code) || IsNotThere(*code))
+    if (status.ok()) {
+      stale_ = stale_ || writer_.wants_reading();
+      continue;
+    }
+    if (const auto code = HresultOf(status);
+        !code || IsNotThere(*code) || client_.ServiceGone(status))
       return Failed(OverlayState::kRoutes, status);
     stale_ = true;
   }
@@ -243,8 +261,7 @@ void OverlayKeeper::PlanAgain(TimePoint now) {
 
 OverlayKeeper::Wait OverlayKeeper::Failed(OverlayState state, const absl::Status& status,
                                           std::string_view hint) {
-  const auto code = HresultOf(status);
-  const bool gone = code && IsServiceGone(*code);
+  const bool gone = client_.ServiceGone(status);
   if (gone) {
     OnServiceGone();
     state = OverlayState::kHns;
@@ -263,6 +280,7 @@ std::vector<std::string> OverlayKeeper::Notes() const {
   if (!base_.note.empty()) notes.push_back(base_.note);
   notes.insert(notes.end(), former_notes_.begin(), former_notes_.end());
   if (!reading_) return notes;
+  if (!assumed_.empty()) notes.push_back(assumed_);
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);
   const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(wish_.adapter);

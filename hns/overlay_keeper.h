@@ -58,7 +58,9 @@ struct OverlayOutcome {
 // thrown away at any moment and made anew: all it needs to know it reads from HNS.
 class OverlayKeeper {
  public:
-  OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal = nullptr);
+  // `clock`: what the time is after a call.
+  OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal = nullptr,
+                RouteWriter::Clock clock = std::chrono::steady_clock::now);
 
   void SetWish(const OverlayWish& wish);
   // Networks under other names that an earlier process of ours made (former_network.h). Those of
@@ -92,6 +94,7 @@ class OverlayKeeper {
   MaybeWait FindNetwork(TimePoint now);
   absl::StatusOr<std::vector<Network>> Networks();
   void LookAtOthers(std::span<const Network> networks);
+  bool WasMade();
   absl::StatusOr<OpenedNetwork> MakeNetwork(const Network& document);
   MaybeWait PutBase(const NetworkPlan& plan, TimePoint now);
   MaybeWait Adopt(const Network& network);
@@ -131,7 +134,8 @@ class OverlayKeeper {
   bool planned_ = false;            // routes were, from reading_ and wanted_
   std::string unlisted_;            // why not all networks could be listed the last time
   std::size_t standing_ = 0;
-  RouteWriter writer_;
+  const RouteWriter::Clock clock_;
+  RouteWriter writer_{clock_};
 
   // After failures: the first time at once, because a dead handle is mended by looking again.
   bool failed_ = false;
@@ -149,9 +153,12 @@ class OverlayKeeper {
     RetryDelay delay{std::chrono::seconds(1), std::chrono::minutes(5)};
   };
   Extra base_, host_route_;
-  std::string replaced_;      // why the network was re-created
-  bool creating_ = false;     // a create succeeded whose network has not been read yet
-  std::optional<Guid> made_;  // the network of wish_'s name that this keeper created
+  std::optional<Guid> not_there_;  // the network of which HNS said so when HostRoute was added
+  std::string replaced_;           // why the network was re-created
+  std::string assumed_;            // of the network that was found
+  bool creating_ = false;          // a create succeeded whose network has not been read yet
+  std::optional<Guid> made_;       // the network of wish_'s name that this keeper created
+  std::string made_shape_;         // in which it created the last one
   std::vector<FormerNetwork> former_;
   bool former_looked_ = false;  // at them, since the last Recheck
   std::vector<std::string> former_notes_;

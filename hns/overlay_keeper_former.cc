@@ -81,8 +81,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
       gone();
       continue;
     }
-    if (const auto code = HresultOf(status); code && IsServiceGone(*code))
-      return Failed(OverlayState::kHns, status);
+    if (client_.ServiceGone(status)) return Failed(OverlayState::kHns, status);
     former_notes_.push_back(
         absl::StrCat("the HNS network ", former.name,
                      ", made for an earlier net-conf, still stands: ", status.message()));

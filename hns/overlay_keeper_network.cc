@@ -37,8 +37,9 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
     if (!version.ok()) return Failed(OverlayState::kHns, version.status());
     version_ = *version;
   }
-  const absl::StatusOr<std::vector<Network>> networks = Networks();
+  absl::StatusOr<std::vector<Network>> networks = Networks();
   if (!networks.ok()) return Failed(OverlayState::kHns, networks.status());
+  FillUnshown(client_, wish_, journal_->Entries(Kind::kNetwork), *networks);
   std::vector<Endpoint> endpoints;
   const Network* const existing = FindOverlay(wish_, *networks);
   if (existing == nullptr) {
@@ -54,6 +55,11 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
     reading_.reset();
     version_.reset();  // updates may bring another one
     return Wait{OverlayState::kNetwork, plan.reason, kRefusalPeriod};
+  }
+  if (plan.action == NetworkAction::kRecreate && WasMade()) {
+    ForgetNetwork();
+    reading_.reset();
+    return Wait{OverlayState::kNetwork, absl::StrCat(plan.reason, kNotAgain), kRefusalPeriod};
   }
   LookAtOthers(*networks);
   if (auto wait = PutBase(plan, now)) return wait;
@@ -74,8 +80,7 @@ absl::StatusOr<std::vector<Network>> OverlayKeeper::Networks() {
   if (!wish_.base_network && !list_all_) return client_.Networks(wish_.name);
   absl::StatusOr<std::vector<Network>> all = client_.Networks();
   listed_all_ = all.ok();
-  if (const auto code = HresultOf(all.status()); all.ok() || (code && IsServiceGone(*code)))
-    return all;
+  if (all.ok() || client_.ServiceGone(all.status())) return all;
   list_all_ = false;
   unlisted_ = all.status().message();
   return client_.Networks(wish_.name);
@@ -107,6 +112,13 @@ void OverlayKeeper::LookAtOthers(std::span<const Network> networks) {
   }
 }
 
+// A network for this very wish, since the system started: one that is read back otherwise, or in
+// whose place another program puts its own, is not deleted without end.
+bool OverlayKeeper::WasMade() {
+  const std::string shape = ShapeOf(OverlayNetwork(wish_));
+  return made_shape_ == shape || journal_->MadeThisBoot({Kind::kNetwork, wish_.name, shape});
+}
+
 absl::StatusOr<OpenedNetwork> OverlayKeeper::MakeNetwork(const Network& document) {
   const JournalObject object{Kind::kNetwork, document.name, ShapeOf(document)};
   return CreateEntered(*journal_, object, [&] { return client_.Create(document); });
@@ -133,8 +145,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoi
     }
     return std::nullopt;
   }
-  if (const auto code = HresultOf(opened.status()); code && IsServiceGone(*code))
-    return Failed(OverlayState::kHns, opened.status());
+  if (client_.ServiceGone(opened.status())) return Failed(OverlayState::kHns, opened.status());
   base_.note = absl::StrCat("the vSwitch may not outlive a reboot: ", opened.status().message());
   base_.again = now + base_.delay.Next();
   return std::nullopt;
@@ -146,8 +157,10 @@ OverlayKeeper::MaybeWait OverlayKeeper::Adopt(const Network& network) {
     absl::StatusOr<OpenedNetwork> opened = client_.Open(network);
     if (!opened.ok()) return Failed(OverlayState::kNetwork, opened.status());
     network_ = *std::move(opened);
+    if (!reading_ || reading_->id != network.id) writer_ = RouteWriter(clock_);
   }
   reading_ = network;
+  assumed_ = made_ == network.id ? "" : Assumed(wish_, network);
   if (std::exchange(creating_, false)) made_ = network.id;
   journal_->Stands({Kind::kNetwork, network.name, ShapeOf(network)}, network.id);
   looked_ = true;
@@ -174,6 +187,9 @@ OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
     return Failed(OverlayState::kNetwork, opened.status(), CreateHint(opened.status(), wish_));
   }
   network_ = *std::move(opened);
+  writer_ = RouteWriter(clock_);
+  made_shape_ = ShapeOf(plan.document);
+  assumed_.clear();
   creating_ = looked_ = stale_ = true;
   return std::nullopt;
 }

@@ -36,14 +36,26 @@ void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::si
 
 }  // namespace
 
+void FillUnshown(Client& client, const OverlayWish& wish, std::span<const JournalEntry> made,
+                 std::vector<Network>& networks) {
+  for (Network& network : networks) {
+    if (network.name != wish.name) continue;
+    for (const JournalEntry& entry : made)
+      if (entry.made && entry.id == network.id) FillFromShape(entry.shape, network);
+    if (!Assumed(wish, network).empty()) client.AskSchema1(network).IgnoreError();
+  }
+}
+
 absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
-                                          const RemoteSubnetRoutes& wanted, bool may_remove) {
+                                          const RemoteSubnetRoutes& wanted, bool may_remove,
+                                          std::span<const JournalEntry> made) {
   OverlayLook look;
   const auto version = client.ReadVersion();
   if (!version.ok()) return version.status();
   look.version = *version;
-  const auto networks = wish.base_network ? client.Networks() : client.Networks(wish.name);
+  auto networks = wish.base_network ? client.Networks() : client.Networks(wish.name);
   if (!networks.ok()) return networks.status();
+  FillUnshown(client, wish, made, *networks);
   const Network* const existing = FindOverlay(wish, *networks);
   std::vector<Endpoint> endpoints;
   if (existing != nullptr && !Differences(wish, *existing).empty()) {
@@ -82,8 +94,9 @@ std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish
                      ModifyPoliciesJson("Add", {HostRoutePolicy()})});
   }
   const std::vector<RouteChange>& changes = look.routes.changes;
-  for (std::size_t from = 0; from < changes.size(); from += kRouteBatch)
-    AddBatch(changes, from, std::min(from + kRouteBatch, changes.size()), wish.name, calls);
+  std::size_t size = 1;
+  for (std::size_t from = 0; from < changes.size(); from += std::exchange(size, GrownBatch(size)))
+    AddBatch(changes, from, std::min(from + size, changes.size()), wish.name, calls);
   return calls;
 }
 

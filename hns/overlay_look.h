@@ -3,11 +3,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "hns/client.h"
+#include "hns/journal.h"
 #include "hns/overlay_plan.h"
 #include "hns/route_plan.h"
 
@@ -21,16 +23,24 @@ struct OverlayLook {
   RoutePlan routes;
 };
 
-// Makes no modifying call. `wanted` and `may_remove` as PlanRoutes has them.
+// Makes no modifying call. `wanted` and `may_remove` as PlanRoutes has them; `made`: networks, as
+// the journal has them.
 absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
-                                          const RemoteSubnetRoutes& wanted, bool may_remove = true);
+                                          const RemoteSubnetRoutes& wanted, bool may_remove = true,
+                                          std::span<const JournalEntry> made = {});
+
+// What schema 2 does not show of those of our name: as they were made, where we made them, else as
+// schema 1 shows it. What cannot be asked stays unknown.
+void FillUnshown(Client& client, const OverlayWish& wish, std::span<const JournalEntry> made,
+                 std::vector<Network>& networks);
 
 // One modifying call that would be made.
 struct PlannedCall {
   std::string what;      // "create the network flannel.4096"
   std::string document;  // as HNS would be given it; empty for a delete
 };
-// In the order in which the keeper would make them. Routes in batches as it makes them.
+// In the order in which the keeper would make them. Routes in batches as it makes them of a quick
+// HNS.
 std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish);
 
 // What a keeper would do now.

@@ -57,6 +57,20 @@ std::string RefusedByInhabitants(const OverlayWish& wish, const std::string& dif
       "delete these endpoints (flannelctl hns endpoint delete)");
 }
 
+// As shown, or as the routes in it say: the wanted one, if one of them has it.
+std::optional<std::uint32_t> IsolationOf(const OverlayWish& wish, const Network& network) {
+  if (network.subnets.empty()) return std::nullopt;
+  std::optional<std::uint32_t> found = network.subnets.front().isolation_id;
+  if (found) return found;
+  for (const Policy& policy : network.policies) {
+    const auto route = ReadRemoteSubnetRoute(policy);
+    if (!route) continue;
+    found = route->isolation_id.value();
+    if (route->isolation_id == wish.isolation_id) break;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string PhysicalAdapter(std::string_view adapter) {
@@ -94,14 +108,25 @@ std::vector<std::string> Differences(const OverlayWish& wish, const Network& net
     const Subnet& first = network.subnets.front();
     if (first.prefix != wish.subnet)
       differs("subnet", first.prefix.ToString(), wish.subnet.ToString());
-    if (first.isolation_id != wish.isolation_id.value()) {
-      differs("VSID", first.isolation_id ? absl::StrCat(*first.isolation_id) : "none",
-              absl::StrCat(wish.isolation_id.value()));
-    }
+    if (const auto vsid = IsolationOf(wish, network); vsid && *vsid != wish.isolation_id.value())
+      differs("VSID", absl::StrCat(*vsid), absl::StrCat(wish.isolation_id.value()));
   }
-  const std::uint16_t port = network.vxlan_port().value_or(kUsualVxlanPort);
-  if (port != wish.port) differs("UDP port", absl::StrCat(port), absl::StrCat(wish.port));
+  if (const auto port = network.vxlan_port(); port && *port != wish.port)
+    differs("UDP port", absl::StrCat(*port), absl::StrCat(wish.port));
   return differences;
+}
+
+std::string Assumed(const OverlayWish& wish, const Network& network) {
+  std::vector<std::string> assumed;
+  if (!IsolationOf(wish, network))
+    assumed.push_back(absl::StrCat("the VSID ", wish.isolation_id.value()));
+  if (!network.vxlan_port() && wish.port != kUsualVxlanPort)
+    assumed.push_back(absl::StrCat("the UDP port ", wish.port));
+  if (assumed.empty()) return {};
+  return absl::StrCat("HNS does not show whether the network ", wish.name, " has ",
+                      absl::StrJoin(assumed, " and "),
+                      ": assumed; if peers are not reached, drain "
+                      "this node and reboot it, so that it is made again");
 }
 
 const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> networks) {

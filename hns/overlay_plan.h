@@ -18,8 +18,6 @@
 
 namespace weft::hns {
 
-inline constexpr std::uint16_t kUsualVxlanPort = 4789;
-
 struct OverlayWish {
   std::string name;  // "flannel.4096"
   IpPrefix subnet;   // our PodCIDR
@@ -43,9 +41,14 @@ std::string PhysicalAdapter(std::string_view adapter);
 // The document for `wish`, as upstream v0.28.9 creates it.
 Network OverlayNetwork(const OverlayWish& wish);
 
-// In what `network` is not what is wanted: type, subnet, VSID, UDP port; empty: it will do. What is
-// not compared (adapter, gateway, flags, policies of other types) is whoever's who made it.
+// In what `network` is not what is wanted: type, subnet, VSID, UDP port; empty: it will do. A VSID
+// or port that HNS does not show is not known, which is no difference; of the VSID the network's
+// own routes tell. What is not compared (adapter, gateway, flags, policies of other types) is
+// whoever's who made it.
 std::vector<std::string> Differences(const OverlayWish& wish, const Network& network);
+
+// Of a network that will do: what is taken for right because HNS does not show it. Empty: nothing.
+std::string Assumed(const OverlayWish& wish, const Network& network);
 
 // Of `networks` the one that is called `name`; of several the one that will do.
 const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> networks);

@@ -14,14 +14,20 @@ void RouteWriter::Take(RoutePlan plan, TimePoint now) {
   fresh_.clear();
   again_.clear();
   std::map<std::string, Refusal> refused;
-  bool not_shown = false;
+  bool pending = false;
+  std::size_t not_shown = 0;
   for (RouteChange& change : plan.changes) {
     const auto written = written_.find(change.destination);
     // A wish that changed meanwhile makes another change, and is nobody's fault.
     if (written != written_.end() && written->second.change == change) {
+      ++not_shown;
+      if (!written->second.alone) {
+        fresh_.push_back(std::move(change));
+        continue;
+      }
       refused.insert_or_assign(change.destination, Refusal{std::move(written->second.otherwise),
                                                            std::move(change.addition), false});
-      not_shown = true;
+      pending = true;
       continue;
     }
     const auto known = refused_.find(change.destination);
@@ -33,9 +39,48 @@ void RouteWriter::Take(RoutePlan plan, TimePoint now) {
     if (known->second.again) again_.push_back(std::move(change));
   }
   refused_ = std::move(refused);
+  Learn(not_shown);
   written_.clear();
-  if (not_shown) WaitFrom(now);
-  if (plan.empty()) *this = RouteWriter();
+  if (pending) WaitFrom(now);
+  if (plan.empty()) Reset();
+}
+
+void RouteWriter::Reset() { *this = RouteWriter(std::move(clock_)); }
+
+// From what was written and, of it, does not show.
+void RouteWriter::Learn(std::size_t not_shown) {
+  const std::size_t size = std::exchange(grows_to_, 0);
+  if (not_shown == 0) {
+    limit_ = std::max(limit_, size);
+  } else if (limit_ > 1) {
+    const std::size_t shown = written_.size() - not_shown;
+    limit_ = ceiling_ =
+        std::max<std::size_t>(1, std::min(limit_ / 2, limit_ * shown / written_.size()));
+  } else {
+    ceiling_ = kMostRouteBatch;  // those alone are to blame, also for the larger ones they were in
+  }
+}
+
+// From how long a batch took, beside one of another size.
+void RouteWriter::Took(const Timed& batch) {
+  if (batch.size != latest_.size) other_ = latest_;
+  latest_ = batch;
+  const auto fits = batch.took * kMostRouteBatch <= kBatchTime
+                        ? kMostRouteBatch
+                        : static_cast<std::size_t>(batch.size * kBatchTime / batch.took);
+  std::size_t target = std::min(GrownBatch(batch.size), fits);
+  if (batch.took > kBatchTime) {
+    const auto [small, large] =
+        std::minmax(batch, other_, [](const Timed& a, const Timed& b) { return a.size < b.size; });
+    const bool by_the_call =
+        other_.size == 0 || 4 * small.size * large.took < 3 * large.size * small.took;
+    if (!by_the_call)
+      target = std::max<std::size_t>(1, fits);
+    else
+      target = batch.took < kLongBatch ? GrownBatch(batch.size) : batch.size;
+  }
+  if (target < batch.size) limit_ = target;
+  if (batch.size == limit_ && target > limit_) grows_to_ = std::min(target, ceiling_);
 }
 
 // Everything that was refused may be tried once more.
@@ -43,7 +88,9 @@ void RouteWriter::StartOver() {
   next_.reset();
   held_back_.clear();
   in_a_row_ = 0;
-  limit_ = ceiling_ = kRouteBatch;
+  limit_ = 1;
+  ceiling_ = kMostRouteBatch;
+  latest_ = other_ = Timed();
   for (auto& [destination, refusal] : refused_) refusal.again = true;
 }
 
@@ -54,18 +101,21 @@ absl::Status RouteWriter::WriteBatch(OpenedNetwork& network, TimePoint now) {
     batch.push_back(std::move(from.front()));
     from.pop_front();
   }
+  const TimePoint begin = clock_();
   const absl::Status status = Write(network, batch);
+  const Timed timed{batch.size(), clock_() - begin};
+  grows_to_ = 0;
   if (!status.ok()) {
     Narrow(std::move(batch), status, now);
     return status;
   }
   in_a_row_ = 0;
-  limit_ = std::min(limit_ * 2, ceiling_);
+  Took(timed);
   for (RouteChange& change : batch) {
     std::string destination = change.destination;
-    written_.insert_or_assign(
-        std::move(destination),
-        Attempt{std::move(change), "HNS accepted the change but does not show it"});
+    written_.insert_or_assign(std::move(destination),
+                              Attempt{std::move(change), timed.size == 1,
+                                      "HNS accepted the change but does not show it"});
   }
   return absl::OkStatus();
 }
@@ -92,14 +142,14 @@ void RouteWriter::Narrow(std::vector<RouteChange> batch, const absl::Status& sta
     return;
   }
   // It alone is to blame, also for the larger batches that it was in.
-  ceiling_ = kRouteBatch;
+  ceiling_ = kMostRouteBatch;
   RouteChange& change = batch.front();
   std::string destination = change.destination;
   const auto code = HresultOf(status);
   if (code == hresult::kPolicyAlreadyExists || code == hresult::kPolicyNotFound) {
     // Perhaps all is well: reading back decides.
     written_.insert_or_assign(std::move(destination),
-                              Attempt{std::move(change), std::string(status.message())});
+                              Attempt{std::move(change), true, std::string(status.message())});
   } else {
     refused_.insert_or_assign(std::move(destination), Refusal{std::string(status.message()),
                                                               std::move(change.addition), false});

@@ -5,8 +5,8 @@
 #include <functional>
 #include <optional>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "control/file_io.h"
 #include "hns/base_network.h"
 #include "hns/journal.h"
 
@@ -36,11 +36,11 @@ struct Found {
 };
 using MaybeFound = absl::StatusOr<std::optional<Found>>;
 
-// By its id; one that has none yet, because its maker died amid the create, by name and looks.
+// By its id; one that has none, because how its create ended is not known, by name and looks.
 bool IsEntered(const LedgerEntry& entry, const hns::Guid& id, const std::string& name,
                const std::string& shape) {
   if (!entry.id.empty()) return id == hns::Guid::Parse(entry.id);
-  return name == entry.name && absl::EqualsIgnoreCase(shape, entry.shape);
+  return name == entry.name && control::MayBe(entry, shape, control::BootId());
 }
 
 // What is deleted along with a network.

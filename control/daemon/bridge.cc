@@ -41,7 +41,9 @@ Bridge::Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::Bridg
       wish_(wish),
       thread_(std::move(api),
               [this](hns::Api& each) {
-                return std::make_unique<hns::BridgeKeeper>(each, wish_, journal_);
+                auto keeper = std::make_unique<hns::BridgeKeeper>(each, wish_, journal_);
+                keeper->SetAdapterThere(adapter_there_);
+                return keeper;
               },
               std::move(on_change), {}) {}
 
@@ -81,6 +83,9 @@ std::string Bridge::ForwardingOn(const IpAddress& address,
 
 void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
   const State state = thread_.State();
+  const bool there = OwnerOf(wish_.endpoint_address(), adapters) != nullptr;
+  if (state.outcome.endpoint_id && there != std::exchange(adapter_there_, there))
+    thread_.Ask([there](hns::BridgeKeeper& keeper) { keeper.SetAdapterThere(there); });
   forwarded_.reset();
   forwarding_.clear();
   if (Holds(state)) {

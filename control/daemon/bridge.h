@@ -55,6 +55,7 @@ class Bridge {
   // As of the last Forward: beside which endpoint, and why it is not on.
   std::optional<hns::Guid> forwarded_;
   std::string forwarding_;
+  bool adapter_there_ = true;  // with the endpoint's address, as the keeper was last informed
   Trouble trouble_;
   control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome> thread_;  // last: it begins at once
 };

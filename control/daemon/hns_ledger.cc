@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/hns_ledger.h"
 
-#include "absl/strings/match.h"
-
 namespace weft::daemon {
 namespace {
 
@@ -16,7 +14,8 @@ std::string KindName(hns::Kind kind) {
 
 }  // namespace
 
-HnsLedger::HnsLedger(std::shared_ptr<NodeLedger> ledger) : ledger_(std::move(ledger)) {
+HnsLedger::HnsLedger(std::shared_ptr<NodeLedger> ledger, std::string boot)
+    : ledger_(std::move(ledger)), boot_(std::move(boot)) {
   ledger_->Open();
 }
 
@@ -26,7 +25,7 @@ void HnsLedger::BeforeCreate(const hns::JournalObject& object) {
     const LedgerEntry* const entry = ledger.Find(kind, object.name);
     before_[{kind, object.name}] =
         entry == nullptr ? std::nullopt : std::optional<LedgerEntry>(*entry);
-    return ledger.Put({kind, object.name, "", false, object.shape});
+    return ledger.Put({kind, object.name, "", false, object.shape, boot_});
   });
 }
 
@@ -48,8 +47,11 @@ void HnsLedger::Stands(const hns::JournalObject& object, const hns::Guid& id) {
     if (const LedgerEntry* const entry = ledger.Find(kind, object.name)) {
       if (entry->id == now.id) return std::nullopt;
       // Another id than the one we know: another made it anew.
-      now.adopted = !entry->id.empty() || entry->adopted ||
-                    !absl::EqualsIgnoreCase(entry->shape, object.shape);
+      now.adopted = !entry->id.empty() || entry->adopted || !MayBe(*entry, object.shape, boot_);
+      if (!now.adopted) {
+        now.shape = entry->shape;  // HNS may show less of it
+        now.boot = entry->boot;
+      }
     }
     return ledger.Put(now);
   });
@@ -64,7 +66,8 @@ std::vector<hns::JournalEntry> HnsLedger::Entries(hns::Kind kind) {
   ledger_->Use([&](Ledger& ledger) -> Written {
     for (const LedgerEntry& entry : ledger.entries()) {
       if (entry.kind == KindName(kind))
-        found.push_back({entry.name, hns::Guid::Parse(entry.id), !entry.adopted});
+        found.push_back({entry.name, hns::Guid::Parse(entry.id), !entry.adopted, entry.shape,
+                         !boot_.empty() && entry.boot == boot_});
     }
     return std::nullopt;
   });

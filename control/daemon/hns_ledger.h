@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/daemon/node_ledger.h"
+#include "control/file_io.h"
 #include "hns/journal.h"
 
 namespace weft::daemon {
@@ -18,7 +19,7 @@ namespace weft::daemon {
 class HnsLedger final : public hns::Journal {
  public:
   // Opens the ledger: whoever programs HNS holds its lock from the beginning on.
-  explicit HnsLedger(std::shared_ptr<NodeLedger> ledger);
+  explicit HnsLedger(std::shared_ptr<NodeLedger> ledger, std::string boot = control::BootId());
 
   void BeforeCreate(const hns::JournalObject& object) override;
   void NotCreated(const hns::JournalObject& object) override;
@@ -28,6 +29,7 @@ class HnsLedger final : public hns::Journal {
 
  private:
   const std::shared_ptr<NodeLedger> ledger_;
+  const std::string boot_;
   // By kind and name: what was entered before the create that is under way. Used within
   // NodeLedger::Use only.
   std::map<std::pair<std::string, std::string>, std::optional<control::LedgerEntry>> before_;

@@ -5,6 +5,7 @@
 
 #include "control/emulator/open_hns.h"
 #include "hns/open_api.h"
+#include "hns/renewed_api.h"
 
 namespace weft::daemon {
 
@@ -12,9 +13,8 @@ absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const Options& options, host::
   if (!options.hns.empty())
     return emulator::OpenHns(options.hns.substr(emulator::kEmulatorPrefix.size()), host);
   if (options.dataplane != "hns") return std::shared_ptr<hns::Api>();
-  absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
-  if (!api.ok()) return api.status();
-  return std::shared_ptr<hns::Api>(*std::move(api));
+  if (absl::Status status = hns::OpenApi().status(); !status.ok()) return status;
+  return std::make_shared<hns::RenewedApi>([] { return *hns::OpenApi(); });
 }
 
 }  // namespace weft::daemon

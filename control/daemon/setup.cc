@@ -62,7 +62,8 @@ std::optional<hns::OverlayWish> OverlayOf(const TunnelConfig& tunnel, const cont
 
 absl::StatusOr<hns::BridgeWish> BridgeOf(const IpPrefix& subnet, const control::NetConf& conf,
                                          const InterfaceChoice& underlay) {
-  hns::BridgeWish wish{conf.name, subnet, conf.dns_servers, underlay.v4->address};
+  hns::BridgeWish wish{conf.name, subnet, conf.dns_servers, hns::PhysicalAdapter(underlay.name),
+                       underlay.v4->address};
   if (subnet.Contains(wish.endpoint_address())) return wish;
   return absl::FailedPreconditionError(
       absl::StrCat("our PodCIDR ", subnet.ToString(), " has no room for the host's own endpoint, ",

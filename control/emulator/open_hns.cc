@@ -8,6 +8,7 @@
 #include "hns/emulator/remote/remote_api.h"
 #include "hns/emulator/simple_host.h"
 #include "hns/emulator/world_file.h"
+#include "hns/renewed_api.h"
 
 namespace weft::emulator {
 namespace {
@@ -43,7 +44,8 @@ absl::StatusOr<std::vector<SimpleHost::Adapter>> AdaptersOf(host::Host& host) {
 
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& path, host::Host& host) {
   if (path.starts_with("tcp:") || path.starts_with("unix:"))
-    return std::make_shared<hns::emulator::RemoteApi>(path);
+    return std::make_shared<hns::RenewedApi>(
+        [path] { return std::make_unique<hns::emulator::RemoteApi>(path); });
   absl::StatusOr<std::vector<SimpleHost::Adapter>> adapters = AdaptersOf(host);
   if (!adapters.ok()) return adapters.status();
   const auto world = std::make_shared<FileWorld>(path, *std::move(adapters));

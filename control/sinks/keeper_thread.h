@@ -234,16 +234,40 @@ class KeeperThread<Keeper, Outcome>::Session {
     on_change_();
   }
 
+  bool IsCurrent() const {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->current == this;
+  }
+
+  // A call that returns to a session that was left behind is its last: it knows nothing of what its
+  // successor did meanwhile. What it holds is let go of.
+  class Gate final : public hns::InterceptedApi {
+   public:
+    Gate(hns::Api& api, const Session& session) : InterceptedApi(api), session_(session) {}
+
+   private:
+    hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
+      const bool lets_go =
+          call.function.starts_with("HcnClose") || call.function == hns::kUnsubscribeName;
+      if (lets_go || session_.IsCurrent()) return make();
+      hns::Reply reply;
+      reply.code = hns::hresult::kManagerStopped;
+      return reply;
+    }
+    const Session& session_;
+  };
+
   const std::shared_ptr<hns::Api> api_;
+  const std::shared_ptr<Shared> shared_;
   std::uint64_t calls_ = 0, modifying_calls_ = 0;
   bool dead_ = false;  // the subscription, with the service that a call found gone
+  Gate gate_{*api_, *this};
   hns::TimedApi timed_{
-      *api_, [this](const hns::ApiCall& call, hns::Hresult code, Clock::duration) {
+      gate_, [this](const hns::ApiCall& call, hns::Hresult code, Clock::duration) {
         ++calls_;
         modifying_calls_ += call.modifying ? 1 : 0;
         dead_ = dead_ || (hns::IsServiceGone(code) && call.function != hns::kUnsubscribeName);
       }};
-  const std::shared_ptr<Shared> shared_;
   const std::function<void()> on_change_;
   const std::function<void()> wake_;
   const std::unique_ptr<Keeper> keeper_;

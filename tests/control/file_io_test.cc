@@ -124,5 +124,10 @@ TEST_F(FileIoTest, AFileIsOfTheBootThatItWasWrittenIn) {
   EXPECT_TRUE(IsOfEarlierBoot(path_));
 }
 
+TEST(BootIdTest, IsTheSameUntilTheNextBoot) {
+  EXPECT_NE(BootId(), "");
+  EXPECT_EQ(BootId(), BootId());
+}
+
 }  // namespace
 }  // namespace weft::control

@@ -52,7 +52,7 @@ void ReadBridges(std::string_view text) {
   if (networks.ok()) Promise(networks->size() * 36 <= text.size());
   const auto endpoints = ParseBridgeEndpoints(text);
   if (networks.ok() && endpoints.ok()) {
-    (void)PlanBridge({"cbr0", *weft::IpPrefix::Parse("10.244.3.0/24"), "", {}}, *networks,
+    (void)PlanBridge({"cbr0", *weft::IpPrefix::Parse("10.244.3.0/24"), "", "", {}}, *networks,
                      *endpoints);
   }
 }

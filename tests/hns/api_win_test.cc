@@ -60,13 +60,20 @@ class AllocationSpy final : public IMallocSpy {
 };
 #pragma GCC diagnostic pop
 
+// A reference of its own to a module that is loaded.
+HMODULE Held(const wchar_t* name) {
+  HMODULE module = nullptr;
+  ::GetModuleHandleExW(0, name, &module);
+  return module;
+}
+
 class WindowsApiTest : public ::testing::Test {
  protected:
   WindowsApiTest() { TheFakeHns() = FakeHns(); }
   FakeHns& fake() { return TheFakeHns(); }
 
-  const HMODULE self_ = ::GetModuleHandleW(nullptr);
-  const std::unique_ptr<Api> api_ = ApiOf(self_, self_);
+  static std::unique_ptr<Api> OfThisProgram() { return ApiOf(Held(nullptr), Held(nullptr)); }
+  const std::unique_ptr<Api> api_ = OfThisProgram();
 };
 
 // Each function of `api`, of networks where there is a choice.
@@ -96,8 +103,8 @@ TEST(ApiOfTest, WithoutTheDllsEveryCallSaysSo) {
 }
 
 TEST(ApiOfTest, WithOldDllsEveryMissingFunctionSaysSo) {
-  const HMODULE other = ::GetModuleHandleW(L"kernel32.dll");
-  for (const Hresult code : CodesOf(*ApiOf(other, other)))
+  constexpr wchar_t kOther[] = L"kernel32.dll";
+  for (const Hresult code : CodesOf(*ApiOf(Held(kOther), Held(kOther))))
     EXPECT_EQ(code, hresult::kFunctionNotFound);
 }
 
@@ -220,7 +227,7 @@ TEST_F(WindowsApiTest, ASubscriptionThatIsEndingIsEndedOnce) {
 
 TEST_F(WindowsApiTest, ItsEndEndsItsSubscriptions) {
   bool told = false;
-  auto api = ApiOf(self_, self_);
+  auto api = OfThisProgram();
   ASSERT_TRUE(api->Subscribe([&](Notification, std::string_view) { told = true; }).ok());
   api.reset();
   EXPECT_EQ(fake().calls.back(), L"HcnUnregisterServiceCallback 0");

@@ -38,7 +38,8 @@ TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
                           AllOf(StartsWith("POST /endpoints/"), HasSubstr("/attach {"))));
 }
 
-TEST(BridgeKeeperTest, ARestartWithNothingChangedChangesNothing) {
+// It attaches as upstream does, whatever HNS says of the endpoint.
+TEST(BridgeKeeperTest, ARestartWithNothingChangedAttachesOnceAndChangesNothing) {
   BridgeStage stage;
   stage.Drive();
   stage.api.changes.clear();
@@ -46,7 +47,7 @@ TEST(BridgeKeeperTest, ARestartWithNothingChangedChangesNothing) {
   EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
   stage.keeper->Recheck();
   EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
-  EXPECT_THAT(stage.api.changes, IsEmpty());
+  EXPECT_THAT(stage.api.changes, ElementsAre(HasSubstr("/attach {")));
 }
 
 TEST(BridgeKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
@@ -70,6 +71,27 @@ TEST(BridgeKeeperTest, AlreadyAttachedIsSaidByNumber) {
     if (step.document.find("/attach") == std::string::npos) return std::nullopt;
     return hresult::kEndpointAlreadyAttached;
   };
+  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+}
+
+TEST(BridgeKeeperTest, AnEndpointWhoseAdapterDoesNotComeIsMadeAgain) {
+  BridgeStage stage;
+  stage.Drive();
+  const Guid before = stage.Endpoints()[0].id;
+  stage.keeper->SetAdapterThere(false);
+  BridgeOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, BridgeState::kEndpoint);
+  EXPECT_EQ(outcome.sentence, "no adapter has 10.244.3.2 yet: HNS is making it");
+  EXPECT_EQ(outcome.next, stage.Now() + 30s);
+  stage.clock.now += 29s;
+  EXPECT_EQ(stage.Round().endpoint_id, before);
+  stage.clock.now += 1s;
+  outcome = stage.Round();
+  EXPECT_NE(outcome.endpoint_id, before);
+  EXPECT_EQ(outcome.endpoint_id, stage.Endpoints()[0].id);
+  EXPECT_TRUE(stage.Endpoints()[0].attached);
+  EXPECT_GT(*outcome.next, stage.Now() + 30s) << "with a growing delay";
+  stage.keeper->SetAdapterThere(true);
   EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
 }
 

@@ -11,6 +11,7 @@
 
 #include "hns/bridge_keeper.h"
 #include "hns/bridge_look.h"
+#include "hns/renewed_api.h"
 #include "hns/response.h"
 #include "tests/hns/overlay_stage.h"
 
@@ -29,13 +30,14 @@ struct BridgeStage {
   BridgeWish wish{.name = "cbr0",
                   .subnet = Cidr("10.244.3.0/24"),
                   .dns_servers = "",
+                  .adapter = "Ethernet",
                   .node_address = Ip("192.168.1.10")};
   std::unique_ptr<BridgeKeeper> keeper;
 
   // In a new process.
   void StartKeeper() {
     keeper.reset();
-    std::unique_ptr<Api> next = hns.NewProcess();
+    auto next = std::make_unique<RenewedApi>([this] { return hns.NewProcess(); });
     api.Use(*next);
     process = std::move(next);
     keeper = std::make_unique<BridgeKeeper>(api, wish);
@@ -46,6 +48,10 @@ struct BridgeStage {
     const TimePoint end = Now() + most;
     for (int rounds = 0;; ++rounds) {
       BridgeOutcome outcome = Round();
+      // As the daemon tells at each look at the host's adapters.
+      const bool there = !outcome.endpoint_id || !host.endpoints().empty();
+      keeper->SetAdapterThere(there);
+      if (!there && outcome.state == BridgeState::kHolds) continue;
       if (!outcome.next || *outcome.next > end || rounds == 5000) return outcome;
       clock.now = std::max(clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
                                           outcome.next->time_since_epoch()));

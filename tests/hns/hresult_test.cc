@@ -129,5 +129,18 @@ TEST(HresultTest, OtherErrorsHaveNoNumber) {
   EXPECT_EQ(HresultOf(absl::NotFoundError("x")), std::nullopt);
 }
 
+// A create that ended otherwise may have made the object.
+TEST(HresultTest, OnlySomeNumbersProveThatNothingWasMade) {
+  for (const Hresult code :
+       {hresult::kAdapterNotFound, hresult::kNetworkAlreadyExists, hresult::kInvalidArgument,
+        hresult::kAccessDenied, hresult::kRequestUnsupported, hresult::kNetworkNotFound})
+    EXPECT_TRUE(ProvesRefusal(code)) << Name(code);
+  for (const Hresult code :
+       {hresult::kUnspecified, Hresult{0x800705B4} /* ERROR_TIMEOUT */,
+        Hresult{0x803B0025} /* GCN_E_NETADAPTER_TIMEOUT */, hresult::kRpcCallFailed,
+        hresult::kElementNotFound, hresult::kNotSupported, Hresult{0x8007071A}})
+    EXPECT_FALSE(ProvesRefusal(code)) << std::hex << code;
+}
+
 }  // namespace
 }  // namespace weft::hns

@@ -12,12 +12,14 @@
 namespace weft::hns {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using namespace std::chrono_literals;
 
 // Each line once in a row, after the number of changes that HNS was asked for until then.
 class Lines final : public Journal {
@@ -181,6 +183,48 @@ TEST_F(OverlayJournalTest, EachFormerOnceAndNotTheWantedOne) {
     EXPECT_THAT(outcome.former, ElementsAre(FormerNetwork{id, "flannel.4096"}));
     journal->entries = {{"flannel.4096", id, true}, {"flannel.4097", stage.Overlay()->id, true}};
     stage.keeper->Recheck();
+  }
+}
+
+TEST(ShapeTest, TellsWhatHnsDoesNotShow) {
+  OverlayWish wish = Wish();
+  for (const std::uint16_t port : {std::uint16_t{4789}, std::uint16_t{8472}}) {
+    wish.port = port;
+    const std::string shape = ShapeOf(OverlayNetwork(wish));
+    EXPECT_EQ(shape, port == 4789 ? "Overlay 10.244.3.0/24 VSID 4096"
+                                  : "Overlay 10.244.3.0/24 VSID 4096 port 8472");
+    Network shown = OverlayNetwork(wish);
+    shown.policies.clear();
+    shown.subnets[0].isolation_id.reset();
+    FillFromShape(shape, shown);
+    EXPECT_EQ(shown.subnets[0].isolation_id, 4096u);
+    EXPECT_EQ(shown.vxlan_port(), port);
+  }
+}
+
+// Otherwise a network that HNS shows otherwise than it was made would be deleted without end.
+TEST_F(OverlayJournalTest, WhatWasMadeSinceTheSystemStartedIsNotReplaced) {
+  OverlayWish other = stage.wish;
+  other.isolation_id = Vsid(4100);
+  const auto opened = stage.stranger.Create(OverlayNetwork(other));
+  ASSERT_TRUE(opened.ok());
+  const auto entry = [&](bool made, bool this_boot, const OverlayWish& as) {
+    return JournalEntry{"flannel.4096", std::nullopt, made, ShapeOf(OverlayNetwork(as)), this_boot};
+  };
+  stage.api.changes.clear();
+  journal->entries = {entry(true, true, stage.wish)};
+  const OverlayOutcome outcome = stage.Drive(1min);
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence,
+              AllOf(HasSubstr("VSID 4100 instead of 4096"), HasSubstr("not replaced again")));
+  EXPECT_THAT(stage.api.changes, IsEmpty());
+  for (const JournalEntry& allowed :
+       {entry(true, false, stage.wish), entry(false, true, stage.wish), entry(true, true, other)}) {
+    journal->entries = {allowed};
+    Start();
+    EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
+    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "flannel.4096").ok());
+    ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(other)).ok());
   }
 }
 

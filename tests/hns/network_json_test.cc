@@ -186,6 +186,40 @@ TEST(ParseNetworkTest, ComesBackEqualFromItsOwnDocument) {
   EXPECT_EQ(NetworkJson(again), NetworkJson(network));
 }
 
+// start.ps1's log on 17763 shows the VSID so; that of a port is assumed.
+TEST(FillFromSchema1Test, TellsWhatSchema2DidNotShow) {
+  constexpr std::string_view kView =
+      R"({"Subnets":[{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID","VSID":9999}]},)"
+      R"({"AddressPrefix":"10.9.0.0/24","Policies":[{"Type":"VSID","VSID":5}]}],)"
+      R"("Policies":[{"Type":"HostRoute"},{"Port":8472,"Type":"VxlanPort"}]})";
+  Network network;
+  network.subnets.push_back({*IpPrefix::Parse("10.244.3.0/24"), std::nullopt, {}});
+  FillFromSchema1(kView, network);
+  EXPECT_EQ(network.subnets[0].isolation_id, 9999u);
+  EXPECT_EQ(network.vxlan_port(), 8472);
+  // What schema 2 did show stays.
+  network.subnets[0].isolation_id = 4096;
+  network.policies = {VxlanPortPolicy(4789)};
+  FillFromSchema1(kView, network);
+  EXPECT_EQ(network.subnets[0].isolation_id, 4096u);
+  EXPECT_EQ(network.vxlan_port(), 4789);
+}
+
+TEST(FillFromSchema1Test, AnythingElseTellsNothing) {
+  for (const std::string_view view :
+       {"", "null", "[]", R"({"Subnets":5,"Policies":{}})",
+        R"({"Subnets":[5,{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID"},7]}]})",
+        R"({"Subnets":[{"AddressPrefix":"10.244.3.0/25","Policies":[{"Type":"VSID","VSID":1}]}]})",
+        R"({"Policies":[{"Type":"VxlanPort","Port":65536},{"Type":"VxlanPort","Port":"x"}]})"}) {
+    SCOPED_TRACE(view);
+    Network network;
+    network.subnets.push_back({*IpPrefix::Parse("10.244.3.0/24"), std::nullopt, {}});
+    FillFromSchema1(view, network);
+    EXPECT_EQ(network.subnets[0].isolation_id, std::nullopt);
+    EXPECT_EQ(network.vxlan_port(), std::nullopt);
+  }
+}
+
 TEST(ParseNetworkTest, AnythingElseIsRefused) {
   const std::string deep = std::string("{") + kId + R"(,"Policies":)" + std::string(100'000, '[') +
                            std::string(100'000, ']') + "}";

@@ -82,7 +82,8 @@ TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
           on->clock.now += std::chrono::minutes(2);
           on->routes.erase(Cidr("10.244.2.0/24"));
           on->routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
-          on->successor = std::make_unique<OverlayKeeper>(on->other, on->wish);
+          on->successor = std::make_unique<OverlayKeeper>(on->other, on->wish, nullptr,
+                                                          [on] { return on->Now(); });
           on->successor->SetRoutes(on->routes, true);
           const TimePoint end = on->Now() + std::chrono::minutes(2);
           OverlayOutcome outcome = on->successor->Round(on->Now());

@@ -49,8 +49,10 @@ TEST_F(OverlayLookTest, AnEmptyHns) {
             "create the network External, which keeps the vSwitch over reboots\n"
             "create the network flannel.4096\n"
             "add HostRoute to the network flannel.4096\n"
-            "add 200 remote subnets to the network flannel.4096\n"
-            "add 1 remote subnet to the network flannel.4096\n");
+            "add 1 remote subnet to the network flannel.4096\n"
+            "add 30 remote subnets to the network flannel.4096\n"
+            "add 60 remote subnets to the network flannel.4096\n"
+            "add 110 remote subnets to the network flannel.4096\n");
   ExpectDone(Look());
 }
 
@@ -62,8 +64,9 @@ TEST_F(OverlayLookTest, Drift) {
   stage.routes.insert_or_assign(changed.destination, changed);
   EXPECT_EQ(Text(),
             "add HostRoute to the network flannel.4096\n"
-            "remove 2 remote subnets from the network flannel.4096\n"
-            "add 1 remote subnet to the network flannel.4096\n");
+            "remove 1 remote subnet from the network flannel.4096\n"
+            "add 1 remote subnet to the network flannel.4096\n"
+            "remove 1 remote subnet from the network flannel.4096\n");
   EXPECT_THAT(DriftOf(Look(), stage.wish).differences,
               ElementsAre("HostRoute is missing from the network flannel.4096",
                           "the route to 10.244.1.0/24 is another one than wanted",

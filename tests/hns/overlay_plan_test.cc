@@ -107,6 +107,29 @@ TEST(OverlayPlanTest, OfSeveralTheRightOneIsTaken) {
   EXPECT_EQ(plan.existing->id, right.id);
 }
 
+// No public program reads VSID and VxlanPort back from schema 2, so HNS may not show them.
+TEST(OverlayPlanTest, WhatHnsDoesNotShowIsNoDifferenceAndIsNamed) {
+  OverlayWish wish = Wish();
+  wish.port = 8472;
+  Network there = Standing(wish);
+  EXPECT_EQ(Assumed(wish, there), "");
+  there.policies.clear();
+  EXPECT_THAT(Differences(wish, there), IsEmpty());
+  EXPECT_THAT(Assumed(wish, there),
+              AllOf(HasSubstr("flannel.4096"), HasSubstr("the UDP port 8472: assumed")));
+  there.subnets[0].isolation_id.reset();
+  EXPECT_THAT(Differences(wish, there), IsEmpty());
+  EXPECT_THAT(Assumed(wish, there), HasSubstr("the VSID 4096 and the UDP port 8472: assumed"));
+  EXPECT_EQ(PlanNetwork(wish, k2022, std::vector{there}, {}).action, NetworkAction::kAdopt);
+  // A route of the wanted VSID tells, whatever others say.
+  RemoteSubnetRoute foreign = RouteTo("10.244.1.0/24");
+  foreign.isolation_id = Vsid(5000);
+  there.policies = {RemoteSubnetRoutePolicy(foreign),
+                    RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24"))};
+  EXPECT_THAT(Differences(wish, there), IsEmpty());
+  EXPECT_THAT(Assumed(wish, there), AllOf(HasSubstr("the UDP port"), Not(HasSubstr("VSID"))));
+}
+
 TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
   const struct {
     const char* name;
@@ -118,8 +141,14 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
       {"subnet", [](Network& n) { n.subnets[0].prefix = Cidr("10.244.4.0/24"); },
        "subnet 10.244.4.0/24 instead of 10.244.3.0/24"},
       {"VSID", [](Network& n) { n.subnets[0].isolation_id = 4097; }, "VSID 4097 instead of 4096"},
-      {"no VSID", [](Network& n) { n.subnets[0].isolation_id.reset(); },
-       "VSID none instead of 4096"},
+      {"VSID of its routes",
+       [](Network& n) {
+         n.subnets[0].isolation_id.reset();
+         RemoteSubnetRoute route = RouteTo("10.244.1.0/24");
+         route.isolation_id = Vsid(4097);
+         n.policies.push_back(RemoteSubnetRoutePolicy(route));
+       },
+       "VSID 4097 instead of 4096"},
       {"port", [](Network& n) { n.policies.push_back(VxlanPortPolicy(8472)); },
        "UDP port 8472 instead of 4789"},
   };

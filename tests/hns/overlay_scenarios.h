@@ -133,6 +133,11 @@ class Strangers {
     std::vector<std::string> networks, endpoints;
   };
   Seen Look() {
+    // All of it, whatever this HNS shows.
+    const emulator::Settings settings = stage_.hns.settings();
+    emulator::Settings open = settings;
+    open.vsid_shown = open.vxlan_port_shown = true;
+    stage_.hns.Set(open);
     Seen seen;
     const auto networks = stage_.stranger.Networks();
     for (const Network& network : networks.value())
@@ -140,6 +145,7 @@ class Strangers {
     const auto endpoints = stage_.stranger.Endpoints();
     for (const Endpoint& endpoint : endpoints.value())
       if (endpoint.name == "their pod") seen.endpoints.push_back(EndpointJson(endpoint));
+    stage_.hns.Set(settings);
     return seen;
   }
   OverlayStage& stage_;

@@ -13,6 +13,7 @@
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
 #include "hns/overlay_keeper.h"
+#include "hns/renewed_api.h"
 #include "tests/hns/overlay_makers.h"
 #include "tests/hns/watched_api.h"
 
@@ -52,11 +53,11 @@ struct OverlayStage {
   void StartKeeper() {
     keeper.reset();
     if (way == nullptr) {
-      std::unique_ptr<Api> next = hns.NewProcess();
+      auto next = std::make_unique<RenewedApi>([this] { return hns.NewProcess(); });
       api.Use(*next);
       process = std::move(next);
     }
-    keeper = std::make_unique<OverlayKeeper>(api, wish);
+    keeper = std::make_unique<OverlayKeeper>(api, wish, nullptr, [this] { return Now(); });
     keeper->SetRoutes(routes, true);
   }
   void SetRoutes(RemoteSubnetRoutes wanted) {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "control/file_io.h"
 #include "control/host/emulator.h"
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
@@ -264,7 +265,7 @@ TEST_F(UndoTest, AnEndpointWithoutAddressIsKnownByItsIdAlone) {
                    std::string(R"({"ID":")") + id + R"(","Name":"ours"})");
   }
   hns::Client client(api);
-  Enter({"hns-endpoint", "ours", "", false, "10.244.1.7"});
+  Enter({"hns-endpoint", "ours", "", false, "10.244.1.7", control::BootId()});
   EXPECT_THAT(cli::Undo({&client, nullptr}, ledger_, {}).lines,
               ElementsAre("endpoint ours is gone already"));
   Enter({"hns-endpoint", "ours", id, false, "10.244.1.7"});

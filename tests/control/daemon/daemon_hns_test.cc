@@ -2,6 +2,7 @@
 // The daemon of a Windows node: HNS, an emulator in this process, moves the packets.
 #include <thread>
 
+#include "control/file_io.h"
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
@@ -150,8 +151,12 @@ TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
-  const control::LedgerEntry entry{"hns-network", "flannel.4096", Network().id.ToString(), false,
-                                   "Overlay 10.244.1.0/24 VSID 4096"};
+  const control::LedgerEntry entry{"hns-network",
+                                   "flannel.4096",
+                                   Network().id.ToString(),
+                                   false,
+                                   "Overlay 10.244.1.0/24 VSID 4096",
+                                   control::BootId()};
   EXPECT_THAT(Entries(), ElementsAre(entry));
   daemon_.reset();
   ASSERT_TRUE(StartOnHns().ok());
@@ -171,10 +176,10 @@ TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
 }
 
 TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
-  ASSERT_TRUE(
-      control::Ledger(config_.options.state_dir)
-          .Put({"hns-network", "flannel.4096", "", false, "Overlay 10.244.1.0/24 VSID 4096"})
-          .ok());
+  ASSERT_TRUE(control::Ledger(config_.options.state_dir)
+                  .Put({"hns-network", "flannel.4096", "", false, "Overlay 10.244.1.0/24 VSID 4096",
+                        control::BootId()})
+                  .ok());
   MakeNetwork();
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());

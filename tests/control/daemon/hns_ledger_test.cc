@@ -43,11 +43,13 @@ class HnsLedgerTest : public ::testing::Test {
   void Restart() {
     End();
     node_ = std::make_shared<NodeLedger>(folder_);
-    ledger_ = std::make_unique<HnsLedger>(node_);
+    ledger_ = std::make_unique<HnsLedger>(node_, boot_);
   }
   LedgerEntry Entry(const std::string& id, bool adopted) const {
-    return {"hns-network", "flannel.4096", id, adopted, network_.shape};
+    return {"hns-network", "flannel.4096", id, adopted, network_.shape, adopted ? "" : boot_};
   }
+
+  std::string boot_ = "this boot";
 
   const std::string folder_ = weft::testing::TestPath().string();
   const hns::JournalObject network_{Kind::kNetwork, "flannel.4096",
@@ -84,13 +86,43 @@ TEST_F(HnsLedgerTest, WhoDiedAmidTheCreateKnowsItsOwn) {
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
 }
 
+// Another program makes its like after a reboot: upstream does, by construction.
+TEST_F(HnsLedgerTest, AfterARebootItsLikeIsNotWhatWasToBeMade) {
+  for (const std::string& next : {std::string("the next boot"), std::string()}) {
+    boot_ = "this boot";
+    Restart();
+    ledger_->BeforeCreate(network_);
+    boot_ = next;  // empty: not known
+    Restart();
+    EXPECT_FALSE(ledger_->Entries(Kind::kNetwork).at(0).this_boot);
+    ledger_->Stands(network_, id_);
+    EXPECT_TRUE(Entries().at(0).adopted);
+    ledger_->Gone(Kind::kNetwork, network_.name);
+  }
+}
+
+TEST_F(HnsLedgerTest, WhatHnsShowsLessOfIsWhatWasMade) {
+  ledger_->BeforeCreate(network_);
+  EXPECT_TRUE(ledger_->Entries(Kind::kNetwork).at(0).this_boot);
+  hns::JournalObject shown = network_;
+  shown.shape = "Overlay 10.244.1.0/24";
+  ledger_->Stands(shown, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
+  EXPECT_EQ(ledger_->Entries(Kind::kNetwork).at(0).shape, network_.shape);
+}
+
 TEST_F(HnsLedgerTest, AnotherShapeIsNotWhatWasToBeMade) {
   ledger_->BeforeCreate(network_);
   Restart();
   hns::JournalObject stranger = network_;
-  stranger.shape = "Overlay 192.168.0.0/24 VSID 4096";
-  ledger_->Stands(stranger, id_);
-  EXPECT_TRUE(Entries().at(0).adopted);
+  for (const char* shape :
+       {"Overlay 192.168.0.0/24 VSID 4096", "Overlay", "Overlay 10.244.1.0/2"}) {
+    stranger.shape = shape;
+    ledger_->Stands(stranger, id_);
+    EXPECT_TRUE(Entries().at(0).adopted) << shape;
+    ledger_->Gone(Kind::kNetwork, network_.name);
+    ledger_->BeforeCreate(network_);
+  }
 }
 
 // An operator may write so, to keep reset away from it.

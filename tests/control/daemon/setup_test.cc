@@ -114,7 +114,7 @@ TEST_F(SetupTest, HostGwThroughHnsHasABridgeBesideItsRoutes) {
   const Wanted setup = Make();
   EXPECT_EQ(setup.overlay, std::nullopt);
   EXPECT_EQ(setup.bridge,
-            (hns::BridgeWish{"cbr0", P("10.244.3.0/24"), "10.96.0.10", A("192.168.1.3")}));
+            (hns::BridgeWish{"cbr0", P("10.244.3.0/24"), "10.96.0.10", "eth0", A("192.168.1.3")}));
   ASSERT_EQ(setup.host_routes.size(), 1u) << "HNS has no such network of IPv6";
   EXPECT_EQ(setup.host_routes[0].family, IpFamily::kV4);
   options_.hns = HnsRole::kFollower;
