@@ -29,6 +29,9 @@ HostAnswer CarryOut(host::Host& host, const HostCall& call) {
       answer.routes.emplace_back();
       answer.status = Take(host.RouteTo(call.address.address), answer.routes.front());
       break;
+    case HostOperation::kNameServers:
+      answer.status = Take(host.NameServers(), answer.name_servers);
+      break;
     case HostOperation::kSetLinkUp:
       answer.status = host.SetLinkUp(call.adapter, call.mtu);
       break;

@@ -18,6 +18,7 @@ enum class HostOperation : std::uint8_t {
   kAdapters,
   kRoutes,
   kRouteTo,
+  kNameServers,
   kSetLinkUp,
   kAddAddress,
   kPutRoutes,
@@ -47,6 +48,7 @@ struct HostAnswer {
   absl::Status status;
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes;  // of kRouteTo: the one
+  std::vector<IpAddress> name_servers;
   std::vector<absl::Status> results;
   bool on = false;  // also: there is one
   friend bool operator==(const HostAnswer&, const HostAnswer&) = default;

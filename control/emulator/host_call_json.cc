@@ -11,10 +11,19 @@ namespace {
 using host::Json;
 using host::MembersReader;
 
-constexpr std::string_view kOperations[] = {
-    "adapters",    "routes",       "route-to",          "set-link-up",
-    "add-address", "put-routes",   "remove-routes",     "set-forwarding",
-    "forwarding",  "allow-udp-in", "has-firewall-rule", "remove-firewall-rule"};
+constexpr std::string_view kOperations[] = {"adapters",
+                                            "routes",
+                                            "route-to",
+                                            "name-servers",
+                                            "set-link-up",
+                                            "add-address",
+                                            "put-routes",
+                                            "remove-routes",
+                                            "set-forwarding",
+                                            "forwarding",
+                                            "allow-udp-in",
+                                            "has-firewall-rule",
+                                            "remove-firewall-rule"};
 constexpr int kHighestCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
 std::string Text(const Json& json) {
@@ -96,6 +105,7 @@ std::string Encode(const HostAnswer& answer) {
     out["adapters"].push_back(host::JsonOf(each));
   }
   if (!answer.routes.empty()) out["routes"] = JsonOf(answer.routes);
+  if (!answer.name_servers.empty()) out["nameServers"] = host::JsonOf(answer.name_servers);
   for (const absl::Status& status : answer.results) out["results"].push_back(JsonOf(status));
   if (answer.on) out["on"] = true;
   return Text(out);
@@ -112,6 +122,7 @@ absl::StatusOr<HostAnswer> ParseHostAnswer(std::string_view text) {
     answer.adapters.push_back(host::ReadAdapter(each, at, wrong).adapter);
   });
   answer.routes = ReadRoutes(in, wrong);
+  answer.name_servers = host::ReadAddresses(in, "nameServers", wrong);
   in.List("results", [&](const Json& each, const std::string& at) {
     answer.results.push_back(ReadStatus(each, at + ".", wrong));
   });

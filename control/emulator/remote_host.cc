@@ -154,6 +154,14 @@ absl::StatusOr<std::vector<host::Route>> RemoteHost::Routes(IpFamily family,
   return std::move(answer.routes);
 }
 
+absl::StatusOr<std::vector<IpAddress>> RemoteHost::NameServers() {
+  HostCall call;
+  call.operation = HostOperation::kNameServers;
+  HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return std::move(answer.name_servers);
+}
+
 absl::StatusOr<host::Route> RemoteHost::RouteTo(const IpAddress& destination) {
   HostCall call;
   call.operation = HostOperation::kRouteTo;

@@ -22,6 +22,7 @@ class RemoteHost final : public host::Host {
   absl::StatusOr<std::vector<host::Adapter>> Adapters() override;
   absl::StatusOr<std::vector<host::Route>> Routes(IpFamily family,
                                                   std::uint32_t adapter_index = 0) override;
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override;
   absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override;
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override;
   absl::Status AddAddress(std::uint32_t adapter_index,

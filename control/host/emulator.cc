@@ -134,6 +134,11 @@ absl::StatusOr<std::vector<Route>> EmulatedHost::Routes(IpFamily family,
   return routes;
 }
 
+absl::StatusOr<std::vector<IpAddress>> EmulatedHost::NameServers() {
+  const std::lock_guard lock(mutex_);
+  return state_.name_servers;
+}
+
 // Longest prefix, then the lesser metric; the prefixes of addresses are routes too.
 absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
   const std::lock_guard lock(mutex_);

@@ -57,6 +57,7 @@ class EmulatedHost final : public Host {
 
   absl::StatusOr<std::vector<Adapter>> Adapters() override;
   absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter_index) override;
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override;
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override;
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override;
   absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override;

@@ -18,6 +18,7 @@ std::string HostStateText(const HostState& state) {
   out["firewall"] = Json::array();
   for (const FirewallRule& each : state.firewall)
     out["firewall"].push_back({{"name", each.name}, {"udpPort", each.udp_port}});
+  if (!state.name_servers.empty()) out["nameServers"] = JsonOf(state.name_servers);
   out["switches"] = Json::array();
   for (const auto& [adapter, host_adapter] : state.switches)
     out["switches"].push_back({{"adapter", adapter}, {"hostAdapter", host_adapter}});
@@ -45,6 +46,7 @@ absl::StatusOr<HostState> ParseHostState(std::string_view text) {
         {rule.Text("name"), static_cast<std::uint16_t>(rule.Number(
                                 "udpPort", std::numeric_limits<std::uint16_t>::max()))});
   });
+  state.name_servers = ReadAddresses(in, "nameServers", status);
   in.List("switches", [&](const Json& each, const std::string& at) {
     MembersReader one(each, at + ".", status);
     state.switches[one.Text("adapter")] = one.Text("hostAdapter");

@@ -38,6 +38,7 @@ struct HostState {
   std::vector<EmulatedAdapter> adapters;
   std::vector<Route> routes;  // also those of adapters that are gone or down: they work again after
   std::vector<FirewallRule> firewall;
+  std::vector<IpAddress> name_servers;
   // Adapters on which a switch stands, by their own name, and that of the host's adapter there.
   std::map<std::string, std::string> switches;
   std::uint32_t next_index = 10;

@@ -73,6 +73,8 @@ class Host {
   // addresses are left out. A route with several next hops is several.
   virtual absl::StatusOr<std::vector<Route>> Routes(IpFamily family,
                                                     std::uint32_t adapter_index = 0) = 0;
+  // Those that this host asks for names, of all adapters.
+  virtual absl::StatusOr<std::vector<IpAddress>> NameServers() { return std::vector<IpAddress>(); }
   // The route the system would take to `destination`: adapter, gateway, preferred source.
   virtual absl::StatusOr<Route> RouteTo(const IpAddress& destination) = 0;
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/host/forwarding_linux.h"
 #include "control/host/host.h"
+#include "control/host/name_servers_linux.h"
 #include "control/host/netlink_linux.h"
 #include "control/host/watch_linux.h"
 
@@ -222,6 +223,8 @@ class LinuxHost final : public Host {
     if (!status.ok()) return status;
     return routes;
   }
+
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override { return ReadNameServers(); }
 
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
     NetlinkRequest request(RTM_GETROUTE, 0);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/host/name_servers_win.h"
 #include "control/host/routes_win.h"
 #include "control/host/watch_win.h"
 
@@ -49,6 +50,8 @@ class WindowsHost final : public Host {
     }
     return routes;
   }
+
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override { return ReadNameServers(helper_); }
 
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
     if (helper_.best_route) {

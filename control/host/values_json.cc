@@ -121,4 +121,23 @@ Route ReadRoute(const Json& json, const std::string& place, absl::Status& status
   return out;
 }
 
+Json JsonOf(const std::vector<IpAddress>& addresses) {
+  Json out = Json::array();
+  for (const IpAddress& address : addresses) out.push_back(address.ToString());
+  return out;
+}
+
+std::vector<IpAddress> ReadAddresses(MembersReader& in, const char* key, absl::Status& status) {
+  std::vector<IpAddress> addresses;
+  in.List(key, [&](const Json& each, const std::string& at) {
+    const auto address =
+        each.is_string() ? IpAddress::Parse(each.get<std::string>()) : std::nullopt;
+    if (address)
+      addresses.push_back(*address);
+    else
+      MembersReader(Json::object(), at, status).Refuse("", "is not an address");
+  });
+  return addresses;
+}
+
 }  // namespace weft::host

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "control/host/emulator_state.h"
 #include "control/host/members_json.h"
@@ -19,6 +20,8 @@ std::optional<AssignedAddress> ParseAssigned(std::string_view text);
 Json JsonOf(const EmulatedAdapter& each);
 EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::Status& status);
 Json JsonOf(const Route& route);
+Json JsonOf(const std::vector<IpAddress>& addresses);
 Route ReadRoute(const Json& json, const std::string& place, absl::Status& status);
+std::vector<IpAddress> ReadAddresses(MembersReader& in, const char* key, absl::Status& status);
 
 }  // namespace weft::host

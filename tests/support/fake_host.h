@@ -20,6 +20,7 @@ class FakeHost : public host::Host {
  public:
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes;
+  std::vector<IpAddress> name_servers;
   std::set<IpPrefix> failing;                    // routes to these can neither be put nor removed
   absl::Status unreadable;                       // what Routes answers while not OK
   bool loses_routes = false;                     // PutRoutes says yes and does nothing
@@ -42,6 +43,8 @@ class FakeHost : public host::Host {
     }
     return found;
   }
+
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override { return name_servers; }
 
   // Longest prefix over the routes, then the lesser metric.
   absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override {

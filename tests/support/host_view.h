@@ -20,6 +20,7 @@ class HostView : public host::Host {
   absl::StatusOr<std::vector<host::Route>> Routes(IpFamily family, std::uint32_t index) override {
     return host_.Routes(family, index);
   }
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override { return host_.NameServers(); }
   absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override {
     return host_.RouteTo(destination);
   }

@@ -56,6 +56,7 @@ TEST(HostCall, AnAnswerIsReadAsItWasWritten) {
   all.status = absl::NotFoundError("cannot find it");
   all.adapters = {adapter};
   all.routes = {SomeRoute()};
+  all.name_servers = {Address("192.168.1.53"), Address("fd00::53")};
   all.results = {absl::OkStatus(), absl::InvalidArgumentError("no")};
   all.on = true;
   for (const HostAnswer& answer : {HostAnswer(), all}) {

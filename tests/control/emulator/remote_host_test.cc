@@ -58,6 +58,13 @@ TEST_F(RemoteHostTest, ALostServerIsNamedAndTheNextOneIsTaken) {
   EXPECT_EQ(host.Adapters()->size(), 1u);
 }
 
+TEST_F(RemoteHostTest, NameServersAreTheHosts) {
+  host::HostState state = world_.host().state();
+  state.name_servers = {Address("192.168.1.53")};
+  world_.host().Replace(state);
+  EXPECT_EQ(*RemoteHost(address_).NameServers(), state.name_servers);
+}
+
 TEST_F(RemoteHostTest, EveryCallNamesALostServer) {
   RemoteHost host(address_);
   server_.reset();
@@ -65,6 +72,7 @@ TEST_F(RemoteHostTest, EveryCallNamesALostServer) {
   ASSERT_TRUE(absl::IsUnavailable(lost)) << lost;
   EXPECT_EQ(host.Routes(IpFamily::kV4, 1).status(), lost);
   EXPECT_EQ(host.RouteTo(Address("192.0.2.1")).status(), lost);
+  EXPECT_EQ(host.NameServers().status(), lost);
   EXPECT_EQ(host.Forwarding(1, IpFamily::kV4).status(), lost);
   EXPECT_EQ(host.HasFirewallRule("rule").status(), lost);
   EXPECT_EQ(host.SetLinkUp(1, 1500), lost);

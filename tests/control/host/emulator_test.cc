@@ -178,11 +178,19 @@ TEST_F(EmulatorTest, ItsTextReadsBackAsItWas) {
   host.Unplug("vEthernet (Ethernet)");
   ASSERT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
   ASSERT_TRUE(host.SetForwarding(10, IpFamily::kV6, true).ok());
-  const HostState state = host.state();
+  HostState state = host.state();
+  state.name_servers = {Address("192.168.1.53"), Address("fd00::53")};
   const auto read = ParseHostState(HostStateText(state));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, state);
   EXPECT_EQ(*ParseHostState("{}"), HostState());
+}
+
+TEST_F(EmulatorTest, ItsNameServersAreThoseOfItsState) {
+  HostState state = host.state();
+  state.name_servers = {Address("192.168.1.53")};
+  host.Replace(state);
+  EXPECT_THAT(*host.NameServers(), ElementsAre(Address("192.168.1.53")));
 }
 
 TEST(HostStateText, AHandWrittenHostNeedsLittle) {

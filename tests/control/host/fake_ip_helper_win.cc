@@ -61,7 +61,7 @@ class Pieces {
   std::size_t used_ = 0;
 };
 
-void ListAdapter(const FakeIpHelper::Adapter& adapter, Pieces& pieces,
+void ListAdapter(const FakeIpHelper::Adapter& adapter, ULONG flags, Pieces& pieces,
                  IP_ADAPTER_ADDRESSES**& next) {
   auto* const out = pieces.Take<IP_ADAPTER_ADDRESSES>();
   auto* const name = pieces.Take<wchar_t>(adapter.name.size() + 1);
@@ -96,6 +96,19 @@ void ListAdapter(const FakeIpHelper::Adapter& adapter, Pieces& pieces,
     entry->OnLinkPrefixLength = static_cast<UINT8>(address.prefix_length);
     *next_address = entry;
     next_address = &entry->Next;
+  }
+  if (flags & GAA_FLAG_SKIP_DNS_SERVER) return;
+  IP_ADAPTER_DNS_SERVER_ADDRESS** next_server = out ? &out->FirstDnsServerAddress : nullptr;
+  for (const IpAddress& server : adapter.name_servers) {
+    auto* const entry = pieces.Take<IP_ADAPTER_DNS_SERVER_ADDRESS>();
+    auto* const socket_address = pieces.Take<SOCKADDR_INET>();
+    if (!entry || !socket_address) continue;
+    *socket_address = SocketAddressOf(server);
+    entry->Length = sizeof *entry;
+    entry->Address.lpSockaddr = reinterpret_cast<SOCKADDR*>(socket_address);
+    entry->Address.iSockaddrLength = sizeof *socket_address;
+    *next_server = entry;
+    next_server = &entry->Next;
   }
 }
 
@@ -394,7 +407,7 @@ void FakeIpHelper::EmitRoute(MIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type)
 
 // ---- The functions
 
-ULONG WINAPI FakeIpHelper::AdaptersAddresses(ULONG, ULONG, PVOID, PIP_ADAPTER_ADDRESSES out,
+ULONG WINAPI FakeIpHelper::AdaptersAddresses(ULONG, ULONG flags, PVOID, PIP_ADAPTER_ADDRESSES out,
                                              PULONG size) {
   FakeIpHelper& self = *the_fake;
   const std::lock_guard lock(self.mutex_);
@@ -403,13 +416,13 @@ ULONG WINAPI FakeIpHelper::AdaptersAddresses(ULONG, ULONG, PVOID, PIP_ADAPTER_AD
   Pieces needed(nullptr, 0), pieces(out, *size);
   IP_ADAPTER_ADDRESSES* unused = nullptr;
   IP_ADAPTER_ADDRESSES** next = &unused;
-  for (const Entry& each : self.entries_) ListAdapter(each.adapter, needed, next);
+  for (const Entry& each : self.entries_) ListAdapter(each.adapter, flags, needed, next);
   const auto room = static_cast<ULONG>(needed.used());
   if (*size < room || self.listing_grows_by != 0) {
     *size = std::max(room, *size) + self.listing_grows_by;
     return ERROR_BUFFER_OVERFLOW;
   }
-  for (const Entry& each : self.entries_) ListAdapter(each.adapter, pieces, next);
+  for (const Entry& each : self.entries_) ListAdapter(each.adapter, flags, pieces, next);
   return NO_ERROR;
 }
 

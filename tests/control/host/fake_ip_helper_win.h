@@ -31,6 +31,7 @@ class FakeIpHelper {
     IFTYPE type = IF_TYPE_ETHERNET_CSMACD;
     std::vector<BYTE> mac;
     std::vector<Address> addresses;
+    std::vector<IpAddress> name_servers;
     ULONG metric_v4 = 0, metric_v6 = 0;  // of its interfaces
     bool has_v4 = true, has_v6 = true;
   };

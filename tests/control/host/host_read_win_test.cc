@@ -115,6 +115,24 @@ TEST_F(WindowsReadTest, PassingAddressesComeLastAndUnusableNotAtAll) {
                                                    AssignedAddress{Address("10.9.0.9"), 24}));
 }
 
+TEST_F(WindowsReadTest, NameServersAreThoseOfAllAdapters) {
+  EXPECT_THAT(*host_->NameServers(), IsEmpty());
+  Add(7, L"Ethernet", {{Address("10.9.0.1"), 24}});
+  adapter_.name_servers = {Address("10.9.0.53"), Address("fd09::53")};
+  fake_.AddAdapter(adapter_);
+  Add(8, L"Wi-Fi", {});
+  adapter_.name_servers = {Address("10.8.0.53")};
+  fake_.AddAdapter(adapter_);
+  EXPECT_THAT(*host_->NameServers(),
+              ElementsAre(Address("10.9.0.53"), Address("fd09::53"), Address("10.8.0.53")));
+  fake_.listing_grows_by = 100;
+  EXPECT_EQ(host_->NameServers().status().code(), absl::StatusCode::kUnavailable);
+  fake_.listing_grows_by = 0;
+  fake_.Fail("GetAdaptersAddresses", ERROR_ACCESS_DENIED);
+  EXPECT_THAT(std::string(host_->NameServers().status().message()),
+              StartsWith("cannot list the name servers: "));
+}
+
 TEST_F(WindowsReadTest, NoAdapterIsNone) { EXPECT_THAT(Adapters(), IsEmpty()); }
 
 TEST_F(WindowsReadTest, AListThatNeedsMoreRoomIsReadAgain) {
