@@ -26,7 +26,9 @@ constexpr seconds kStreamHead(30);  // before the answer; dialling included
 constexpr seconds kListHead(60);    // the API server gives a list a minute
 constexpr seconds kErrorText(10);   // for all of it
 constexpr seconds kListIdle(30);
-constexpr seconds kMark(30);        // for the next ADDED or the end mark
+constexpr seconds kMark(30);  // for the next ADDED or the end mark
+// Of a whole list, or a streamed list up to the mark; 100,000 Nodes take seconds.
+constexpr minutes kSnapshotLimit(3);
 constexpr seconds kWatchIdle(120);  // bookmarks come each minute
 
 // client-go's, but for the most (there 30 s): one request for each node every 15 s on average is
@@ -238,7 +240,7 @@ struct ListWatch::Impl {
       return TryAndCount(Why(why.code(), absl::StrCat("cut amid the answer: ", why.message())));
     }
     if (answer->told_anything() || settled) return WatchAgain();
-    return TryAgain(
+    return TryAndCount(
         Why(why.code(), absl::StrCat("the watch ends as soon as it begins: ", why.message())));
   }
 
@@ -309,7 +311,8 @@ struct ListWatch::Impl {
         until = heard_at + kWatchIdle;
         if (!settled) until = std::min(until, watching_since + kSettled);
       } else {
-        until = heard_at + (question == Question::kStream ? kMark : kListIdle);
+        until = std::min(heard_at + (question == Question::kStream ? kMark : kListIdle),
+                         asked_at + kSnapshotLimit);
       }
     }
     return Read{until};
@@ -395,7 +398,9 @@ struct ListWatch::Impl {
       no_stream_until = clock.Now() + kRefusalLasts;
       return Ask();
     }
-    return TryAndCount(Why(absl::StatusCode::kDeadlineExceeded, "the answer stalls"));
+    const bool stalls = clock.Now() < asked_at + kSnapshotLimit;
+    return TryAndCount(Why(absl::StatusCode::kDeadlineExceeded,
+                           stalls ? "the answer stalls" : "the answer takes more than 3 minutes"));
   }
 
   Action RefusedByHead() {

@@ -25,10 +25,12 @@
 //   502, 503) do not.
 // - A watch that brought something or stood for 5 s is asked for again at once, though not twice a
 //   second; one that did neither has failed. After 5 s the back-off begins anew and trouble is
-//   over. Three broken streams, or two silent ones, in a row lead to a new snapshot: the version
-//   may be one from the server's future (etcd was restored), of which a watch says nothing.
+//   over. Three broken streams, three watches that end as soon as they begin (something between
+//   here and the server cuts streams), or two silent ones, in a row lead to a new snapshot: the
+//   version may be one from the server's future (etcd was restored), of which a watch says nothing.
 // - Silence ends an exchange: 30 s (lists: 60 s) before the answer, 30 s amid a list, 120 s in a
-//   watch, whose bookmarks come each minute.
+//   watch, whose bookmarks come each minute. A whole list, and a streamed one up to its mark, has
+//   three minutes, however steadily it drips.
 // - Trouble is told after a failed attempt, not for the ordinary end of a watch, and once while it
 //   stays the same.
 #pragma once

@@ -73,11 +73,11 @@ class ListWatchCarrier {
     clock_.AdvanceTo(end);
   }
 
-  // The same, one octet each second.
-  void RunSlowlyFor(std::chrono::seconds time) {
-    for (std::chrono::seconds i(0); i < time; ++i) {
+  // The same, one octet in each `pause`.
+  void RunSlowlyFor(std::chrono::seconds time, std::chrono::milliseconds pause) {
+    for (std::chrono::milliseconds i(0); i < time; i += pause) {
       Step(1);
-      clock_.Advance(std::chrono::seconds(1));
+      clock_.Advance(pause);
       if (deadline() <= clock_.Now()) Time();
     }
   }
