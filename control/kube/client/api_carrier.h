@@ -34,7 +34,8 @@ struct CarrierOptions {
   std::string server;  // for people, in front of every error
   std::string user_agent;
   std::chrono::milliseconds dial_limit;
-  std::chrono::milliseconds limit;  // milliseconds::max(): none
+  std::chrono::milliseconds limit;         // milliseconds::max(): none
+  std::shared_ptr<std::string> reached{};  // of all exchanges: the address last connected to
 };
 
 // Lives as long as its own coroutine does.

@@ -95,7 +95,10 @@ Carrier::Task<absl::Status> Carrier::Dial(std::string host, std::uint16_t port) 
     const auto share = rest / static_cast<int>(found->size() - i);
     const std::string cause = co_await Connect((*found)[i], std::max(share, kShortestTry));
     if (over()) co_return NobodyListens();
-    if (cause.empty()) co_return absl::OkStatus();
+    if (cause.empty()) {
+      if (options_.reached) *options_.reached = (*found)[i].address().to_string();
+      co_return absl::OkStatus();
+    }
     const std::string address = (*found)[i].address().to_string();
     tries.push_back(address == host ? cause : absl::StrCat(address, ": ", cause));
   }

@@ -36,6 +36,7 @@ ApiClient::ApiClient(boost::asio::io_context& io, ClusterAccess access, std::str
   impl_->options.access = std::make_shared<const ClusterAccess>(std::move(access));
   impl_->options.user_agent = std::move(user_agent);
   impl_->options.dial_limit = dial_limit;
+  impl_->options.reached = std::make_shared<std::string>();
 }
 
 ApiClient::~ApiClient() = default;
@@ -51,5 +52,15 @@ std::unique_ptr<Exchange> ApiClient::Start(HttpRequest request, ExchangeHandler&
 }
 
 std::string ApiClient::Describe() const { return impl_->options.server; }
+
+std::vector<IpAddress> ApiClient::ServerAddresses() const {
+  std::vector<IpAddress> addresses;
+  for (const std::string& text : {impl_->options.access->host, *impl_->options.reached}) {
+    const auto address = IpAddress::Parse(text.substr(0, text.find('%')));
+    if (address && (addresses.empty() || addresses.front() != *address))
+      addresses.push_back(*address);
+  }
+  return addresses;
+}
 
 }  // namespace weft::kube

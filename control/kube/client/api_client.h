@@ -6,9 +6,11 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "control/kube/client/cluster_access.h"
 #include "control/kube/client/http_exchange.h"
+#include "vxlan/ip_address.h"
 
 namespace boost::asio {
 class io_context;
@@ -40,6 +42,9 @@ class ApiClient {
                                   std::chrono::milliseconds limit = kNoLimit);
   // For people: "https://10.0.0.1:6443 (in-cluster)".
   std::string Describe() const;
+  // Where requests go: the server's address, where it is given as one; and the address that the
+  // last connection was made to, the server's or the proxy's.
+  std::vector<IpAddress> ServerAddresses() const;
 
  private:
   struct Impl;

@@ -189,6 +189,28 @@ TEST_F(ApiClientTest, EveryAddressIsTried) {
   EXPECT_EQ(listener.body, "ok");
 }
 
+TEST_F(ApiClientTest, WhereItWentIsKnownAfterwardsALiteralAtOnce) {
+  server.Answer({kShort});
+  access.host = "localhost";
+  ApiClient client(io, access, "flanneld/test");
+  EXPECT_TRUE(client.ServerAddresses().empty());
+  Listener listener;
+  const auto exchange = client.Start(Get(), listener);
+  RunUntil([&listener] { return listener.ends > 0; });
+  EXPECT_EQ(client.ServerAddresses(), std::vector{*IpAddress::Parse("127.0.0.1")});
+
+  server.Answer({kShort});
+  access.host = "192.0.2.1";
+  access.proxy = Proxy{"127.0.0.1", server.port(), "", ""};
+  ApiClient literal(io, access, "flanneld/test");
+  EXPECT_EQ(literal.ServerAddresses(), std::vector{*IpAddress::Parse("192.0.2.1")});
+  Listener second;
+  const auto other = literal.Start(Get(), second);
+  RunUntil([&second] { return second.ends > 0; });
+  EXPECT_EQ(literal.ServerAddresses(),
+            (std::vector{*IpAddress::Parse("192.0.2.1"), *IpAddress::Parse("127.0.0.1")}));
+}
+
 TEST_F(ApiClientTest, AnIpv6Literal) {
   Server six(io, {.address = "::1"});
   access.host = "::1";
