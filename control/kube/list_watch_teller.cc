@@ -39,11 +39,12 @@ void NodeTeller::Tell(NodeChange change, const DecodedNode& node) {
       break;
     case DecodedNode::Kind::kRefused:
       listener_->OnRefused(
-          {key.name.empty() ? absl::StrCat("#", position_) : key.name, node.refusal});
+          {key.name.empty() ? absl::StrCat("#", position_) : key.name, node.refusal, key.uid});
       break;
     case DecodedNode::Kind::kNotManaged:
       // It may have been one, unless the snapshot names it for the first time.
       if (!in_snapshot_ || change == NodeChange::kModified) listener_->OnDelete(key);
+      listener_->OnNotJoined({key, node.refusal});
       break;
   }
 }

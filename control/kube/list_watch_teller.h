@@ -12,7 +12,8 @@
 
 namespace weft::kube {
 
-// One thread. Nodes of a snapshot that are no flannel nodes are not told: its end sweeps them away.
+// One thread. What leases the nodes of a snapshot had that no flannel manages now, its end sweeps
+// away.
 class NodeTeller {
  public:
   // `has_own_name`: there is a Node to look out for. `listener` outlives the teller.

@@ -16,7 +16,15 @@ namespace weft::lease {
 struct RefusedNode {
   std::string name;    // "#17" (its position) when even the name could not be read
   std::string reason;  // e.g. "spec.podCIDR \"10.244.300.0/24\" is not an address block"
+  std::string uid{};   // empty: not readable either, or the source has none
   friend bool operator==(const RefusedNode&, const RefusedNode&) = default;
+};
+
+// A Node that no flannel has joined: nothing is wrong with it.
+struct NotJoinedNode {
+  NodeKey node;
+  std::string reason;  // the annotation that is missing
+  friend bool operator==(const NotJoinedNode&, const NotJoinedNode&) = default;
 };
 
 // What a source reports. All calls come on the control thread.
@@ -34,6 +42,8 @@ class SourceListener {
   virtual void OnUpsert(const Lease& lease) = 0;
   virtual void OnDelete(const NodeKey& node) = 0;
   virtual void OnRefused(const RefusedNode& node) = 0;
+  // After its OnDelete where it may have had a lease; within a snapshot without.
+  virtual void OnNotJoined(const NotJoinedNode& /*node*/) {}
   // The source cannot be read at the moment (the file vanished, does not parse; the API server is
   // away). What was known stays. OkStatus ends the trouble.
   virtual void OnTrouble(const absl::Status& status) = 0;

@@ -80,6 +80,7 @@ absl::Status FileSource::ReadAndReport() {
   listener_->OnOwnNode(nodes->own);
   listener_->OnSnapshotBegin();
   for (const lease::Lease& lease : nodes->leases) listener_->OnUpsert(lease);
+  for (const lease::NotJoinedNode& node : nodes->not_joined) listener_->OnNotJoined(node);
   for (const lease::RefusedNode& node : nodes->refused) listener_->OnRefused(node);
   listener_->OnSnapshotEnd();
   return absl::OkStatus();

@@ -77,6 +77,13 @@ class BelievingListener final : public lease::SourceListener {
     EXPECT_TRUE(in_snapshot_ || synced) << "before the first snapshot";
     refused[node.name] = node.reason;
   }
+  void OnNotJoined(const lease::NotJoinedNode& node) override {
+    ++calls;
+    EXPECT_TRUE(in_snapshot_ || synced) << "before the first snapshot";
+    EXPECT_TRUE(in_snapshot_ || !leases.contains(node.node)) << "its lease ends first";
+    EXPECT_NE(node.reason, "");
+    not_joined.insert(node.node.name + "/" + node.node.uid);
+  }
   void OnTrouble(const absl::Status& status) override {
     ++calls;
     trouble = status;
@@ -104,6 +111,7 @@ class BelievingListener final : public lease::SourceListener {
 
   std::map<lease::NodeKey, lease::Lease> leases;
   std::map<std::string, std::string> refused;  // name to reason
+  std::set<std::string> not_joined;            // ever: "a/uid-a"
   std::optional<lease::OwnNode> own;
   bool own_told = false;
   absl::Status trouble;  // the last
@@ -158,6 +166,7 @@ TEST_P(SourceContract, TheFirstSnapshotIsWhatThereIs) {
   rig->Put(NodeFacts("stranger").Uid("uid-stranger").PodCidr("10.244.7.0/24"));
   Start();
   ExpectLeases({kA, kB, kUs});
+  EXPECT_THAT(listener.not_joined, ::testing::ElementsAre("stranger/uid-stranger"));
   ASSERT_TRUE(listener.own);
   EXPECT_EQ(listener.own->node, (lease::NodeKey{"us", "uid-us"}));
   EXPECT_TRUE(listener.trouble.ok()) << listener.trouble;
@@ -211,8 +220,10 @@ TEST_P(SourceContract, ANodeThatIsNoFlannelNodeAnyMoreIsGone) {
   rig->Put(B());
   Start();
   ExpectLeases({kA, kB});
+  EXPECT_THAT(listener.not_joined, ::testing::IsEmpty());
   rig->Put(NodeFacts("a").Uid("uid-a").PodCidr("10.244.1.0/24"));
   ExpectLeases({kB});
+  EXPECT_THAT(listener.not_joined, ::testing::ElementsAre("a/uid-a"));
 }
 
 TEST_P(SourceContract, OurNodeComesAndGoes) {

@@ -19,7 +19,7 @@ struct DecodedNode {
   };
   Kind kind = Kind::kNotManaged;
   lease::Lease lease;   // kLease: all of it; otherwise only `node`, its name empty where unreadable
-  std::string refusal;  // kRefused: the reason
+  std::string refusal;  // kRefused: the reason; kNotManaged: what is missing
   std::optional<lease::OwnNode> own;  // when it is the Node we asked for, whatever `kind` is
 };
 

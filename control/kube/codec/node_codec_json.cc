@@ -50,8 +50,9 @@ DecodedNodes Collect(std::vector<DecodedNode> decoded) {
     const std::string& name = decoded[i].lease.node.name;
     const std::size_t winner = last[name];
     if (winner != i && decoded[winner].kind != Kind::kRefused) {
-      nodes.refused.push_back(
-          {name, "the name stands more than once in the list; the last one is used"});
+      nodes.refused.push_back({name,
+                               "the name stands more than once in the list; the last one is used",
+                               decoded[i].lease.node.uid});
     }
   }
   for (std::size_t i = 0; i < decoded.size(); ++i) {
@@ -61,9 +62,11 @@ DecodedNodes Collect(std::vector<DecodedNode> decoded) {
     if (node.kind == Kind::kLease) {
       nodes.leases.push_back(std::move(node.lease));
     } else if (node.kind == Kind::kRefused) {
-      nodes.refused.push_back({std::move(node.lease.node.name), std::move(node.refusal)});
+      nodes.refused.push_back({std::move(node.lease.node.name), std::move(node.refusal),
+                               std::move(node.lease.node.uid)});
     } else {
       ++nodes.not_managed;
+      nodes.not_joined.push_back({std::move(node.lease.node), std::move(node.refusal)});
     }
   }
   return nodes;

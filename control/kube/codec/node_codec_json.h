@@ -22,6 +22,7 @@ struct DecodedNodes {
   std::vector<lease::Lease> leases;  // in the list's order
   std::vector<lease::RefusedNode> refused;
   std::size_t not_managed = 0;
+  std::vector<lease::NotJoinedNode> not_joined;  // those
   std::optional<lease::OwnNode> own;
 };
 

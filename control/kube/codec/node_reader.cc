@@ -67,6 +67,15 @@ absl::StatusOr<IpPrefix> ReadPodCidr(std::string_view text, std::string_view fie
 
 bool IsManaged(const NodeFields& fields) { return fields.subnet_manager == "true"; }
 
+// Of a Node that is not managed.
+std::string Missing(const NodeFields& fields, const AnnotationKeys& keys) {
+  return fields.subnet_manager.empty()
+             ? absl::StrCat("annotation ", keys.subnet_manager,
+                            " is missing: no flanneld has published a lease on this Node yet")
+             : absl::StrCat("annotation ", keys.subnet_manager, " is ",
+                            Quoted(fields.subnet_manager), ", not \"true\"");
+}
+
 bool IsVxlan(const NodeFields& fields) {
   return absl::EqualsIgnoreCase(fields.backend_type, "vxlan");
 }
@@ -93,6 +102,7 @@ void NodeReader::Read(const NodeFields& fields, DecodedNode& node) const {
     if (ours) node.own = ReadOwn(fields, node.lease.node);
     if (!IsManaged(fields)) {
       node.kind = Kind::kNotManaged;
+      node.refusal = Missing(fields, keys_);
       return;
     }
     status = ReadLease(fields, node.lease);
@@ -115,17 +125,18 @@ absl::Status NodeReader::ReadName(const NodeFields& fields, lease::NodeKey& key)
   }
   const bool named = IsNodeName(fields.name);
   if (named) key.name = fields.name;
+  const bool has_uid = IsNodeName(fields.uid);
+  if (named && has_uid) key.uid = fields.uid;
   if (!fields.problem.empty()) return absl::InvalidArgumentError(fields.problem);
   if (!named) {
     return absl::InvalidArgumentError(
         absl::StrCat("metadata.name ", Quoted(fields.name),
                      " is not a node name: 1 to 253 visible ASCII characters"));
   }
-  if (!fields.uid.empty() && !IsNodeName(fields.uid)) {
+  if (!fields.uid.empty() && !has_uid) {
     return absl::InvalidArgumentError(
         absl::StrCat("metadata.uid ", Quoted(fields.uid), " is not a UID"));
   }
-  key.uid = fields.uid;
   return absl::OkStatus();
 }
 

@@ -57,6 +57,37 @@ TEST_F(NodeTellerTest, ASnapshotTellsLeasesAndRefusalsOnly) {
                                          "refused #4", "own none", "end"));
 }
 
+// Beside what is written down elsewhere.
+class Joining final : public lease::SourceListener {
+ public:
+  void OnSnapshotBegin() override {}
+  void OnSnapshotEnd() override {}
+  void OnUpsert(const lease::Lease&) override {}
+  void OnDelete(const lease::NodeKey& node) override { lines.push_back("delete " + node.name); }
+  void OnRefused(const lease::RefusedNode& node) override {
+    lines.push_back("refused " + node.name + "/" + node.uid);
+  }
+  void OnNotJoined(const lease::NotJoinedNode& node) override {
+    lines.push_back(node.node.name + " lacks " + node.reason);
+  }
+  void OnTrouble(const absl::Status&) override {}
+  std::vector<std::string> lines;
+};
+
+TEST(NodeTeller, WhoHasNotJoinedIsToldAfterTheEndOfItsLease) {
+  Joining listener;
+  NodeTeller teller(false, listener);
+  DecodedNode plain = NotManaged("b");
+  plain.refusal = "an annotation";
+  teller.BeginSnapshot();
+  teller.Tell(NodeChange::kListed, plain);
+  teller.Tell(NodeChange::kListed, Refused("c"));
+  teller.EndSnapshot();
+  teller.Tell(NodeChange::kModified, plain);
+  EXPECT_THAT(listener.lines, ElementsAre("b lacks an annotation", "refused c/1", "delete b",
+                                          "b lacks an annotation"));
+}
+
 TEST_F(NodeTellerTest, AfterItEveryChangeIsTold) {
   teller.BeginSnapshot();
   teller.EndSnapshot();
