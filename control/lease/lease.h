@@ -32,6 +32,9 @@ struct FamilyLease {
       public_ip;                     // public-ip / public-ipv6: where peers send the outer packets
   std::optional<std::uint32_t> vni;  // backend-data / backend-v6-data; not range-checked here
   std::optional<MacAddress> vtep_mac;  // empty text counts as absent
+  // Unix seconds. Since then the node leaves out the MAC that it had published, and this is its
+  // last complete half. Set by LeaseTable alone.
+  std::optional<std::int64_t> kept_since{};
   friend bool operator==(const FamilyLease&, const FamilyLease&) = default;
 };
 

@@ -3,19 +3,33 @@
 #include "control/lease/lease_table.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
+#include "control/lease/host_claims.h"
 
 namespace weft::lease {
 namespace {
 
-bool IsVxlan(const OwnIdentity& own) { return absl::EqualsIgnoreCase(own.backend_type, "vxlan"); }
+bool IsVxlan(std::string_view backend) { return absl::EqualsIgnoreCase(backend, "vxlan"); }
 
+// Of a record: in use.
 bool IsComplete(PeerState alone) {
-  return alone == PeerState::kUsable || alone == PeerState::kOutsideNetwork;
+  return alone == PeerState::kUsable || alone == PeerState::kKeptLease ||
+         alone == PeerState::kHostChanged;
+}
+
+// This host decides, not the Node.
+bool IsOfHost(PeerState alone) {
+  return alone == PeerState::kHostConflict || alone == PeerState::kOutsideNetwork;
+}
+
+std::int64_t SystemTime() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
 }  // namespace
@@ -33,46 +47,71 @@ bool LeaseTable::Key::Matches(const PackedLease& lease) const {
   return lease.name() == name && lease.has_uuid() == is_uuid && lease.uid_octets() == uid;
 }
 
-LeaseTable::LeaseTable(OwnIdentity own)
+LeaseTable::LeaseTable(OwnIdentity own, Now now)
     : own_(std::move(own)),
-      is_vxlan_(IsVxlan(own_)),
+      now_(now ? std::move(now) : SystemTime),
+      is_vxlan_(IsVxlan(own_.backend_type)),
       nodes_(store_),
       families_{Family(store_, IpFamily::kV4), Family(store_, IpFamily::kV6)} {}
 
 void LeaseTable::SetOwn(OwnIdentity own) {
   if (own == own_) return;
-  // Our PodCIDR is known last, and then all else is what it was: only who overlaps it, or did, is
-  // judged anew.
+  // Our PodCIDR is known last, and then all else is what it was: only who has to do with it, or
+  // had, is judged again.
   OwnIdentity moved = own_;
   moved.v4.subnet = own.v4.subnet;
   moved.v6.subnet = own.v6.subnet;
   const bool only_moved = moved == own;
-  const auto overlaps = [](const PackedLease& lease, const std::optional<IpPrefix>& subnet) {
-    return subnet && lease.OverlapsSubnet(*subnet);
-  };
   const OwnIdentity was = std::exchange(own_, std::move(own));
-  is_vxlan_ = IsVxlan(own_);
+  is_vxlan_ = IsVxlan(own_.backend_type);
   ++generation_;
+  // Whether our PodCIDR, as it was or is, decides about the lease.
+  const auto concerns = [](const PackedLease& lease, const std::optional<IpPrefix>& ours,
+                           IpFamily family) {
+    if (!ours) return false;
+    const std::optional<IpAddress> address = lease.public_ip(family);
+    return lease.OverlapsSubnet(*ours) || (address && ours->Contains(*address)) ||
+           lease.subnet(family).length() > ours->length();
+  };
+  std::array<std::vector<RecordId>, 2> waited;
+  for (const IpFamily family : kFamilies) {
+    Family& mine = of(family);
+    std::swap(waited[static_cast<std::size_t>(family)], mine.waiting);
+    mine.freed = true;
+    if (was.of(family).network != own_.of(family).network) mine.inner_ips.clear();
+  }
   ForEach([&](RecordId record) {
     const PackedLease lease = Read(record);
     for (const IpFamily family : kFamilies) {
       if (!lease.has(family)) continue;
-      if (only_moved && !overlaps(lease, was.of(family).subnet) &&
-          !overlaps(lease, own_.of(family).subnet))
-        continue;
-      const PeerState before = lease.alone(family);
-      const IpPrefix subnet = lease.subnet(family);
-      const PeerState after = JudgeAlone(lease, subnet);
-      if (before == after) continue;
       Family& mine = of(family);
-      --mine.alone[static_cast<std::size_t>(before)];
-      ++mine.alone[static_cast<std::size_t>(after)];
-      SetAlone(store_.At(record), family, after);
-      if (IsComplete(before) == IsComplete(after)) continue;
-      Note(family, IsComplete(after) ? mine.subnets.Add(record) : mine.subnets.Remove(record),
-           subnet);
+      if (only_moved && waited[static_cast<std::size_t>(family)].empty() &&
+          !concerns(lease, was.of(family).subnet, family) &&
+          !concerns(lease, own_.of(family).subnet, family))
+        continue;
+      const bool used = IsComplete(lease.alone(family));
+      const IpPrefix subnet = lease.subnet(family);
+      PeerState after = JudgeAlone(lease, subnet);
+      if (used && mine.telling && IsOfHost(after)) after = PeerState::kHostChanged;
+      if (used && IsComplete(after) && (mine.telling || Around(subnet) == kNoRecord)) {
+        SetState(record, family, after);
+      } else {
+        if (used) Drop(record, family);
+        // Where it is complete, that is decided below, among all who wait.
+        SetState(record, family, IsComplete(after) ? PeerState::kOverlap : after);
+        if (IsComplete(after)) mine.waiting.push_back(record);
+      }
     }
   });
+  for (const IpFamily family : kFamilies) {
+    Family& mine = of(family);
+    if (was.of(family).network == own_.of(family).network) continue;
+    mine.subnets.ForEachHolder([&](RecordId record) {
+      const IpAddress address = *Read(record).public_ip(family);
+      if (LiesInNetwork(address)) mine.inner_ips.emplace(address, record);
+    });
+  }
+  AdmitWaiting();
 }
 
 void LeaseTable::BeginSnapshot() {
@@ -80,16 +119,19 @@ void LeaseTable::BeginSnapshot() {
   if (told_count_ > 0) {
     ForEach([this](RecordId lease) { Mark(lease, false); });
   }
-  for (auto& [name, refusal] : refused_) refusal.told = false;
+  for (Remarks* const remarks : {&refused_, &not_joined_}) {
+    for (auto& [name, remark] : *remarks) remark.told = false;
+  }
 }
 
 bool LeaseTable::EndSnapshot() {
   if (!in_snapshot_) return false;
   in_snapshot_ = false;
-  const std::size_t before = nodes_.size() + refused_.size();
-  std::erase_if(refused_, [](const auto& at) { return !at.second.told; });
+  const std::size_t before = nodes_.size() + refused_.size() + not_joined_.size();
+  for (Remarks* const remarks : {&refused_, &not_joined_})
+    std::erase_if(*remarks, [](const auto& at) { return !at.second.told; });
   if (told_count_ < nodes_.size()) Sweep();
-  if (nodes_.size() + refused_.size() == before) return false;
+  if (nodes_.size() + refused_.size() + not_joined_.size() == before) return false;
   ++generation_;
   return true;
 }
@@ -108,46 +150,78 @@ void LeaseTable::Sweep() {
   ForEach([&](RecordId record) {
     const PackedLease lease = Read(record);
     if (lease.told()) return;
-    const bool kept =
-        !refused_.empty() && refused_.contains(lease.name()) && !readable.contains(lease.name());
+    const auto refusal = refused_.empty() ? refused_.end() : refused_.find(lease.name());
+    const bool kept = refusal != refused_.end() && !readable.contains(lease.name()) &&
+                      (refusal->second.uid.empty() || refusal->second.uid == lease.node().uid);
     if (!kept) Forget(record);
   });
+  AdmitWaiting();
 }
 
 bool LeaseTable::Upsert(const Lease& lease) {
-  bool was_refused = false;
-  if (!refused_.empty()) {
-    if (const auto at = refused_.find(lease.node.name); at != refused_.end()) {
-      // Within a snapshot it may still be told again: a name that stands there twice.
-      at->second.told = false;
-      if (!in_snapshot_) {
-        refused_.erase(at);
-        was_refused = true;
-      }
-    }
-  }
+  const bool was_refused = Supersede(refused_, lease.node.name);
+  const bool was_remarked = Supersede(not_joined_, lease.node.name) || was_refused;
   const bool changed = Put(lease);
-  if (changed || was_refused) ++generation_;
+  if (changed || was_remarked) ++generation_;
   return changed;
 }
 
+bool LeaseTable::Supersede(Remarks& remarks, const std::string& name) {
+  if (remarks.empty()) return false;
+  const auto at = remarks.find(name);
+  if (at == remarks.end()) return false;
+  // Within a snapshot it may still be told again: a name that stands there twice.
+  at->second.told = false;
+  if (!in_snapshot_) remarks.erase(at);
+  return !in_snapshot_;
+}
+
 bool LeaseTable::Remove(const NodeKey& node) {
-  const bool was_refused = refused_.erase(node.name) > 0;
+  const bool was_remarked = EraseRemarks(node);
   const RecordId lease = Find(node);
-  if (lease != kNoRecord) Forget(lease);
-  if (was_refused || lease != kNoRecord) ++generation_;
+  if (lease != kNoRecord) {
+    Forget(lease);
+    AdmitWaiting();
+  }
+  if (was_remarked || lease != kNoRecord) ++generation_;
   return lease != kNoRecord;
 }
 
-bool LeaseTable::Refuse(const RefusedNode& node) {
-  const auto [at, is_new] = refused_.try_emplace(node.name);
-  Refusal& refusal = at->second;
-  refusal.told = true;
-  if (!is_new && refusal.reason == node.reason) return false;
-  refusal.reason = node.reason;
-  ++refused_total_;
+bool LeaseTable::EraseRemarks(const NodeKey& node) {
+  bool erased = false;
+  for (Remarks* const remarks : {&refused_, &not_joined_}) {
+    const auto at = remarks->find(node.name);
+    // A Node that is gone takes nothing from the one that was made again under its name.
+    if (at == remarks->end() ||
+        (!node.uid.empty() && !at->second.uid.empty() && at->second.uid != node.uid))
+      continue;
+    remarks->erase(at);
+    erased = true;
+  }
+  return erased;
+}
+
+bool LeaseTable::PutRemark(Remarks& remarks, const NodeKey& node, const std::string& reason) {
+  const auto [at, is_new] = remarks.try_emplace(node.name);
+  Remark& remark = at->second;
+  remark.told = true;
+  if (!is_new && remark.reason == reason && remark.uid == node.uid) return false;
+  remark.reason = reason;
+  remark.uid = node.uid;
   ++generation_;
   return true;
+}
+
+bool LeaseTable::Refuse(const RefusedNode& node) {
+  Supersede(not_joined_, node.name);
+  if (!PutRemark(refused_, {node.name, node.uid}, node.reason)) return false;
+  ++refused_total_;
+  return true;
+}
+
+bool LeaseTable::SetNotJoined(const NotJoinedNode& node) {
+  Supersede(refused_, node.node.name);
+  return PutRemark(not_joined_, node.node, node.reason);
 }
 
 RecordId LeaseTable::Find(const NodeKey& node) const {
@@ -155,10 +229,12 @@ RecordId LeaseTable::Find(const NodeKey& node) const {
   return nodes_.Find(Key(node.name, uid.is_uuid(), uid.octets()));
 }
 
-bool LeaseTable::Put(const Lease& lease) {
-  const PackedUid uid(lease.node.uid);
-  const Key key(lease.node.name, uid.is_uuid(), uid.octets());
+bool LeaseTable::Put(const Lease& told) {
+  const PackedUid uid(told.node.uid);
+  const Key key(told.node.name, uid.is_uuid(), uid.octets());
   nodes_.Prefetch(key);
+  const std::optional<Lease> completed = Completed(told, key);
+  const Lease& lease = completed ? *completed : told;
   Pack(lease, uid, packed_);
   const PackedLease wanted(packed_.data());
   for (const IpFamily family : kFamilies) {
@@ -172,19 +248,44 @@ bool LeaseTable::Put(const Lease& lease) {
     is_new = true;
     return store_.Add(packed_);
   });
+  Used used;
   if (!is_new) {
     const PackedLease known = Read(slot.record);
     if (known.value() == wanted.value()) {
       if (in_snapshot_) Mark(slot.record, true);
       return false;
     }
-    Unindex(slot.record);
+    used = Unindex(slot.record);
     if (known.told()) --told_count_;
     slot.record = store_.Replace(slot.record, known.size(), packed_);
   }
-  Index(slot.record, lease);
+  Index(slot.record, lease, used);
   if (in_snapshot_) Mark(slot.record, true);
+  AdmitWaiting();
   return true;
+}
+
+std::optional<Lease> LeaseTable::Completed(const Lease& lease, const Key& key) const {
+  const auto leaves_out = [](const std::optional<FamilyLease>& half) {
+    return half && !half->vtep_mac && half->vni;
+  };
+  if (!leaves_out(lease.v4) && !leaves_out(lease.v6)) return std::nullopt;
+  const RecordId record = nodes_.Find(key);
+  if (record == kNoRecord || lease.node.name == own_.node_name) return std::nullopt;
+  const PackedLease known = Read(record);
+  if (!absl::EqualsIgnoreCase(known.backend_type(), lease.backend_type)) return std::nullopt;
+  std::optional<Lease> completed;
+  for (const IpFamily family : kFamilies) {
+    const std::optional<FamilyLease>& half = lease.of(family);
+    if (!leaves_out(half) || !known.has(family) || known.subnet(family) != half->subnet) continue;
+    if (!known.has_public_ip(family) || !known.has_vtep_mac(family)) continue;
+    if (known.vni(family) != half->vni) continue;
+    if (!completed) completed = lease;
+    FamilyLease& kept = *(family == IpFamily::kV4 ? completed->v4 : completed->v6);
+    kept = known.half(family);
+    if (!kept.kept_since) kept.kept_since = now_();
+  }
+  return completed;
 }
 
 void LeaseTable::Forget(RecordId lease) {
@@ -201,20 +302,24 @@ void LeaseTable::Mark(RecordId lease, bool told) {
 }
 
 // `lease` is what the record holds, told twice so that nothing need be unpacked.
-void LeaseTable::Index(RecordId record, const Lease& lease) {
+void LeaseTable::Index(RecordId record, const Lease& lease, const Used& used) {
   for (const IpFamily family : kFamilies) {
     const auto& half = lease.of(family);
     if (!half) continue;
     Family& mine = of(family);
-    const PeerState alone = JudgeAlone(Read(record), half->subnet);
+    const bool stays = used[static_cast<std::size_t>(family)] == half->subnet;
+    PeerState alone = JudgeAlone(Read(record), half->subnet);
+    if (stays && mine.telling && IsOfHost(alone)) alone = PeerState::kHostChanged;
+    if (half->public_ip) mine.public_ips.Add(*half->public_ip);
+    if (IsComplete(alone))
+      alone = Admit(record, family, alone, stays ? Arrival::kStays : Arrival::kNew);
     SetAlone(store_.At(record), family, alone);
     ++mine.alone[static_cast<std::size_t>(alone)];
-    if (half->public_ip) mine.public_ips.Add(*half->public_ip);
-    if (IsComplete(alone)) Note(family, mine.subnets.Add(record), half->subnet);
   }
 }
 
-void LeaseTable::Unindex(RecordId record) {
+LeaseTable::Used LeaseTable::Unindex(RecordId record) {
+  Used used;
   const PackedLease lease = Read(record);
   for (const IpFamily family : kFamilies) {
     if (!lease.has(family)) continue;
@@ -223,15 +328,130 @@ void LeaseTable::Unindex(RecordId record) {
     --mine.alone[static_cast<std::size_t>(alone)];
     if (const auto address = lease.public_ip(family)) mine.public_ips.Remove(*address);
     if (IsComplete(alone)) {
-      const IpPrefix subnet = lease.subnet(family);
-      Note(family, mine.subnets.Remove(record), subnet);
+      used[static_cast<std::size_t>(family)] = lease.subnet(family);
+      Drop(record, family);
+    } else if (!mine.waiting.empty()) {
+      std::erase(mine.waiting, record);
+    }
+  }
+  return used;
+}
+
+PeerState LeaseTable::Admit(RecordId record, IpFamily family, PeerState alone, Arrival arrival) {
+  Family& mine = of(family);
+  const PackedLease lease = Read(record);
+  const IpPrefix subnet = lease.subnet(family);
+  const IpAddress address = *lease.public_ip(family);
+  const bool waited = arrival == Arrival::kWaited;
+  const bool may_displace = !waited && !mine.telling;
+  const auto takes_from = [&](const PackedLease& other) {
+    if (other.name() != lease.name()) return may_displace && Precedes(lease, other);
+    return lease.created() > other.created() || (!waited && lease.created() == other.created());
+  };
+  const RecordId holder = mine.subnets.Holder(subnet);
+  std::optional<PeerState> yields;
+  if (holder != kNoRecord && !takes_from(Read(holder)))
+    yields = PeerState::kOverlap;
+  else if (SubnetOf(address) != kNoRecord)
+    yields = PeerState::kBadPublicIp;
+  else if (arrival != Arrival::kStays && Around(subnet) != kNoRecord)
+    yields = PeerState::kOverlap;
+  else if (!may_displace && ContainedAddress(subnet) != kNoRecord)
+    yields = PeerState::kOverlap;
+  if (yields) {
+    mine.waiting.push_back(record);
+    return *yields;
+  }
+  if (holder != kNoRecord) Evict(holder, family, PeerState::kOverlap);
+  if (may_displace) {
+    for (RecordId other = ContainedAddress(subnet); other != kNoRecord;
+         other = ContainedAddress(subnet))
+      Evict(other, family, PeerState::kBadPublicIp);
+    const auto& ours = own_.of(family).subnet;
+    if (ours && subnet.length() >= ours->length()) {
+      for (const RecordId other : mine.subnets.Inside(subnet))
+        Evict(other, family, PeerState::kOverlap);
+    }
+  }
+  Note(family, subnet, kNoRecord);
+  mine.subnets.Add(record);
+  if (LiesInNetwork(address)) mine.inner_ips.emplace(address, record);
+  return alone;
+}
+
+void LeaseTable::Drop(RecordId record, IpFamily family) {
+  Family& mine = of(family);
+  const PackedLease lease = Read(record);
+  Note(family, lease.subnet(family), record);
+  mine.subnets.Remove(record);
+  if (!mine.inner_ips.empty()) mine.inner_ips.erase({*lease.public_ip(family), record});
+  mine.freed = true;
+}
+
+void LeaseTable::Evict(RecordId record, IpFamily family, PeerState state) {
+  Drop(record, family);
+  SetState(record, family, state);
+  of(family).waiting.push_back(record);
+}
+
+void LeaseTable::AdmitWaiting() {
+  for (const IpFamily family : kFamilies) {
+    Family& mine = of(family);
+    while (std::exchange(mine.freed, false) && !mine.waiting.empty()) {
+      std::vector<RecordId> waiting = std::exchange(mine.waiting, {});
+      // The wider first: what lies inside yields to them.
+      std::sort(waiting.begin(), waiting.end(), [&](RecordId a, RecordId b) {
+        const int a_length = Read(a).subnet(family).length();
+        const int b_length = Read(b).subnet(family).length();
+        return a_length != b_length ? a_length < b_length : Precedes(Read(a), Read(b));
+      });
+      for (const RecordId record : waiting) {
+        PeerState state = JudgeAlone(Read(record), Read(record).subnet(family));
+        if (IsComplete(state)) state = Admit(record, family, state, Arrival::kWaited);
+        SetState(record, family, state);
+      }
     }
   }
 }
 
+void LeaseTable::SetState(RecordId record, IpFamily family, PeerState state) {
+  Family& mine = of(family);
+  --mine.alone[static_cast<std::size_t>(Read(record).alone(family))];
+  ++mine.alone[static_cast<std::size_t>(state)];
+  SetAlone(store_.At(record), family, state);
+}
+
+bool LeaseTable::LiesInNetwork(const IpAddress& address) const {
+  const auto& network = own_.of(address.family()).network;
+  return !network || network->Contains(address);
+}
+
+RecordId LeaseTable::Around(const IpPrefix& subnet) const {
+  const auto& ours = own_.of(subnet.family()).subnet;
+  if (!ours || subnet.length() <= ours->length()) return kNoRecord;
+  return of(subnet.family()).subnets.Around(subnet, ours->length());
+}
+
+RecordId LeaseTable::ContainedAddress(const IpPrefix& subnet) const {
+  const auto& inner = of(subnet.family()).inner_ips;
+  if (inner.empty()) return kNoRecord;
+  const auto at = inner.lower_bound({subnet.base(), kNoRecord});
+  return at != inner.end() && subnet.Contains(at->first) ? at->second : kNoRecord;
+}
+
+RecordId LeaseTable::SubnetOf(const IpAddress& address) const {
+  const Family& mine = of(address.family());
+  // Only a lease of kHostChanged may lie outside Network.
+  if (mine.alone[static_cast<std::size_t>(PeerState::kHostChanged)] == 0 && !LiesInNetwork(address))
+    return kNoRecord;
+  return mine.subnets.Around(address);
+}
+
 PeerState LeaseTable::JudgeAlone(const PackedLease& lease, const IpPrefix& subnet) const {
   const IpFamily family = subnet.family();
+  const OwnFamily& own = own_.of(family);
   if (!own_.node_name.empty() && lease.name() == own_.node_name) return PeerState::kSelf;
+  if (!own.enabled) return PeerState::kFamilyOff;
   const std::string_view backend = lease.backend_type();
   if (backend != own_.backend_type && !absl::EqualsIgnoreCase(backend, own_.backend_type))
     return PeerState::kForeignBackend;
@@ -240,10 +460,15 @@ PeerState LeaseTable::JudgeAlone(const PackedLease& lease, const IpPrefix& subne
     if (!lease.has_vtep_mac(family)) return PeerState::kMissingMac;
     if (lease.vni(family) != own_.vni.value()) return PeerState::kVniMismatch;
   }
-  const OwnFamily& own = own_.of(family);
   if (own.subnet && own.subnet->Overlaps(subnet)) return PeerState::kOverlap;
+  if (ReservedRange(subnet)) return PeerState::kReservedRange;
+  const IpAddress address = *lease.public_ip(family);
+  if (!IsNodeAddress(address) || subnet.Contains(address) ||
+      (own.subnet && own.subnet->Contains(address)))
+    return PeerState::kBadPublicIp;
+  if (FindClaim(own.claims, subnet) != nullptr) return PeerState::kHostConflict;
   if (own.network && !own.network->Contains(subnet)) return PeerState::kOutsideNetwork;
-  return PeerState::kUsable;
+  return lease.is_kept(family) ? PeerState::kKeptLease : PeerState::kUsable;
 }
 
 }  // namespace weft::lease

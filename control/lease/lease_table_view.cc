@@ -4,15 +4,19 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "control/lease/host_claims.h"
 #include "control/lease/lease_table.h"
 #include "control/lease/quoted.h"
 
 namespace weft::lease {
 namespace {
 
-bool IsRemarkable(PeerState state) {
-  return state != PeerState::kUsable && state != PeerState::kSelf;
+std::string TimeText(std::int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
 }
 
 // `lease` is complete.
@@ -34,11 +38,11 @@ SubnetOrder OrderOf(const IpPrefix& subnet) {
 
 }  // namespace
 
-void LeaseTable::Note(IpFamily family, const SubnetIndex::Change& change, const IpPrefix& subnet) {
+void LeaseTable::Note(IpFamily family, const IpPrefix& subnet, RecordId record) {
   Family& mine = of(family);
-  if (!mine.telling || change.before == change.after) return;
+  if (!mine.telling) return;
   const auto [at, is_new] = mine.told.try_emplace(subnet);
-  if (is_new && change.before != kNoRecord) at->second = PeerOf(Read(change.before), family);
+  if (is_new && record != kNoRecord) at->second = PeerOf(Read(record), family);
 }
 
 PeerChanges LeaseTable::TakeChanges(IpFamily family) {
@@ -149,23 +153,61 @@ StateCounts LeaseTable::Counts(IpFamily family) const {
   return mine.counts;
 }
 
+PeerCounts LeaseTable::Peers() const {
+  PeerCounts peers;
+  absl::flat_hash_set<std::string_view> refused_with_lease;
+  ForEach([&](RecordId record) {
+    const PackedLease lease = Read(record);
+    if (!own_.node_name.empty() && lease.name() == own_.node_name) return;
+    bool any = false, all = true;
+    for (const IpFamily family : kFamilies) {
+      if (!lease.has(family) || lease.alone(family) == PeerState::kFamilyOff) continue;
+      any = true;
+      all = all && IsUsable(Judge(record, family));
+    }
+    ++peers.all;
+    if (any && all) ++peers.usable;
+    if (const auto at = refused_.find(lease.name()); at != refused_.end())
+      refused_with_lease.insert(at->first);
+  });
+  for (const auto& [name, refusal] : refused_)
+    peers.all += name != own_.node_name && !refused_with_lease.contains(name) ? 1 : 0;
+  return peers;
+}
+
 std::vector<RefusedNode> LeaseTable::Refused() const {
   std::vector<RefusedNode> nodes;
   nodes.reserve(refused_.size());
-  for (const auto& [name, refusal] : refused_) nodes.push_back({name, refusal.reason});
+  for (const auto& [name, refusal] : refused_) nodes.push_back({name, refusal.reason, refusal.uid});
   return nodes;
+}
+
+std::vector<NotJoinedNode> LeaseTable::NotJoined() const {
+  std::vector<NotJoinedNode> nodes;
+  nodes.reserve(not_joined_.size());
+  for (const auto& [name, remark] : not_joined_)
+    nodes.push_back({{name, remark.uid}, remark.reason});
+  return nodes;
+}
+
+std::string LeaseTable::NameInOtherCase(std::string_view name) const {
+  std::string found;
+  const auto consider = [&](std::string_view other) {
+    if (other != name && absl::EqualsIgnoreCase(other, name)) found = other;
+  };
+  ForEach([&](RecordId lease) { consider(Read(lease).name()); });
+  for (const Remarks* const remarks : {&refused_, &not_joined_}) {
+    for (const auto& [other, remark] : *remarks) consider(other);
+  }
+  return found;
 }
 
 PeerState LeaseTable::Judge(RecordId record, IpFamily family) const {
   const PackedLease lease = Read(record);
   const PeerState alone = lease.alone(family);
   const Family& mine = of(family);
-  if (mine.is_plain() || (alone != PeerState::kUsable && alone != PeerState::kOutsideNetwork))
-    return alone;
-  const IpPrefix subnet = lease.subnet(family);
-  if (mine.subnets.has_contests() && mine.subnets.Holder(subnet) != record)
-    return PeerState::kOverlap;
-  if (mine.subnets.Nested(subnet) != kNoRecord) return PeerState::kNestedSubnet;
+  if (mine.is_plain() || alone != PeerState::kUsable) return alone;
+  if (mine.subnets.Nested(lease.subnet(family)) != kNoRecord) return PeerState::kNestedSubnet;
   if (mine.public_ips.Of(*lease.public_ip(family)) > 1) return PeerState::kDuplicatePublicIp;
   return alone;
 }
@@ -191,16 +233,8 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
     case PeerState::kUsable:
     case PeerState::kSelf:
       return "";
-    case PeerState::kOverlap: {
-      if (lease.alone(family) == PeerState::kOverlap) {
-        return absl::StrCat("overlaps our own subnet ", own_.of(family).subnet->ToString(),
-                            ": one of the two Nodes has a stale podCIDR; delete it");
-      }
-      const PackedLease holder = Read(mine.subnets.Holder(half.subnet));
-      return absl::StrCat("node ", Quoted(holder.name()),
-                          " is newer and holds the same subnet: delete node ", Quoted(lease.name()),
-                          " if it is gone");
-    }
+    case PeerState::kOverlap:
+      return ExplainOverlap(lease, half);
     case PeerState::kNestedSubnet: {
       const PackedLease other = Read(mine.subnets.Nested(half.subnet));
       return absl::StrCat("used by longest prefix, but nested with ",
@@ -223,13 +257,80 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           Quoted(own_.backend_type),
                           ": give all nodes the same Backend.Type in net-conf.json");
     case PeerState::kOutsideNetwork:
-      return absl::StrCat("used, but outside Network ", own_.of(family).network->ToString(),
-                          " of net-conf.json: masquerading rules may not cover it");
+      return absl::StrCat("its subnet is outside Network ", own_.of(family).network->ToString(),
+                          " of net-conf.json: widen Network there, or delete node ",
+                          Quoted(lease.name()), " and let it have another podCIDR");
+    case PeerState::kKeptLease:
+      return absl::StrCat("the node publishes no VTEP MAC since ", TimeText(*half.kept_since),
+                          "; its last complete lease stays in use: if this lasts, look at its "
+                          "flanneld");
+    case PeerState::kHostChanged: {
+      const HostClaim* const claim = FindClaim(own_.of(family).claims, half.subnet);
+      return absl::StrCat(
+          "used, because it was in use before this host changed: its subnet ",
+          claim ? absl::StrCat("contains ", claim->what)
+                : absl::StrCat("is outside Network ", own_.of(family).network->ToString(),
+                               " of net-conf.json"),
+          "; correct ", claim ? "that, or the podCIDR of the node" : "Network");
+    }
+    case PeerState::kHostConflict:
+      return absl::StrCat("its subnet contains ",
+                          FindClaim(own_.of(family).claims, half.subnet)->what, ": delete node ",
+                          Quoted(lease.name()), " and let it have another podCIDR");
+    case PeerState::kReservedRange:
+      return absl::StrCat("its subnet overlaps ", ReservedRange(half.subnet)->ToString(),
+                          ", which is reserved: delete node ", Quoted(lease.name()),
+                          " and let it have another podCIDR");
+    case PeerState::kBadPublicIp:
+      return ExplainPublicIp(half);
     case PeerState::kMissingMac:
     case PeerState::kMissingPublicIp:
+    case PeerState::kFamilyOff:
       return std::string(Sentence(state));
   }
   return "";
+}
+
+std::string LeaseTable::ExplainOverlap(const PackedLease& lease, const FamilyLease& half) const {
+  const IpFamily family = half.subnet.family();
+  const Family& mine = of(family);
+  const auto& ours = own_.of(family).subnet;
+  if (ours && ours->Overlaps(half.subnet)) {
+    return absl::StrCat("overlaps our own subnet ", ours->ToString(),
+                        ": one of the two Nodes has a stale podCIDR; delete it");
+  }
+  if (const RecordId holder = mine.subnets.Holder(half.subnet); holder != kNoRecord) {
+    return absl::StrCat("node ", Quoted(Read(holder).name()),
+                        " holds the same subnet: delete node ", Quoted(Read(holder).name()),
+                        " if it is gone, else node ", Quoted(lease.name()));
+  }
+  if (const RecordId around = Around(half.subnet); around != kNoRecord) {
+    return absl::StrCat("lies inside ", Read(around).subnet(family).ToString(), " of node ",
+                        Quoted(Read(around).name()), ", which is in use: delete node ",
+                        Quoted(lease.name()), " and let it have another podCIDR");
+  }
+  if (const RecordId inside = ContainedAddress(half.subnet); inside != kNoRecord) {
+    return absl::StrCat("contains public IP ", Read(inside).public_ip(family)->ToString(),
+                        " of node ", Quoted(Read(inside).name()), ", which is in use: delete node ",
+                        Quoted(lease.name()), " and let it have another podCIDR");
+  }
+  return std::string(Sentence(PeerState::kOverlap));
+}
+
+std::string LeaseTable::ExplainPublicIp(const FamilyLease& half) const {
+  const IpAddress& address = *half.public_ip;
+  const auto& ours = own_.of(address.family()).subnet;
+  std::string why = " is not an address of a node";
+  if (half.subnet.Contains(address)) {
+    why = absl::StrCat(" lies in the node's own podCIDR ", half.subnet.ToString());
+  } else if (ours && ours->Contains(address)) {
+    why = absl::StrCat(" lies in our own subnet ", ours->ToString());
+  } else if (const RecordId around = SubnetOf(address); around != kNoRecord) {
+    why = absl::StrCat(" lies in ", Read(around).subnet(address.family()).ToString(), " of node ",
+                       Quoted(Read(around).name()));
+  }
+  return absl::StrCat("its public IP ", address.ToString(), why,
+                      ": look at its flanneld's --public-ip and --iface");
 }
 
 }  // namespace weft::lease

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against what a peer's lease is judged: who we are and how we encapsulate.
+// Against what a peer's lease is judged: who we are, how we encapsulate, what this host needs.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "vxlan/ip_prefix.h"
 #include "vxlan/vni.h"
 
 namespace weft::lease {
 
+// What this host needs a way to. A lease that contains it would take that way away.
+struct HostClaim {
+  IpPrefix prefix;   // an address: with all its bits
+  std::string what;  // for people: "address 192.0.2.1 of eth0"
+  friend bool operator==(const HostClaim&, const HostClaim&) = default;
+};
+
 struct OwnFamily {
   std::optional<IpPrefix> subnet;   // our PodCIDR; absent while not known
-  std::optional<IpPrefix> network;  // net-conf's Network; absent: nothing lies outside
+  std::optional<IpPrefix> network;  // net-conf's Network as it is now; absent: nothing lies outside
+  bool enabled = true;              // in net-conf
+  std::vector<HostClaim> claims{};  // ordered by prefix
   friend bool operator==(const OwnFamily&, const OwnFamily&) = default;
 };
 

@@ -86,7 +86,8 @@ PackedUid::PackedUid(std::string_view text) : text_(text), is_uuid_(ParseUuid(te
 void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
   using P = PackedLease;
   constexpr std::size_t kMost = P::kHalves + P::HalfSize(IpFamily::kV4) +
-                                P::HalfSize(IpFamily::kV6) + 3 * 5;  // but for the texts
+                                P::HalfSize(IpFamily::kV6) + 2 * P::kSinceSize +
+                                3 * 5;  // but for the texts
   out.resize(kMost + uid.octets().size() + lease.backend_type.size() + lease.node.name.size());
   char* const begin = out.data();
   char* to = begin + P::kHalves;
@@ -128,6 +129,11 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
 
   if (lease.v4) store_half(IpFamily::kV4, *lease.v4);
   if (lease.v6) store_half(IpFamily::kV6, *lease.v6);
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!lease.of(family) || !lease.of(family)->kept_since) continue;
+    fields |= P::KeptBit(family);
+    to = Store(to, *lease.of(family)->kept_since);
+  }
   if (uid.is_uuid()) {
     fields |= P::kUuid;
     to = Store(to, uid.octets());
@@ -156,6 +162,10 @@ FamilyLease PackedLease::half(IpFamily family) const {
     std::array<std::byte, MacAddress::kSize> octets;
     std::memcpy(octets.data(), at_ + OffsetOfVni(family) + sizeof(std::uint32_t), octets.size());
     half.vtep_mac = MacAddress::FromOctets(octets.data());
+  }
+  if (is_kept(family)) {
+    const bool second = family == IpFamily::kV6 && is_kept(IpFamily::kV4);
+    half.kept_since = Load<std::int64_t>(at_ + OffsetOfSince() + (second ? kSinceSize : 0));
   }
   return half;
 }
@@ -200,7 +210,7 @@ void SetAlone(char* at, IpFamily family, PeerState state) {
 }
 
 bool Precedes(const PackedLease& a, const PackedLease& b) {
-  if (a.created() != b.created()) return a.created() > b.created();
+  if (a.created() != b.created()) return a.created() < b.created();
   return IsOfLesserNode(a, b);
 }
 

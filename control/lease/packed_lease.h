@@ -10,6 +10,7 @@
 //     8     created
 //    19     IPv4: subnet 4 and 1, public IP 4, VNI 4, MAC 6      if there is such a half
 //    43     IPv6: subnet 16 and 1, public IP 16, VNI 4, MAC 6    if there is such a half
+//     8     since when, of each half that is kept
 //    16     UID, a UUID; any other text: its length and itself
 //           backend type without a number: its length and itself
 //           name: its length and itself
@@ -83,6 +84,7 @@ class PackedLease {
   std::optional<IpAddress> public_ip(IpFamily family) const;
   bool has_public_ip(IpFamily family) const { return Has(family, kPublicIp); }
   bool has_vtep_mac(IpFamily family) const { return Has(family, kMac); }
+  bool is_kept(IpFamily family) const { return (fields() & KeptBit(family)) != 0; }
   std::optional<std::uint32_t> vni(IpFamily family) const {
     if (!Has(family, kVni)) return std::nullopt;
     return Load<std::uint32_t>(at_ + OffsetOfVni(family));
@@ -105,11 +107,13 @@ class PackedLease {
 
   // Fields of one half, those of IPv6 four bits higher; then others.
   static constexpr unsigned kHalf = 1, kPublicIp = 2, kVni = 4, kMac = 8;
-  static constexpr unsigned kUuid = 1u << 8, kOtherBackend = 1u << 9;
+  static constexpr unsigned kUuid = 1u << 8, kOtherBackend = 1u << 9, kKeptV4 = 1u << 10,
+                            kKeptV6 = 1u << 11;
   // Offsets.
   static constexpr std::size_t kTold = 0, kStates = 1, kFields = 2, kBackend = 4, kCreated = 5,
                                kHalves = 13;
   static constexpr std::size_t kUuidSize = 16;
+  static constexpr std::size_t kSinceSize = 8;
   // A text's length below this is one octet; otherwise this octet and four more.
   static constexpr std::size_t kLongText = 255;
 
@@ -120,6 +124,9 @@ class PackedLease {
     return value;
   }
   static constexpr unsigned ShiftOf(IpFamily family) { return family == IpFamily::kV4 ? 0 : 4; }
+  static constexpr unsigned KeptBit(IpFamily family) {
+    return family == IpFamily::kV4 ? kKeptV4 : kKeptV6;
+  }
   static constexpr std::size_t AddressSize(IpFamily family) {
     return family == IpFamily::kV4 ? 4 : 16;
   }
@@ -143,8 +150,13 @@ class PackedLease {
   std::size_t OffsetOfVni(IpFamily family) const {
     return OffsetOf(family) + 2 * AddressSize(family) + 1;
   }
-  std::size_t OffsetOfUid() const {
+  // Of the first, whether there is one or not.
+  std::size_t OffsetOfSince() const {
     return OffsetOf(IpFamily::kV6) + (has(IpFamily::kV6) ? HalfSize(IpFamily::kV6) : 0);
+  }
+  std::size_t OffsetOfUid() const {
+    return OffsetOfSince() + (is_kept(IpFamily::kV4) ? kSinceSize : 0) +
+           (is_kept(IpFamily::kV6) ? kSinceSize : 0);
   }
   std::size_t OffsetOfName() const {
     const std::size_t after_uid = OffsetAfter(uid_octets());
@@ -158,8 +170,8 @@ class PackedLease {
 void SetTold(char* at, bool told);
 void SetAlone(char* at, IpFamily family, PeerState state);
 
-// Whether `a` goes before `b` in the contest for one subnet: the newer, then the lesser name, then
-// the lesser UID.
+// Whether `a` goes before `b` where only one can be in use and none is yet: the older, which was
+// there before the other could claim what it has; then the lesser name, then the lesser UID.
 bool Precedes(const PackedLease& a, const PackedLease& b);
 // By name, then UID.
 bool IsOfLesserNode(const PackedLease& a, const PackedLease& b);

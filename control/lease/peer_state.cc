@@ -25,6 +25,18 @@ std::string_view Name(PeerState state) {
       return "foreign-backend";
     case PeerState::kOutsideNetwork:
       return "outside-network";
+    case PeerState::kKeptLease:
+      return "kept-lease";
+    case PeerState::kHostChanged:
+      return "host-changed";
+    case PeerState::kHostConflict:
+      return "host-conflict";
+    case PeerState::kReservedRange:
+      return "reserved-range";
+    case PeerState::kBadPublicIp:
+      return "bad-public-ip";
+    case PeerState::kFamilyOff:
+      return "family-off";
   }
   return "unknown";
 }
@@ -42,7 +54,7 @@ std::string_view Sentence(PeerState state) {
       return "The lease is in use by longest prefix, but its subnet and another's lie one in the "
              "other: check the cluster's podCIDRs.";
     case PeerState::kOverlap:
-      return "Not used: a newer Node holds this subnet, or it overlaps our own: delete the Node "
+      return "Not used: a Node in use holds this subnet, or it overlaps our own: delete the Node "
              "that is gone.";
     case PeerState::kVniMismatch:
       return "Not used: the peer encapsulates under another VNI: give all nodes the same "
@@ -56,8 +68,24 @@ std::string_view Sentence(PeerState state) {
       return "Not used: the peer runs another backend: give all nodes the same Backend.Type in "
              "net-conf.json.";
     case PeerState::kOutsideNetwork:
-      return "The lease is in use, but its subnet lies outside net-conf's Network: masquerading "
-             "rules may not cover it.";
+      return "Not used: its subnet lies outside net-conf's Network: widen Network in "
+             "net-conf.json, or correct the Node's podCIDR.";
+    case PeerState::kKeptLease:
+      return "The lease is in use as it was last complete: the peer has since blanked its VTEP "
+             "MAC: if this lasts, look at its flanneld.";
+    case PeerState::kHostChanged:
+      return "The lease is in use, but this host or its net-conf has changed so that it would not "
+             "be taken again: see \"flannelctl leases -o wide\".";
+    case PeerState::kHostConflict:
+      return "Not used: its subnet contains what this host needs, such as its own address or "
+             "gateway: correct the Node's podCIDR.";
+    case PeerState::kReservedRange:
+      return "Not used: its subnet overlaps a range that is reserved: correct the Node's podCIDR.";
+    case PeerState::kBadPublicIp:
+      return "Not used: its public IP lies in a pod subnet or is no node's address: look at its "
+             "flanneld's --public-ip and --iface.";
+    case PeerState::kFamilyOff:
+      return "Not used: this node's net-conf does not enable the address family.";
   }
   return "";
 }
@@ -67,7 +95,8 @@ bool IsUsable(PeerState state) {
     case PeerState::kUsable:
     case PeerState::kDuplicatePublicIp:
     case PeerState::kNestedSubnet:
-    case PeerState::kOutsideNetwork:
+    case PeerState::kKeptLease:
+    case PeerState::kHostChanged:
       return true;
     case PeerState::kSelf:
     case PeerState::kOverlap:
@@ -75,9 +104,18 @@ bool IsUsable(PeerState state) {
     case PeerState::kMissingMac:
     case PeerState::kMissingPublicIp:
     case PeerState::kForeignBackend:
+    case PeerState::kOutsideNetwork:
+    case PeerState::kHostConflict:
+    case PeerState::kReservedRange:
+    case PeerState::kBadPublicIp:
+    case PeerState::kFamilyOff:
       return false;
   }
   return false;
+}
+
+bool IsRemarkable(PeerState state) {
+  return state != PeerState::kUsable && state != PeerState::kSelf && state != PeerState::kFamilyOff;
 }
 
 }  // namespace weft::lease

@@ -38,7 +38,6 @@ class RecordSet {
       construct(Slot{key.hash, make()});
     });
   }
-  void Replace(const Key& key, RecordId record) { slots_.find(key)->record = record; }
   void Erase(const Key& key) { slots_.erase(slots_.find(key)); }
   std::size_t size() const { return slots_.size(); }
   bool empty() const { return slots_.empty(); }

@@ -2,6 +2,7 @@
 #include "control/lease/subnet_index.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "absl/hash/hash.h"
@@ -30,43 +31,19 @@ SubnetIndex::Key SubnetIndex::KeyOf(const PackedLease& lease) const {
   return Key(lease.subnet_octets(family_), family_);
 }
 
-SubnetIndex::Change SubnetIndex::Add(RecordId lease) {
+void SubnetIndex::Add(RecordId lease) {
   const PackedLease added = Read(lease);
-  const auto& slot = holders_.FindOrAdd(KeyOf(added), [&] { return lease; });
-  if (slot.record == lease) {
-    CountLength(added, true);
-    if (ordered_) ordered_->insert(added.subnet(family_));
-    return {kNoRecord, lease};
-  }
-  const RecordId before = slot.record;
-  std::vector<RecordId>& claimants = contests_[added.subnet(family_)];
-  if (claimants.empty()) claimants.push_back(before);
-  const auto place =
-      std::upper_bound(claimants.begin(), claimants.end(), lease,
-                       [this](RecordId a, RecordId b) { return Precedes(Read(a), Read(b)); });
-  claimants.insert(place, lease);
-  slot.record = claimants.front();
-  return {before, slot.record};
+  [[maybe_unused]] const auto& slot = holders_.FindOrAdd(KeyOf(added), [&] { return lease; });
+  assert(slot.record == lease);
+  CountLength(added, true);
+  if (ordered_) ordered_->insert(added.subnet(family_));
 }
 
-SubnetIndex::Change SubnetIndex::Remove(RecordId lease) {
+void SubnetIndex::Remove(RecordId lease) {
   const PackedLease removed = Read(lease);
-  const Key key = KeyOf(removed);
-  const RecordId before = holders_.Find(key);
-  const auto contest =
-      contests_.empty() ? contests_.end() : contests_.find(removed.subnet(family_));
-  if (contest == contests_.end()) {
-    holders_.Erase(key);
-    CountLength(removed, false);
-    if (ordered_) ordered_->erase(removed.subnet(family_));
-    return {before, kNoRecord};
-  }
-  std::vector<RecordId>& claimants = contest->second;
-  std::erase(claimants, lease);
-  const RecordId after = claimants.front();
-  holders_.Replace(key, after);
-  if (claimants.size() == 1) contests_.erase(contest);
-  return {before, after};
+  holders_.Erase(KeyOf(removed));
+  CountLength(removed, false);
+  if (ordered_) ordered_->erase(removed.subnet(family_));
 }
 
 RecordId SubnetIndex::Holder(const IpPrefix& subnet) const {
@@ -74,18 +51,42 @@ RecordId SubnetIndex::Holder(const IpPrefix& subnet) const {
   return holders_.Find(Key(octets, family_));
 }
 
+RecordId SubnetIndex::LongestHolder(const IpAddress& base, int from, int to) const {
+  for (int length = from; length >= to; --length) {
+    if (subnets_of_length_[static_cast<std::size_t>(length)] == 0) continue;
+    const RecordId holder = Holder(*IpPrefix::Of(base, length));
+    if (holder != kNoRecord) return holder;
+  }
+  return kNoRecord;
+}
+
+RecordId SubnetIndex::Around(const IpPrefix& subnet, int least_length) const {
+  return LongestHolder(subnet.base(), subnet.length() - 1, least_length);
+}
+
+RecordId SubnetIndex::Around(const IpAddress& address) const {
+  return LongestHolder(address, address.bits(), 0);
+}
+
+bool SubnetIndex::HasLongerThan(int length) const {
+  return std::any_of(subnets_of_length_.begin() + length + 1, subnets_of_length_.end(),
+                     [](std::size_t count) { return count > 0; });
+}
+
+std::vector<RecordId> SubnetIndex::Inside(const IpPrefix& subnet) const {
+  std::vector<RecordId> inside;
+  if (!HasLongerThan(subnet.length())) return inside;
+  // A base inside `subnet` cannot carry a shorter length: what lies inside follows at once.
+  for (auto at = ordered().upper_bound(subnet); at != ordered().end() && subnet.Contains(*at); ++at)
+    inside.push_back(Holder(*at));
+  return inside;
+}
+
 RecordId SubnetIndex::Nested(const IpPrefix& subnet) const {
   const auto own_length = static_cast<std::size_t>(subnet.length());
   if (lengths_in_use_ == (subnets_of_length_[own_length] == 0 ? 0 : 1)) return kNoRecord;
-  for (std::size_t length = own_length; length-- > 0;) {
-    if (subnets_of_length_[length] == 0) continue;
-    const RecordId around = Holder(*IpPrefix::Of(subnet.base(), static_cast<int>(length)));
-    if (around != kNoRecord) return around;
-  }
-  const auto longer = subnets_of_length_.begin() + static_cast<std::ptrdiff_t>(own_length) + 1;
-  if (std::all_of(longer, subnets_of_length_.end(), [](std::size_t count) { return count == 0; }))
-    return kNoRecord;
-  // A base inside `subnet` cannot carry a shorter length: the next entry lies inside, or none does.
+  if (const RecordId around = Around(subnet); around != kNoRecord) return around;
+  if (!HasLongerThan(subnet.length())) return kNoRecord;
   const auto next = ordered().upper_bound(subnet);
   return next != ordered().end() && subnet.Contains(*next) ? Holder(*next) : kNoRecord;
 }

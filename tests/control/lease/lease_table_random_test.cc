@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The incremental table against the obvious one: every lease judged against every other, from
-// scratch, after every event.
+// The incremental table against its rules: after every event each lease is judged from scratch, and
+// who is in use against all others.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -21,56 +21,42 @@ using testing::Prefix;
 using testing::Text;
 using Leases = std::map<NodeKey, Lease>;
 
+bool IsComplete(PeerState alone) {
+  return alone == PeerState::kUsable || alone == PeerState::kKeptLease;
+}
+
+// What the table must say of a lease by itself.
 PeerState NaiveAlone(const Lease& lease, const FamilyLease& half, const OwnIdentity& own) {
+  const IpFamily family = half.subnet.family();
+  const OwnFamily& ours = own.of(family);
   if (lease.node.name == own.node_name) return PeerState::kSelf;
+  if (!ours.enabled) return PeerState::kFamilyOff;
   if (!absl::EqualsIgnoreCase(lease.backend_type, own.backend_type))
     return PeerState::kForeignBackend;
   if (!half.public_ip) return PeerState::kMissingPublicIp;
   const bool vxlan = own.backend_type == "vxlan";
   if (vxlan && !half.vtep_mac) return PeerState::kMissingMac;
   if (vxlan && half.vni != own.vni.value()) return PeerState::kVniMismatch;
-  const auto& ours = own.of(half.subnet.family()).subnet;
-  return ours && ours->Overlaps(half.subnet) ? PeerState::kOverlap : PeerState::kUsable;
-}
-
-bool NaivelyPrecedes(const Lease& a, const Lease& b) {
-  return a.created != b.created ? a.created > b.created : a.node < b.node;
-}
-
-PeerState NaiveState(const Lease& lease, const FamilyLease& half, const Leases& all,
-                     const OwnIdentity& own) {
-  const IpFamily family = half.subnet.family();
-  const PeerState alone = NaiveAlone(lease, half, own);
-  if (alone != PeerState::kUsable) return alone;
-  bool nested = false;
-  std::size_t sharing = 0;
-  for (const auto& [key, other] : all) {
-    const auto& theirs = other.of(family);
-    if (!theirs) continue;
-    if (theirs->public_ip == half.public_ip) ++sharing;
-    if (key == lease.node || NaiveAlone(other, *theirs, own) != PeerState::kUsable) continue;
-    if (theirs->subnet == half.subnet) {
-      if (NaivelyPrecedes(other, lease)) return PeerState::kOverlap;
-    } else if (theirs->subnet.Overlaps(half.subnet)) {
-      nested = true;
-    }
+  if (ours.subnet && ours.subnet->Overlaps(half.subnet)) return PeerState::kOverlap;
+  if (half.subnet.Contains(*half.public_ip) ||
+      (ours.subnet && ours.subnet->Contains(*half.public_ip)))
+    return PeerState::kBadPublicIp;
+  for (const HostClaim& claim : ours.claims) {
+    if (half.subnet.Contains(claim.prefix)) return PeerState::kHostConflict;
   }
-  if (nested) return PeerState::kNestedSubnet;
-  if (sharing > 1) return PeerState::kDuplicatePublicIp;
-  const auto& network = own.of(family).network;
-  return network && !network->Contains(half.subnet) ? PeerState::kOutsideNetwork
-                                                    : PeerState::kUsable;
+  if (ours.network && !ours.network->Contains(half.subnet)) return PeerState::kOutsideNetwork;
+  return half.kept_since ? PeerState::kKeptLease : PeerState::kUsable;
 }
 
-std::map<IpPrefix, Peer> NaivePeers(const Leases& all, const OwnIdentity& own, IpFamily family) {
-  std::map<IpPrefix, Peer> peers;
-  for (const auto& [key, lease] : all) {
-    const auto& half = lease.of(family);
-    if (!half || !IsUsable(NaiveState(lease, *half, all, own))) continue;
-    peers[half->subnet] = {key.name, half->subnet, *half->public_ip,
-                           half->vtep_mac.value_or(MacAddress())};
-  }
-  return peers;
+// Whether the two cannot both be in use, whoever was first.
+bool Conflict(const FamilyLease& a, const FamilyLease& b) {
+  return a.subnet == b.subnet || a.subnet.Contains(*b.public_ip) || b.subnet.Contains(*a.public_ip);
+}
+// Whether `part` may have to yield to `whole`.
+bool IsPart(const FamilyLease& part, const FamilyLease& whole, const OwnIdentity& own) {
+  const auto& ours = own.of(part.subnet.family()).subnet;
+  return ours && part.subnet.length() > ours->length() && whole.subnet.length() >= ours->length() &&
+         whole.subnet.length() < part.subnet.length() && whole.subnet.Contains(part.subnet);
 }
 
 class RandomCluster {
@@ -87,7 +73,9 @@ class RandomCluster {
                                       "fd00::/56", "fe00::/64"};
     FamilyLease half;
     half.subnet = Prefix(v4 ? kV4[Below(std::size(kV4))] : kV6[Below(std::size(kV6))]);
-    if (Below(10) != 0)
+    if (Below(20) == 0)
+      half.public_ip = testing::Address(v4 ? "10.244.2.200" : "fd00:0:0:1::7");
+    else if (Below(10) != 0)
       half.public_ip =
           testing::Address((v4 ? "192.0.2." : "2001:db8::") + std::to_string(1 + Below(5)));
     if (Below(10) != 0) half.vni = Below(6) == 0 ? 1 : 4096;
@@ -116,7 +104,11 @@ class RandomCluster {
     return lease;
   }
 
-  RefusedNode Refusal() { return {Name(), Below(2) == 0 ? "broken" : "broken otherwise"}; }
+  RefusedNode Refusal() {
+    RefusedNode node{Name(), Below(2) == 0 ? "broken" : "broken otherwise"};
+    if (Below(2) == 0) node.uid = Key().uid;
+    return node;
+  }
 
   OwnIdentity Own() {
     OwnIdentity own;
@@ -126,6 +118,9 @@ class RandomCluster {
     if (Below(2) == 0) own.v4.network = Prefix("10.244.0.0/16");
     if (Below(2) == 0) own.v6.subnet = Prefix("fd00::/64");
     if (Below(2) == 0) own.v6.network = Prefix("fd00::/48");
+    if (Below(8) == 0) own.v6.enabled = false;
+    if (Below(2) == 0) own.v4.claims = {{Prefix("10.244.3.9/32"), "an address"}};
+    if (Below(2) == 0) own.v4.claims.push_back({Prefix("192.168.0.0/24"), "a prefix"});
     return own;
   }
   // With other subnets, and else the same.
@@ -147,7 +142,9 @@ class Model {
   explicit Model(LeaseTable& the_table) : own(the_table.own()), table(the_table) {}
 
   void Step(RandomCluster& cluster) {
-    switch (cluster.Below(18)) {
+    const std::size_t kind = cluster.Below(18);
+    several = kind == 0;
+    switch (kind) {
       case 0:
         Begin();
         for (std::size_t i = cluster.Below(10); i > 0; --i) Upsert(cluster.Any());
@@ -164,13 +161,17 @@ class Model {
         return End();  // also where none has
       case 5:
         table.DropChanges();
-        for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})
-          heard[static_cast<std::size_t>(family)] = NaivePeers(leases, own, family);
+        for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+          auto& mine = heard[static_cast<std::size_t>(family)];
+          mine.clear();
+          for (const Peer& peer : table.Snapshot(family)) mine[peer.subnet] = peer;
+          given[static_cast<std::size_t>(family)] = true;
+        }
         return;
       case 6: {  // a heartbeat
-        if (leases.empty()) return;
-        auto at = leases.begin();
-        std::advance(at, static_cast<std::ptrdiff_t>(cluster.Below(leases.size())));
+        if (told_last.empty()) return;
+        auto at = told_last.begin();
+        std::advance(at, static_cast<std::ptrdiff_t>(cluster.Below(told_last.size())));
         return Upsert(Lease(at->second));
       }
       case 7:
@@ -184,6 +185,7 @@ class Model {
 
   void Listen(IpFamily family) {
     auto& mine = heard[static_cast<std::size_t>(family)];
+    given[static_cast<std::size_t>(family)] = true;
     const PeerChanges changes = table.TakeChanges(family);
     for (const Peer& peer : changes.upserts) {
       const auto [at, is_new] = mine.try_emplace(peer.subnet, peer);
@@ -196,19 +198,40 @@ class Model {
 
   std::vector<RefusedNode> Refused() const {
     std::vector<RefusedNode> nodes;
-    for (const auto& [name, refusal] : refused) nodes.push_back({name, refusal.reason});
+    for (const auto& [name, refusal] : refused)
+      nodes.push_back({name, refusal.reason, refusal.uid});
     return nodes;
   }
 
-  Leases leases;
+  Leases leases;     // as they count: what was left out is kept
+  Leases told_last;  // as they were told
   OwnIdentity own;
   std::array<std::map<IpPrefix, Peer>, 2> heard;
+  std::array<bool, 2> given{};  // sinks were given the leases of the family
+  bool several = false;         // the last step told of more than one node
 
  private:
   struct Refusal {
     std::string reason;
+    std::string uid;
     bool told = false;
   };
+
+  // As it counts after what counted before.
+  static Lease Completed(const Lease& said, const Lease& before) {
+    Lease lease = said;
+    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      auto& half = family == IpFamily::kV4 ? lease.v4 : lease.v6;
+      const auto& known = before.of(family);
+      if (!half || !known || half->vtep_mac || !half->vni) continue;
+      if (!absl::EqualsIgnoreCase(said.backend_type, before.backend_type)) continue;
+      if (half->subnet != known->subnet || half->vni != known->vni) continue;
+      if (!known->public_ip || !known->vtep_mac) continue;
+      half = known;
+      if (!half->kept_since) half->kept_since = kNow;
+    }
+    return lease;
+  }
 
   void Begin() {
     table.BeginSnapshot();
@@ -224,32 +247,43 @@ class Model {
       std::set<std::string> names;
       for (const NodeKey& node : told) names.insert(node.name);
       std::erase_if(leases, [&](const auto& at) {
-        const std::string& name = at.first.name;
-        return !told.contains(at.first) && (!refused.contains(name) || names.contains(name));
+        const auto refusal = refused.find(at.first.name);
+        const bool kept = refusal != refused.end() && !names.contains(at.first.name) &&
+                          (refusal->second.uid.empty() || refusal->second.uid == at.first.uid);
+        return !told.contains(at.first) && !kept;
       });
+      std::erase_if(told_last, [&](const auto& at) { return !leases.contains(at.first); });
     }
     EXPECT_EQ(changed, leases.size() + refused.size() != before);
   }
-  void Upsert(const Lease& lease) {
-    const auto at = leases.find(lease.node);
+  void Upsert(const Lease& said) {
+    const auto at = leases.find(said.node);
+    const Lease lease =
+        at == leases.end() || said.node.name == own.node_name ? said : Completed(said, at->second);
     const bool changes = at == leases.end() || at->second != lease;
     leases[lease.node] = lease;
+    told_last[lease.node] = said;
     if (in_snapshot) told.insert(lease.node);
     if (const auto refusal = refused.find(lease.node.name); refusal != refused.end()) {
       refusal->second.told = false;
       if (!in_snapshot) refused.erase(refusal);
     }
-    EXPECT_EQ(table.Upsert(lease), changes);
+    EXPECT_EQ(table.Upsert(said), changes);
   }
   void Remove(const NodeKey& node) {
-    refused.erase(node.name);
+    const auto refusal = refused.find(node.name);
+    if (refusal != refused.end() &&
+        (node.uid.empty() || refusal->second.uid.empty() || refusal->second.uid == node.uid))
+      refused.erase(refusal);
     told.erase(node);
+    told_last.erase(node);
     EXPECT_EQ(table.Remove(node), leases.erase(node) == 1);
   }
   void Refuse(const RefusedNode& node) {
     const auto at = refused.find(node.name);
-    const bool news = at == refused.end() || at->second.reason != node.reason;
-    refused[node.name] = {node.reason, true};
+    const bool news =
+        at == refused.end() || at->second.reason != node.reason || at->second.uid != node.uid;
+    refused[node.name] = {node.reason, node.uid, true};
     EXPECT_EQ(table.Refuse(node), news);
   }
 
@@ -257,6 +291,92 @@ class Model {
   std::map<std::string, Refusal> refused;
   bool in_snapshot = false;
   std::set<NodeKey> told;
+
+ public:
+  static constexpr std::int64_t kNow = 1'795'046'400;
+};
+
+// Which of the model's leases the table has in use, held against every rule by which it may.
+class Judge {
+ public:
+  Judge(const LeaseTable& table, const Model& model, IpFamily family)
+      : table_(table), model_(model), family_(family) {
+    for (const auto& [key, lease] : model.leases) {
+      const auto& half = lease.of(family);
+      if (half && IsUsable(*table.StateOf(key, family))) used_[key] = *half;
+    }
+  }
+
+  // `before`: those that were in use before the event.
+  void Expect(const std::map<NodeKey, FamilyLease>& before) const {
+    for (const auto& [key, lease] : model_.leases) {
+      const auto& half = lease.of(family_);
+      if (!half) continue;
+      SCOPED_TRACE(key.name + " " + key.uid + " " + half->subnet.ToString());
+      const PeerState alone = NaiveAlone(lease, *half, model_.own);
+      const PeerState state = *table_.StateOf(key, family_);
+      if (used_.contains(key)) {
+        ExpectUsed(key, *half, alone, state, before);
+      } else if (!IsComplete(alone)) {
+        EXPECT_EQ(Name(state), Name(alone));
+      } else {
+        ExpectWaits(key, lease, *half, state, before);
+      }
+    }
+  }
+
+  const std::map<NodeKey, FamilyLease>& used() const { return used_; }
+
+ private:
+  bool given() const { return model_.given[static_cast<std::size_t>(family_)]; }
+
+  void ExpectUsed(const NodeKey& key, const FamilyLease& half, PeerState alone, PeerState state,
+                  const std::map<NodeKey, FamilyLease>& before) const {
+    bool nested = false;
+    for (const auto& [other, theirs] : used_) {
+      if (other == key) continue;
+      EXPECT_FALSE(Conflict(half, theirs)) << "with " << other.name;
+      nested = nested || theirs.subnet.Overlaps(half.subnet);
+    }
+    if (alone == PeerState::kHostConflict || alone == PeerState::kOutsideNetwork) {
+      EXPECT_EQ(state, PeerState::kHostChanged);
+      EXPECT_TRUE(given());
+      const auto was = before.find(key);
+      EXPECT_TRUE(model_.several || (was != before.end() && was->second.subnet == half.subnet))
+          << "a newcomer";
+      return;
+    }
+    ASSERT_TRUE(IsComplete(alone)) << Name(alone);
+    std::size_t sharing = 0;
+    for (const auto& [other, theirs] : model_.leases)
+      sharing += theirs.of(family_) && theirs.of(family_)->public_ip == half.public_ip ? 1 : 0;
+    EXPECT_EQ(Name(state), Name(alone == PeerState::kKeptLease ? alone
+                                : nested                       ? PeerState::kNestedSubnet
+                                : sharing > 1                  ? PeerState::kDuplicatePublicIp
+                                                               : PeerState::kUsable));
+  }
+
+  // Nobody waits without a reason, and who was in use does not have to for another's sake.
+  void ExpectWaits(const NodeKey& key, const Lease& lease, const FamilyLease& half, PeerState state,
+                   const std::map<NodeKey, FamilyLease>& before) const {
+    bool reason = false, own_name = false;
+    for (const auto& [other, theirs] : used_) {
+      const bool conflict = Conflict(half, theirs) || IsPart(half, theirs, model_.own);
+      reason = reason || conflict;
+      own_name = own_name || (conflict && other.name == key.name);
+    }
+    EXPECT_TRUE(reason) << lease.backend_type;
+    EXPECT_TRUE(state == PeerState::kOverlap || state == PeerState::kBadPublicIp) << Name(state);
+    const auto was = before.find(key);
+    if (!given() || model_.several || was == before.end() || own_name) return;
+    EXPECT_FALSE(was->second.subnet == half.subnet && was->second.public_ip == half.public_ip)
+        << "it was in use, and has not changed";
+  }
+
+  const LeaseTable& table_;
+  const Model& model_;
+  const IpFamily family_;
+  std::map<NodeKey, FamilyLease> used_;
 };
 
 struct Seen {
@@ -273,14 +393,15 @@ struct Seen {
   }
 };
 
-TEST(LeaseTableRandom, EqualsTheNaiveRecomputationAfterEveryEvent) {
+TEST(LeaseTableRandom, KeepsItsRulesAfterEveryEvent) {
   const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomCluster cluster(seed);
-  LeaseTable table;
+  LeaseTable table({}, [] { return Model::kNow; });
   Model model(table);
   Seen seen;
   std::uint64_t generation = 0;
+  std::array<std::map<NodeKey, FamilyLease>, 2> used;
   for (int step = 0; step < 10'000; ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
     model.Step(cluster);
@@ -297,15 +418,11 @@ TEST(LeaseTableRandom, EqualsTheNaiveRecomputationAfterEveryEvent) {
     for (const LeaseRow& row : rows) {
       const auto at = model.leases.find(row.node);
       ASSERT_NE(at, model.leases.end());
-      const FamilyLease& half = *at->second.of(row.family);
-      ASSERT_EQ(row.lease, half);
+      ASSERT_EQ(row.lease, *at->second.of(row.family));
       ASSERT_EQ(row.backend_type, at->second.backend_type);
-      ASSERT_EQ(Name(row.state), Name(NaiveState(at->second, half, model.leases, model.own)))
-          << row.node.name;
       ASSERT_EQ(table.StateOf(row.node, row.family), row.state);
       ++counts[static_cast<std::size_t>(row.family)][static_cast<std::size_t>(row.state)];
-      if (row.state != PeerState::kUsable && row.state != PeerState::kSelf)
-        remarkable.push_back(row.node.name + row.detail);
+      if (IsRemarkable(row.state)) remarkable.push_back(row.node.name + row.detail);
     }
     ASSERT_TRUE(std::ranges::is_sorted(
         rows, {}, [](const LeaseRow& row) { return std::tie(row.node, row.family); }));
@@ -314,15 +431,23 @@ TEST(LeaseTableRandom, EqualsTheNaiveRecomputationAfterEveryEvent) {
         [&](const LeaseRow& row) { visited.push_back(row.node.name + row.detail); });
     ASSERT_EQ(visited, remarkable);
     for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-      ASSERT_EQ(table.Counts(family), counts[static_cast<std::size_t>(family)]);
-      const auto peers = NaivePeers(model.leases, model.own, family);
+      const auto index = static_cast<std::size_t>(family);
+      ASSERT_EQ(table.Counts(family), counts[index]);
+      const Judge judge(table, model, family);
+      judge.Expect(used[index]);
+      used[index] = judge.used();
+      std::map<IpPrefix, Peer> peers;
+      for (const auto& [key, half] : judge.used()) {
+        peers[half.subnet] = {key.name, half.subnet, *half.public_ip,
+                              half.vtep_mac.value_or(MacAddress())};
+      }
       std::vector<Peer> by_subnet;
       for (const auto& [subnet, peer] : peers) by_subnet.push_back(peer);
       ASSERT_EQ(table.Snapshot(family), by_subnet);
       // Not after every event, so that changes gather.
       if (cluster.Below(3) == 0) {
         model.Listen(family);
-        ASSERT_EQ(model.heard[static_cast<std::size_t>(family)], peers);
+        ASSERT_EQ(model.heard[index], peers);
       }
     }
     Seen now{rows, table.Refused(), table.own()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lease/lease_table.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "gmock/gmock.h"
@@ -149,35 +150,42 @@ TEST_F(LeaseTableTest, SnapshotIsOrderedAndLeavesChangesAlone) {
 // ---- the contest for one subnet
 
 // Row "node B gets CIDR of A, then A's Node is deleted: B's route stays".
-TEST_F(LeaseTableTest, ASubnetThatMovedSurvivesTheOldNodesDeletion) {
+TEST_F(LeaseTableTest, ASubnetThatMovedIsTheNewNodesWhenTheOldOneIsDeleted) {
   Lease taker = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
   table.Upsert(a);
   Changes();
   table.Upsert(taker);
-  EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
-  EXPECT_EQ(State(a), "overlap");
-  EXPECT_THAT(Detail(a), HasSubstr("node \"b\" is newer"));
-  EXPECT_EQ(State(taker), "usable");
-  table.Remove(a.node);
-  EXPECT_EQ(Changes(), "");
-}
-
-TEST_F(LeaseTableTest, TheLoserIsRestoredWhenTheWinnerGoes) {
-  Lease winner = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
-  testing::ApplySnapshot(table, {a, winner}, {});
-  Changes();
-  table.Remove(winner.node);
-  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  EXPECT_EQ(Changes(), "") << "the one in use stays";
   EXPECT_EQ(State(a), "usable");
+  EXPECT_EQ(State(taker), "overlap");
+  EXPECT_THAT(Detail(taker), HasSubstr("node \"a\" holds the same subnet: delete node \"a\" if "
+                                       "it is gone, else node \"b\""));
+  table.Remove(a.node);
+  EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
+  EXPECT_EQ(State(taker), "usable");
 }
 
-TEST_F(LeaseTableTest, TheOrderOfArrivalDoesNotMatter) {
-  const Lease newer = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
-  table.Upsert(newer);
+TEST_F(LeaseTableTest, TheOneThatWaitsFollowsWhenTheHolderTakesAnotherSubnet) {
+  const Lease waits = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
+  testing::ApplySnapshot(table, {a, waits}, {});
   Changes();
+  a.v4->subnet = Prefix("10.244.9.0/24");
   table.Upsert(a);
-  EXPECT_EQ(Changes(), "");
-  EXPECT_EQ(State(a), "overlap");
+  EXPECT_EQ(Changes(),
+            "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n"
+            "+ a 10.244.9.0/24 192.0.2.1 02:00:00:00:00:01\n");
+}
+
+// Nobody is in use yet: whoever was there first, which no Node can claim of itself.
+TEST_F(LeaseTableTest, BeforeSinksWereGivenAnythingTheOlderHoldsWhateverTheOrderOfArrival) {
+  const Lease newer = MakeLease("0", "10.244.1.0/24", "192.0.2.2", 200);
+  for (const bool older_first : {true, false}) {
+    LeaseTable fresh(Us());
+    for (const Lease& each : older_first ? std::vector{a, newer} : std::vector{newer, a})
+      fresh.Upsert(each);
+    EXPECT_EQ(Text(fresh.TakeChanges(IpFamily::kV4)),
+              "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  }
 }
 
 TEST_F(LeaseTableTest, ANewNodeThatPublishedHalfTakesNothingAway) {
@@ -191,33 +199,452 @@ TEST_F(LeaseTableTest, ANewNodeThatPublishedHalfTakesNothingAway) {
   EXPECT_EQ(State(half), "missing-mac");
   half.v4->vtep_mac = testing::Mac("02:00:00:00:00:02");
   table.Upsert(half);
-  EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:02\n");
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(half), "overlap");
 }
 
-TEST_F(LeaseTableTest, ANodeThatWasMadeAgainUnderItsNameIsAnother) {
+TEST_F(LeaseTableTest, ANodeThatWasMadeAgainUnderItsNameTakesItsOwnPlace) {
   Lease again = a;
   again.node.uid = "another";
   again.created = 200;
   again.v4->vtep_mac = testing::Mac("02:00:00:00:00:99");
   table.Upsert(a);
+  Changes();
   table.Upsert(again);
   EXPECT_EQ(table.size(), 2u);
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:99\n");
+  EXPECT_EQ(State(a), "overlap");
   table.Remove(a.node);
   EXPECT_EQ(Changes(), "");
 }
 
-TEST_F(LeaseTableTest, OfThreeClaimantsTheNextNewestFollows) {
+TEST_F(LeaseTableTest, OfThreeClaimantsTheNextOldestFollows) {
   const Lease second = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
   const Lease third = MakeLease("c", "10.244.1.0/24", "192.0.2.3", 300);
-  testing::ApplySnapshot(table, {a, second, third}, {});
-  EXPECT_EQ(Changes(), "+ c 10.244.1.0/24 192.0.2.3 02:00:00:00:00:01\n");
-  EXPECT_THAT(Detail(a), HasSubstr("node \"c\" is newer and holds the same subnet: delete node "
-                                   "\"a\" if it is gone"));
-  table.Remove(second.node);
-  EXPECT_EQ(Changes(), "") << "a loser goes";
-  table.Remove(third.node);
+  testing::ApplySnapshot(table, {third, a, second}, {});
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  table.Remove(second.node);
+  EXPECT_EQ(Changes(), "") << "one that waits goes";
+  table.Upsert(second);
+  table.Remove(a.node);
+  EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
+  EXPECT_THAT(Detail(third), HasSubstr("node \"b\" holds the same subnet"));
+}
+
+// What a peer publishes again (its flanneld was restarted) must not cost it its place.
+TEST_F(LeaseTableTest, AChangeOfTheHolderOpensNoDoor) {
+  const Lease thief = MakeLease("thief", "10.244.1.0/24", "192.0.2.66", 1);
+  table.Upsert(a);
+  Changes();
+  table.Upsert(thief);
+  a.v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
+  table.Upsert(a);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:77\n");
+  EXPECT_EQ(State(thief), "overlap");
+}
+
+// ---- one Node's word against another's
+
+struct WordRow {
+  const char* description;
+  const char* subnet;
+  const char* public_ip;
+  const char* state;
+  const char* detail;
+};
+
+// Said by Node x while a (10.244.1.0/24 at 10.99.0.1) and b (10.244.2.0/24 at 192.0.2.2) are in
+// use, by us who hold 10.244.0.0/24 in a Network of 10.0.0.0/8.
+const WordRow kWords[] = {
+    {"another's podCIDR", "10.244.1.0/24", "192.0.2.66", "overlap", "node \"a\" holds the same"},
+    {"the half of another's podCIDR", "10.244.1.0/25", "192.0.2.66", "overlap",
+     "lies inside 10.244.1.0/24 of node \"a\", which is in use"},
+    {"one address of another's podCIDR", "10.244.1.2/32", "192.0.2.66", "overlap", "lies inside"},
+    {"a podCIDR around others'", "10.244.2.0/23", "192.0.2.66", "nested-subnet", "of node \"b\""},
+    {"a podCIDR around everyone's", "10.244.0.0/16", "192.0.2.66", "overlap", "our own subnet"},
+    {"a podCIDR around another's address", "10.99.0.0/24", "192.0.2.66", "overlap",
+     "contains public IP 10.99.0.1 of node \"a\", which is in use"},
+    {"another's address", "10.244.9.0/24", "192.0.2.2", "duplicate-public-ip", ""},
+    {"an address in another's podCIDR", "10.244.9.0/24", "10.244.1.7", "bad-public-ip",
+     "its public IP 10.244.1.7 lies in 10.244.1.0/24 of node \"a\""},
+    {"an address in our own subnet", "10.244.9.0/24", "10.244.0.7", "bad-public-ip",
+     "lies in our own subnet 10.244.0.0/24"},
+    {"an address in its own podCIDR", "10.244.9.0/24", "10.244.9.1", "bad-public-ip",
+     "lies in the node's own podCIDR"},
+    {"a loopback address", "10.244.9.0/24", "127.0.0.1", "bad-public-ip",
+     "is not an address of a node"},
+    {"an address of this network", "10.244.9.0/24", "0.0.0.7", "bad-public-ip", ""},
+    {"an address for multicast", "10.244.9.0/24", "224.0.0.1", "bad-public-ip", ""},
+};
+
+TEST_F(LeaseTableTest, NoNodeCanHaveAnotherOneDropped) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  a.v4->public_ip = testing::Address("10.99.0.1");
+  for (const WordRow& row : kWords) {
+    SCOPED_TRACE(row.description);
+    LeaseTable mine(own);
+    testing::ApplySnapshot(mine, {a, b}, {});
+    mine.TakeChanges(IpFamily::kV4);
+    // Older than all, and first by name: neither helps.
+    Lease x = MakeLease("0", "10.244.200.0/24", "192.0.2.66", 0);
+    mine.Upsert(x);
+    mine.TakeChanges(IpFamily::kV4);
+    x.v4->subnet = Prefix(row.subnet);
+    x.v4->public_ip = testing::Address(row.public_ip);
+    x.v4->vtep_mac = a.v4->vtep_mac;
+    mine.Upsert(x);
+    EXPECT_EQ(Name(*mine.StateOf(x.node, IpFamily::kV4)), row.state);
+    EXPECT_THAT(mine.RowsOf(x.node)[0].detail, HasSubstr(row.detail));
+    for (const IpPrefix& gone : mine.TakeChanges(IpFamily::kV4).removals)
+      EXPECT_EQ(gone, Prefix("10.244.200.0/24"));
+    for (const Lease& other : {a, b}) {
+      EXPECT_TRUE(IsUsable(*mine.StateOf(other.node, IpFamily::kV4))) << other.node.name;
+    }
+    // What it said is forgotten with it.
+    mine.Remove(x.node);
+    EXPECT_EQ(mine.StateOf(a.node, IpFamily::kV4), PeerState::kUsable);
+    EXPECT_EQ(mine.StateOf(b.node, IpFamily::kV4), PeerState::kUsable);
+  }
+}
+
+// As after a start of ours: nobody is in use yet. Whoever's annotation puts its address into a pod
+// subnet yields to the subnet's owner; whoever's podCIDR is a part of another's, to that one.
+TEST_F(LeaseTableTest, ToldAtOnceTheAddressAndTheSmallerSubnetYield) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  Lease address = MakeLease("address", "10.244.8.0/24", "10.244.1.7", 1);
+  Lease part = MakeLease("part", "10.244.2.0/25", "192.0.2.9", 1);
+  const std::vector<Lease> all = {a, b, address, part};
+  for (const bool forward : {true, false}) {
+    LeaseTable mine(own);
+    auto order = all;
+    if (!forward) std::ranges::reverse(order);
+    for (const Lease& each : order) mine.Upsert(each);
+    EXPECT_EQ(Text(mine.TakeChanges(IpFamily::kV4)),
+              "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n"
+              "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n");
+    EXPECT_EQ(Name(*mine.StateOf(address.node, IpFamily::kV4)), "bad-public-ip");
+    EXPECT_EQ(Name(*mine.StateOf(part.node, IpFamily::kV4)), "overlap");
+  }
+}
+
+// Clusters whose nodes have podCIDRs of several sizes.
+TEST_F(LeaseTableTest, ASubnetSmallerThanOursIsUsedUnlessItIsAPartOfAnother) {
+  const Lease small = MakeLease("small", "10.244.7.64/26", "192.0.2.7");
+  testing::ApplySnapshot(table, {a, small}, {});
+  EXPECT_EQ(State(small), "usable");
+  Changes();
+  // A later Node around it takes nothing from it.
+  table.Upsert(MakeLease("around", "10.244.7.0/24", "192.0.2.8"));
+  EXPECT_EQ(State(small), "nested-subnet");
+  Lease again = small;
+  again.v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
+  table.Upsert(again);
+  EXPECT_EQ(State(again), "nested-subnet") << "nor when it publishes again";
+}
+
+TEST_F(LeaseTableTest, AnAddressThatIsCorrectedIsUsed) {
+  testing::ApplySnapshot(table, {a, b}, {});
+  Changes();
+  b.v4->public_ip = testing::Address("10.244.1.7");
+  table.Upsert(b);
+  EXPECT_EQ(Changes(), "- 10.244.2.0/24\n");
+  table.Remove(a.node);
+  EXPECT_EQ(Changes(),
+            "+ b 10.244.2.0/24 10.244.1.7 02:00:00:00:00:01\n"
+            "- 10.244.1.0/24\n")
+      << "it lies in no pod subnet any more";
+}
+
+// ---- what a peer leaves out
+
+class KeptLeaseTest : public LeaseTableTest {
+ protected:
+  KeptLeaseTest() {
+    table.Upsert(a);
+    Changes();
+    // What upstream's flanneld.exe publishes first at each start.
+    blank.v4->vtep_mac.reset();
+  }
+  std::int64_t now = 1'795'046'400;  // 2026-11-19T00:00:00Z
+  LeaseTable table{Us(), [this] { return now; }};
+  Lease blank = a;
+  std::string Changes() { return Text(table.TakeChanges(IpFamily::kV4)); }
+  std::string State(const Lease& lease) const {
+    const auto state = table.StateOf(lease.node, IpFamily::kV4);
+    return state ? std::string(Name(*state)) : "none";
+  }
+};
+
+TEST_F(KeptLeaseTest, APeerThatBlanksItsMacKeepsItsLeaseUntilItPublishesACompleteOne) {
+  EXPECT_TRUE(table.Upsert(blank));
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(a), "kept-lease");
+  const LeaseRow row = table.RowsOf(a.node)[0];
+  EXPECT_EQ(row.lease.vtep_mac, a.v4->vtep_mac);
+  EXPECT_EQ(row.lease.kept_since, now);
+  EXPECT_THAT(row.detail, HasSubstr("since 2026-11-19 00:00:00 UTC"));
+  now += 60;
+  EXPECT_FALSE(table.Upsert(blank)) << "a heartbeat";
+  testing::ApplySnapshot(table, {blank}, {});
+  EXPECT_EQ(table.RowsOf(a.node)[0].lease.kept_since, now - 60);
+  a.v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
+  EXPECT_TRUE(table.Upsert(a));
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:77\n");
+  EXPECT_EQ(State(a), "usable");
+  EXPECT_EQ(table.RowsOf(a.node)[0].lease.kept_since, std::nullopt);
+}
+
+TEST_F(KeptLeaseTest, TheSameAgainEndsItWithoutAChangeForSinks) {
+  table.Upsert(blank);
+  table.Upsert(a);
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(a), "usable");
+}
+
+struct BlankRow {
+  const char* description;
+  void (*change)(Lease&);  // what it publishes then, from the blank one
+  const char* state;
+  bool kept;
+};
+
+const BlankRow kBlankRows[] = {
+    {"no MAC", [](Lease&) {}, "kept-lease", true},
+    {"and no address", [](Lease& l) { l.v4->public_ip.reset(); }, "kept-lease", true},
+    {"and another address", [](Lease& l) { l.v4->public_ip = testing::Address("192.0.2.99"); },
+     "kept-lease", true},
+    {"a MAC and no address",
+     [](Lease& l) {
+       l.v4->vtep_mac = testing::Mac("02:00:00:00:00:01");
+       l.v4->public_ip.reset();
+     },
+     "missing-public-ip", false},
+    {"the backend in capitals", [](Lease& l) { l.backend_type = "VXLAN"; }, "kept-lease", true},
+    {"another subnet", [](Lease& l) { l.v4->subnet = Prefix("10.244.9.0/24"); }, "missing-mac",
+     false},
+    {"another backend", [](Lease& l) { l.backend_type = "host-gw"; }, "foreign-backend", false},
+    {"another VNI", [](Lease& l) { l.v4->vni = 7; }, "missing-mac", false},
+    {"no VNI", [](Lease& l) { l.v4->vni.reset(); }, "missing-mac", false},
+};
+
+TEST_F(KeptLeaseTest, OnlyWhatIsLeftOutIsKept) {
+  for (const BlankRow& row : kBlankRows) {
+    SCOPED_TRACE(row.description);
+    LeaseTable mine(Us());
+    mine.Upsert(a);
+    mine.TakeChanges(IpFamily::kV4);
+    Lease said = blank;
+    row.change(said);
+    mine.Upsert(said);
+    EXPECT_EQ(Name(*mine.StateOf(a.node, IpFamily::kV4)), row.state);
+    EXPECT_EQ(Text(mine.TakeChanges(IpFamily::kV4)), row.kept ? "" : "- 10.244.1.0/24\n");
+  }
+}
+
+TEST_F(KeptLeaseTest, ItGoesWithItsNode) {
+  table.Upsert(blank);
+  table.Remove(a.node);
+  EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
+  table.Upsert(blank);
+  EXPECT_EQ(State(blank), "missing-mac") << "a Node that never said";
+}
+
+TEST_F(KeptLeaseTest, ANodeMadeAgainHasNothingToKeep) {
+  blank.node.uid = "another";
+  blank.created = 200;
+  table.Upsert(blank);
+  EXPECT_EQ(State(blank), "missing-mac");
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(KeptLeaseTest, AHalfEachForItself) {
+  a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
+  table.Upsert(a);
+  blank = a;
+  blank.v6->vtep_mac.reset();
+  now += 5;
+  table.Upsert(blank);
+  EXPECT_EQ(State(a), "usable");
+  EXPECT_EQ(table.StateOf(a.node, IpFamily::kV6), PeerState::kKeptLease);
+  blank.v4->vtep_mac.reset();
+  now += 5;
+  table.Upsert(blank);
+  EXPECT_EQ(table.RowsOf(a.node)[0].lease.kept_since, now);
+  EXPECT_EQ(table.RowsOf(a.node)[1].lease.kept_since, now - 5);
+}
+
+// ---- what this host needs
+
+OwnIdentity UsWith(const char* claim, const char* network = "0.0.0.0/1") {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix(network);
+  own.v4.claims = {{Prefix(claim), "the thing"}};
+  return own;
+}
+
+TEST_F(LeaseTableTest, ALeaseThatContainsWhatThisHostNeedsIsNotUsed) {
+  const struct {
+    const char *subnet, *claim;
+    bool used;
+  } rows[] = {
+      {"10.1.0.0/16", "10.1.0.0/16", false},     {"10.1.0.0/16", "10.1.2.0/24", false},
+      {"10.1.0.0/16", "10.1.255.255/32", false}, {"10.1.0.0/16", "10.1.0.0/32", false},
+      {"10.1.0.0/16", "10.0.0.0/8", true},       {"10.1.0.0/16", "10.2.0.0/24", true},
+      {"10.1.0.0/16", "10.0.255.255/32", true},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.claim);
+    LeaseTable mine(UsWith(row.claim));
+    a.v4->subnet = Prefix(row.subnet);
+    mine.Upsert(a);
+    EXPECT_EQ(Name(*mine.StateOf(a.node, IpFamily::kV4)), row.used ? "usable" : "host-conflict");
+    if (!row.used) EXPECT_THAT(mine.RowsOf(a.node)[0].detail, HasSubstr("contains the thing"));
+  }
+}
+
+TEST_F(LeaseTableTest, ReservedRangesAreNotUsed) {
+  const struct {
+    const char* subnet;
+    bool used;
+  } rows[] = {
+      {"0.0.0.0/0", false},        {"0.1.0.0/24", false},     {"1.0.0.0/24", true},
+      {"126.255.255.0/24", true},  {"127.0.5.0/24", false},   {"128.0.0.0/24", true},
+      {"169.253.0.0/16", true},    {"169.254.7.0/24", false}, {"223.255.255.0/24", true},
+      {"224.0.0.0/24", false},     {"239.1.0.0/16", false},   {"240.0.0.0/24", true},
+      {"100.64.1.0/24", true},     {"198.18.0.0/24", true},   {"255.255.254.0/24", true},
+      {"255.255.255.0/24", false}, {"::/64", false},          {"::2/127", true},
+      {"fe80::/64", false},        {"febf:1::/64", false},    {"fec0::/64", true},
+      {"ff05::/64", false},        {"fd00::/64", true},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.subnet);
+    OwnIdentity own;
+    own.node_name = "us";
+    LeaseTable mine(own);
+    const IpPrefix subnet = Prefix(row.subnet);
+    const bool v4 = subnet.family() == IpFamily::kV4;
+    const Lease lease = MakeLease("a", row.subnet, v4 ? "192.0.2.1" : "2001:db8::1");
+    mine.Upsert(lease);
+    EXPECT_EQ(Name(*mine.StateOf(lease.node, subnet.family())),
+              row.used ? "usable" : "reserved-range");
+  }
+}
+
+// The node's own doing must not take a peer away that is in use; it is reported.
+TEST_F(LeaseTableTest, ALeaseInUseStaysWhenThisHostChanges) {
+  table.SetOwn(UsWith("192.168.0.1/32"));
+  testing::ApplySnapshot(table, {a}, {});
+  Changes();
+  table.SetOwn(UsWith("10.244.1.1/32"));
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(a), "host-changed");
+  EXPECT_THAT(Detail(a), HasSubstr("used, because it was in use before this host changed: its "
+                                   "subnet contains the thing"));
+  a.v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
+  table.Upsert(a);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:77\n")
+      << "as it stays when the peer publishes again";
+  EXPECT_EQ(State(a), "host-changed");
+  Lease other = MakeLease("b", "10.244.1.0/25", "192.0.2.2");
+  table.Upsert(other);
+  EXPECT_EQ(State(other), "host-conflict") << "a newcomer is judged as ever";
+  table.Remove(other.node);
+  a.v4->subnet = Prefix("10.244.1.0/28");
+  table.Upsert(a);
+  EXPECT_EQ(State(a), "host-conflict") << "another subnet is another lease";
+  table.SetOwn(UsWith("192.168.0.1/32"));
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, BeforeSinksWereGivenAnythingAHostThatChangedIsNoExcuse) {
+  table.Upsert(a);
+  table.SetOwn(UsWith("10.244.1.1/32"));
+  EXPECT_EQ(State(a), "host-conflict");
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, ANetworkThatIsWidenedLosesNobodyAndOneThatIsNarrowedNeither) {
+  const Lease beyond = MakeLease("beyond", "10.245.1.0/24", "192.0.2.5");
+  testing::ApplySnapshot(table, {a, beyond}, {});
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  EXPECT_EQ(State(beyond), "outside-network");
+  OwnIdentity wide = Us();
+  wide.v4.network = Prefix("10.244.0.0/15");
+  table.SetOwn(wide);
+  EXPECT_EQ(Changes(), "+ beyond 10.245.1.0/24 192.0.2.5 02:00:00:00:00:01\n");
+  table.SetOwn(Us());
+  EXPECT_EQ(Changes(), "");
+  EXPECT_EQ(State(beyond), "host-changed");
+  EXPECT_THAT(Detail(beyond), HasSubstr("outside Network 10.244.0.0/16"));
+  EXPECT_EQ(State(a), "usable");
+}
+
+TEST_F(LeaseTableTest, AFamilyThatIsOffIsNotMissed) {
+  OwnIdentity own = Us();
+  own.v6 = {};
+  own.v6.enabled = false;
+  table.SetOwn(own);
+  a.v6.emplace();
+  a.v6->subnet = Prefix("fd00:10:244:1::/64");
+  table.Upsert(a);
+  EXPECT_EQ(State(a, IpFamily::kV6), "family-off");
+  int remarkable = 0;
+  table.ForEachRemarkable([&](const LeaseRow&) { ++remarkable; });
+  EXPECT_EQ(remarkable, 0);
+  EXPECT_EQ(table.Peers().usable, 1u);
+}
+
+// ---- nodes without a lease
+
+TEST_F(LeaseTableTest, NodesThatHaveNotJoinedAreNamed) {
+  const NotJoinedNode plain{{"plain", "uid-plain"}, "annotation x is missing"};
+  EXPECT_TRUE(table.SetNotJoined(plain));
+  EXPECT_FALSE(table.SetNotJoined(plain)) << "a heartbeat";
+  EXPECT_EQ(table.NotJoined(), (std::vector<NotJoinedNode>{plain}));
+  table.Upsert(MakeLease("plain", "10.244.7.0/24", "192.0.2.7"));
+  EXPECT_THAT(table.NotJoined(), IsEmpty());
+  table.SetNotJoined(plain);
+  table.Remove(plain.node);
+  EXPECT_THAT(table.NotJoined(), IsEmpty());
+  table.SetNotJoined(plain);
+  table.Refuse({"plain", "broken"});
+  EXPECT_THAT(table.NotJoined(), IsEmpty());
+  table.BeginSnapshot();
+  table.SetNotJoined(plain);
+  table.EndSnapshot();
+  EXPECT_THAT(table.Refused(), IsEmpty());
+  EXPECT_EQ(table.not_joined(), 1u);
+  const std::uint64_t generation = table.generation();
+  table.BeginSnapshot();
+  table.SetNotJoined(plain);
+  EXPECT_FALSE(table.EndSnapshot());
+  EXPECT_EQ(table.generation(), generation);
+  testing::ApplySnapshot(table, {}, {});
+  EXPECT_THAT(table.NotJoined(), IsEmpty());
+}
+
+TEST_F(LeaseTableTest, PeersAreCountedByNode) {
+  a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
+  b.v6 = HalfLease("fd00:10:244:2::/64", "2001:db8::2");
+  b.v6->vni = 1;
+  const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.9");
+  testing::ApplySnapshot(table, {a, b, own}, {{"a", "broken now"}, {"c", "broken"}});
+  table.SetNotJoined({{"d", ""}, "x"});
+  EXPECT_EQ(table.Peers().all, 3u) << "a, b and c";
+  EXPECT_EQ(table.Peers().usable, 1u) << "a by the lease that it had; b by one half only";
+}
+
+TEST_F(LeaseTableTest, ANameInOtherCaseIsFoundWhateverTheNodeIs) {
+  table.Upsert(a);
+  table.Refuse({"refused", "x"});
+  table.SetNotJoined({{"plain", ""}, "x"});
+  EXPECT_EQ(table.NameInOtherCase("A"), "a");
+  EXPECT_EQ(table.NameInOtherCase("a"), "");
+  EXPECT_EQ(table.NameInOtherCase("REFUSED"), "refused");
+  EXPECT_EQ(table.NameInOtherCase("Plain"), "plain");
+  EXPECT_EQ(table.NameInOtherCase("nobody"), "");
 }
 
 TEST_F(LeaseTableTest, ChangesAreOrderedBySubnet) {
@@ -292,7 +719,7 @@ TEST_F(LeaseTableTest, OfSeveralFaultsTheGravestIsTheState) {
   Lease same_ip = MakeLease("d", "192.168.2.0/24", "192.0.2.3");
   table.Upsert(outside);
   table.Upsert(same_ip);
-  EXPECT_EQ(State(outside), "duplicate-public-ip");
+  EXPECT_EQ(State(outside), "outside-network");
 }
 
 TEST_F(LeaseTableTest, APeerUnderOurOwnPublicIpIsNamed) {
@@ -593,6 +1020,20 @@ TEST_F(LeaseTableTest, ARefusedNodeThatGoesTakesItsLeaseAlong) {
   testing::ApplySnapshot(table, {}, {});
   EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
   EXPECT_THAT(table.Refused(), IsEmpty());
+}
+
+// A Node that was made again under its name, in a gap of the watch, and cannot be read yet.
+TEST_F(LeaseTableTest, ARefusalKeepsTheLeaseOfItsOwnUidOnly) {
+  testing::ApplySnapshot(table, {a}, {});
+  Changes();
+  testing::ApplySnapshot(table, {}, {{"a", "broken", a.node.uid}});
+  EXPECT_EQ(Changes(), "");
+  testing::ApplySnapshot(table, {}, {{"a", "spec.podCIDR is not assigned", "another"}});
+  EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
+  EXPECT_EQ(table.Refused(),
+            (std::vector<RefusedNode>{{"a", "spec.podCIDR is not assigned", "another"}}));
+  EXPECT_FALSE(table.Remove(a.node)) << "the old one's end, told late";
+  EXPECT_EQ(table.refused(), 1u);
 }
 
 TEST_F(LeaseTableTest, AGoodLeaseEndsTheRefusal) {

@@ -86,6 +86,21 @@ const Row kRows[] = {
        l.v6->subnet = testing::Prefix("::/0");
      },
      kPlainSize + 43},
+    {"kept since", [](Lease& l) { l.v4->kept_since = 1'790'000'001; }, kPlainSize + 8},
+    {"kept since 1970", [](Lease& l) { l.v4->kept_since = 0; }, kPlainSize + 8},
+    {"IPv6 kept since",
+     [](Lease& l) {
+       l.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
+       l.v6->kept_since = 1'790'000'002;
+     },
+     kPlainSize + 43 + 8},
+    {"both kept since",
+     [](Lease& l) {
+       l.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
+       l.v4->kept_since = 1'790'000'001;
+       l.v6->kept_since = 1'790'000'002;
+     },
+     kPlainSize + 43 + 16},
     {"no half at all", [](Lease& l) { l.v4.reset(); }, kPlainSize - 19},
     {"everything odd at once",
      [](Lease& l) {
@@ -137,6 +152,9 @@ TEST(PackedLease, WhatTheTableWorksOutIsNoPartOfTheValue) {
   EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kOutsideNetwork);
   EXPECT_EQ(lease.alone(IpFamily::kV6), PeerState::kVniMismatch);
   EXPECT_EQ(lease.value(), PackedLease(before.data()).value());
+  SetAlone(after.data(), IpFamily::kV4, PeerState::kFamilyOff);
+  EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kFamilyOff);
+  EXPECT_EQ(lease.alone(IpFamily::kV6), PeerState::kVniMismatch);
   SetAlone(after.data(), IpFamily::kV4, PeerState::kSelf);
   SetTold(after.data(), false);
   EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kSelf);
@@ -181,15 +199,15 @@ TEST(PackedLease, OverlapsWhatItsSubnetOverlaps) {
   }
 }
 
-TEST(Precedes, NewerThenNameThenUid) {
+TEST(Precedes, OlderThenNameThenUid) {
   const auto precedes = [](const Lease& a, const Lease& b) {
     const std::string first = Packed(a), second = Packed(b);
     return Precedes(PackedLease(first.data()), PackedLease(second.data()));
   };
   Lease a = MakeLease("a", "10.244.1.0/24", "192.0.2.1", 100);
   Lease b = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
-  EXPECT_TRUE(precedes(b, a));
-  EXPECT_FALSE(precedes(a, b));
+  EXPECT_TRUE(precedes(a, b));
+  EXPECT_FALSE(precedes(b, a));
   b.created = 100;
   EXPECT_TRUE(precedes(a, b));
   b.node = {"a", "uid-b"};

@@ -25,7 +25,13 @@ constexpr Row kRows[] = {
     {PeerState::kMissingMac, "missing-mac", false},
     {PeerState::kMissingPublicIp, "missing-public-ip", false},
     {PeerState::kForeignBackend, "foreign-backend", false},
-    {PeerState::kOutsideNetwork, "outside-network", true},
+    {PeerState::kOutsideNetwork, "outside-network", false},
+    {PeerState::kKeptLease, "kept-lease", true},
+    {PeerState::kHostChanged, "host-changed", true},
+    {PeerState::kHostConflict, "host-conflict", false},
+    {PeerState::kReservedRange, "reserved-range", false},
+    {PeerState::kBadPublicIp, "bad-public-ip", false},
+    {PeerState::kFamilyOff, "family-off", false},
 };
 
 TEST(PeerState, NamesAndUsability) {

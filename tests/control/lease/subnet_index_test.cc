@@ -33,51 +33,55 @@ class SubnetIndexTest : public ::testing::Test {
   const IpPrefix subnet = Prefix("10.244.1.0/24");
 };
 
-TEST_F(SubnetIndexTest, TheNewestHoldsAndTheNextFollows) {
-  const RecordId old_one = Store("old", "10.244.1.0/24", 100);
-  const RecordId new_one = Store("new", "10.244.1.0/24", 200);
-  SubnetIndex::Change change = index.Add(old_one);
-  EXPECT_EQ(change.before, kNoRecord);
-  EXPECT_EQ(change.after, old_one);
-  EXPECT_FALSE(index.has_contests());
-  change = index.Add(new_one);
-  EXPECT_EQ(change.before, old_one);
-  EXPECT_EQ(change.after, new_one);
-  EXPECT_EQ(index.Holder(subnet), new_one);
-  EXPECT_TRUE(index.has_contests());
-
-  change = index.Remove(new_one);
-  EXPECT_EQ(change.before, new_one);
-  EXPECT_EQ(change.after, old_one);
-  EXPECT_EQ(index.Holder(subnet), old_one);
-  EXPECT_FALSE(index.has_contests());
-  change = index.Remove(old_one);
-  EXPECT_EQ(change.after, kNoRecord);
+TEST_F(SubnetIndexTest, AHolderIsThereUntilItIsRemoved) {
+  const RecordId a = Store("a", "10.244.1.0/24");
+  EXPECT_EQ(index.Holder(subnet), kNoRecord);
+  index.Add(a);
+  EXPECT_EQ(index.Holder(subnet), a);
+  EXPECT_EQ(index.size(), 1u);
+  int holders = 0;
+  index.ForEachHolder([&](RecordId) { ++holders; });
+  EXPECT_EQ(holders, 1);
+  index.Remove(a);
   EXPECT_EQ(index.Holder(subnet), kNoRecord);
   EXPECT_EQ(index.size(), 0u);
 }
 
-TEST_F(SubnetIndexTest, RemovingALoserChangesNoHolder) {
-  const RecordId old_one = Store("old", "10.244.1.0/24", 100);
-  index.Add(Store("new", "10.244.1.0/24", 200));
-  index.Add(old_one);
-  const SubnetIndex::Change change = index.Remove(old_one);
-  EXPECT_EQ(change.before, change.after);
+TEST_F(SubnetIndexTest, AroundIsTheLongestThatStrictlyContains) {
+  for (const char* each : {"10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24"})
+    index.Add(Store(each, each));
+  EXPECT_EQ(NameOf(index.Around(Prefix("10.1.2.0/24"))), "10.1.0.0/16");
+  EXPECT_EQ(NameOf(index.Around(Prefix("10.1.2.128/25"))), "10.1.2.0/24");
+  EXPECT_EQ(NameOf(index.Around(Prefix("10.1.0.0/16"))), "10.0.0.0/8");
+  EXPECT_EQ(NameOf(index.Around(Prefix("10.0.0.0/8"))), "none");
+  EXPECT_EQ(NameOf(index.Around(Prefix("11.0.0.0/24"))), "none");
+  EXPECT_EQ(NameOf(index.Around(Prefix("0.0.0.0/0"))), "none");
+  EXPECT_EQ(NameOf(index.Around(Prefix("10.1.2.0/24"), 16)), "10.1.0.0/16");
+  EXPECT_EQ(NameOf(index.Around(Prefix("10.1.2.0/24"), 17)), "none");
 }
 
-TEST_F(SubnetIndexTest, AmongManyClaimantsTheHolderIsAlwaysTheNewest) {
-  const RecordId second = Store("b", "10.244.1.0/24", 200);
-  const RecordId third = Store("c", "10.244.1.0/24", 100);
-  const RecordId first = Store("a", "10.244.1.0/24", 200);
-  for (const RecordId lease : {third, first, second}) index.Add(lease);
-  EXPECT_EQ(NameOf(index.Holder(subnet)), "a");
-  index.Remove(first);
-  EXPECT_EQ(NameOf(index.Holder(subnet)), "b");
-  index.Remove(second);
-  EXPECT_EQ(NameOf(index.Holder(subnet)), "c");
-  int holders = 0;
-  index.ForEachHolder([&](RecordId) { ++holders; });
-  EXPECT_EQ(holders, 1);
+TEST_F(SubnetIndexTest, AroundAnAddress) {
+  for (const char* each : {"10.1.0.0/16", "10.1.2.0/24", "10.1.2.3/32"})
+    index.Add(Store(each, each));
+  EXPECT_EQ(NameOf(index.Around(testing::Address("10.1.2.3"))), "10.1.2.3/32");
+  EXPECT_EQ(NameOf(index.Around(testing::Address("10.1.2.4"))), "10.1.2.0/24");
+  EXPECT_EQ(NameOf(index.Around(testing::Address("10.1.3.0"))), "10.1.0.0/16");
+  EXPECT_EQ(NameOf(index.Around(testing::Address("10.2.0.0"))), "none");
+}
+
+TEST_F(SubnetIndexTest, InsideAreAllThatAreStrictlyContained) {
+  const auto inside = [this](const char* around) {
+    std::string names;
+    for (const RecordId each : index.Inside(Prefix(around))) names += NameOf(each) + " ";
+    return names;
+  };
+  for (const char* each : {"10.1.0.0/16", "10.1.2.0/24", "10.1.2.128/25", "10.2.0.0/24"})
+    index.Add(Store(each, each));
+  EXPECT_EQ(inside("10.1.0.0/16"), "10.1.2.0/24 10.1.2.128/25 ");
+  EXPECT_EQ(inside("10.1.2.0/24"), "10.1.2.128/25 ");
+  EXPECT_EQ(inside("10.1.2.128/25"), "");
+  EXPECT_EQ(inside("10.0.0.0/8"), "10.1.0.0/16 10.1.2.0/24 10.1.2.128/25 10.2.0.0/24 ");
+  EXPECT_EQ(inside("10.3.0.0/16"), "");
 }
 
 TEST_F(SubnetIndexTest, OneBaseIsManySubnets) {
