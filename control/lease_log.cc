@@ -35,7 +35,7 @@ void LeaseLog::TellAll() {
 void LeaseLog::TellOf(const lease::NodeKey& node) {
   std::size_t lines = 0;
   for (const lease::LeaseRow& row : table_.RowsOf(node)) {
-    if (row.state == lease::PeerState::kUsable || row.state == lease::PeerState::kSelf) {
+    if (!lease::IsRemarkable(row.state)) {
       told_.erase(KeyOf(node, row.family));
     } else {
       Tell(row, told_, lines);
@@ -56,7 +56,19 @@ void LeaseLog::GatherRefused(const lease::RefusedNode& node) {
   if (++refused_lines_ <= kMaxLines) TellRefused(node);
 }
 
-void LeaseLog::TellGathered() { TellMore(std::exchange(refused_lines_, 0), "nodes are refused"); }
+void LeaseLog::GatherNotJoined(const lease::NotJoinedNode& node) {
+  if (++not_joined_lines_ <= kMaxLines) TellNotJoined(node);
+}
+
+void LeaseLog::TellNotJoined(const lease::NotJoinedNode& node) {
+  Notice(NoticeLevel::kInfo,
+         absl::StrCat("node ", Quoted(node.node.name), " has not joined: ", node.reason));
+}
+
+void LeaseLog::TellGathered() {
+  TellMore(std::exchange(refused_lines_, 0), "nodes are refused");
+  TellMore(std::exchange(not_joined_lines_, 0), "nodes have not joined");
+}
 
 void LeaseLog::Notice(NoticeLevel level, const std::string& line) const {
   if (on_notice_) on_notice_(level, line);
@@ -69,7 +81,8 @@ void LeaseLog::Tell(const lease::LeaseRow& row, const Told& before, std::size_t&
   const bool news = known == before.end() || known->second != detail;
   told_[key] = detail;
   if (!news || ++lines > kMaxLines) return;
-  Notice(lease::IsUsable(row.state) ? NoticeLevel::kInfo : NoticeLevel::kWarning,
+  const bool well = lease::IsUsable(row.state) && row.state != lease::PeerState::kHostChanged;
+  Notice(well ? NoticeLevel::kInfo : NoticeLevel::kWarning,
          absl::StrCat("lease of node ", Quoted(row.node.name), " (", row.lease.subnet.ToString(),
                       "): ", lease::Name(row.state), ": ", row.detail));
 }

@@ -33,8 +33,10 @@ class LeaseLog {
   bool has_told_all() const { return table_.generation() == told_generation_; }
 
   void TellRefused(const lease::RefusedNode& node);
+  void TellNotJoined(const lease::NotJoinedNode& node);
   // The same of one of perhaps many; TellGathered says how many were left out.
   void GatherRefused(const lease::RefusedNode& node);
+  void GatherNotJoined(const lease::NotJoinedNode& node);
   void TellGathered();
 
  private:
@@ -51,6 +53,7 @@ class LeaseLog {
   Told told_;
   std::uint64_t told_generation_ = 0;  // of the table, at TellAll
   std::size_t refused_lines_ = 0;      // gathered
+  std::size_t not_joined_lines_ = 0;
 };
 
 }  // namespace weft::control

@@ -41,7 +41,13 @@ absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily 
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
                                         const NetConf& conf,
-                                        const std::optional<OwnFacts>& standing) {
+                                        const std::optional<OwnFacts>& standing,
+                                        std::string_view in_other_case) {
+  if (!node && !in_other_case.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "node ", Quoted(node_name), " is not among the Nodes, but ", Quoted(in_other_case),
+        " is: names are compared with case; write it so in --node-name or NODE_NAME"));
+  }
   if (!node) {
     return absl::NotFoundError(
         absl::StrCat("node ", Quoted(node_name),
@@ -63,6 +69,8 @@ lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf) {
   own.node_name = facts.node.name;
   own.backend_type = Name(conf.type);
   own.vni = conf.vni;
+  own.v4.enabled = conf.enable_ipv4;
+  own.v6.enabled = conf.enable_ipv6;
   own.v4.network = conf.network;
   own.v6.network = conf.ipv6_network;
   if (facts.v4) own.v4.subnet = facts.v4->subnet;

@@ -38,10 +38,12 @@ struct OwnFacts {
 // The VTEP MAC is the one that stands, else the one that the Node says, else derived. `standing`:
 // the facts before, where we publish them ourselves, so that what others write over our annotation
 // is not taken for ours; also over a Node that is created anew, since peers hold that MAC.
+// `in_other_case`: where our Node is not there, one whose name differs from ours in case alone.
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
                                         const NetConf& conf,
-                                        const std::optional<OwnFacts>& standing = std::nullopt);
+                                        const std::optional<OwnFacts>& standing = std::nullopt,
+                                        std::string_view in_other_case = {});
 
 // What peers are judged by, once the facts are known.
 lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf);

@@ -155,7 +155,7 @@ struct Reconciler::Impl {
   Random random;
   ReconcilerHooks hooks;
   ReconcilerOptions options;
-  lease::LeaseTable table{options.own};
+  lease::LeaseTable table{options.own, options.now};
   LeaseLog log{table, hooks.on_notice};
   std::optional<lease::OwnNode> own_node;
   bool own_known = false;
@@ -175,6 +175,7 @@ Reconciler::Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
 Reconciler::~Reconciler() = default;
 
 void Reconciler::SetOwn(lease::OwnIdentity own) {
+  if (impl_->own_known && own == impl_->table.own()) return;
   impl_->table.SetOwn(std::move(own));
   impl_->own_known = true;
   if (impl_->source_synced) impl_->TellAllStates();
@@ -254,6 +255,7 @@ ReconcilerReport Reconciler::report() const {
   report.generation = my.table.generation();
   report.leases = my.table.size();
   report.refused = my.table.refused();
+  report.not_joined = my.table.not_joined();
   report.trouble = my.trouble;
   report.troubles_total = my.troubles_total;
   for (const Impl::Attached& at : my.sinks) {
@@ -280,7 +282,11 @@ void Reconciler::OnSnapshotEnd() {
   my.source_synced = true;
   if (first) {
     my.Notice(NoticeLevel::kInfo,
-              absl::StrCat("the source is in sync: ", my.table.size(), " leases"));
+              absl::StrCat(
+                  "the source is in sync: ", my.table.size(), " leases",
+                  my.table.not_joined() == 0
+                      ? ""
+                      : absl::StrCat(", ", my.table.not_joined(), " nodes that have not joined")));
   }
   if (my.log.has_told_all()) return;  // at the end of the first, nothing was logged yet
   my.TellAllStates();
@@ -316,6 +322,18 @@ void Reconciler::OnRefused(const lease::RefusedNode& node) {
     my.log.GatherRefused(node);
   } else {
     my.log.TellRefused(node);
+  }
+  my.Changed();
+}
+
+void Reconciler::OnNotJoined(const lease::NotJoinedNode& node) {
+  Impl& my = *impl_;
+  // Ours joins as soon as we publish.
+  if (node.node.name == my.table.own().node_name || !my.table.SetNotJoined(node)) return;
+  if (my.in_snapshot) {
+    my.log.GatherNotJoined(node);
+  } else {
+    my.log.TellNotJoined(node);
   }
   my.Changed();
 }

@@ -30,6 +30,7 @@ struct ReconcilerOptions {
   Duration batch_window = Duration::zero();
   // What is known of us before SetOwn: if that adds but the subnets, leases are judged once.
   lease::OwnIdentity own;
+  lease::LeaseTable::Now now{};  // Unix seconds; the system's unless given
 };
 
 // All called on the control thread, from within a call of the reconciler. They may read its report;
@@ -57,6 +58,7 @@ struct ReconcilerReport {
   std::uint64_t generation = 0;  // moves with every change of the leases
   std::size_t leases = 0;
   std::size_t refused = 0;             // nodes
+  std::size_t not_joined = 0;          // nodes
   std::optional<std::string> trouble;  // why the source cannot be read now
   std::uint64_t troubles_total = 0;    // how often that began or changed
   std::vector<SinkStatus> sinks;
@@ -73,7 +75,7 @@ class Reconciler final : public lease::SourceListener {
              ReconcilerOptions options = {});
   ~Reconciler() override;
 
-  // Who we are; may change later (a new PodCIDR).
+  // Who we are; may change later (a new PodCIDR, what this host needs). The same again is nothing.
   void SetOwn(lease::OwnIdentity own);
   // `sink` outlives the reconciler or is taken out by RemoveSink. It is resynced at once if the
   // truth is known.
@@ -98,6 +100,7 @@ class Reconciler final : public lease::SourceListener {
   void OnUpsert(const lease::Lease& lease) override;
   void OnDelete(const lease::NodeKey& node) override;
   void OnRefused(const lease::RefusedNode& node) override;
+  void OnNotJoined(const lease::NotJoinedNode& node) override;
   void OnTrouble(const absl::Status& status) override;
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override;
 

@@ -55,6 +55,14 @@ class JsonWriter {
   void Optional(const char* name, const std::string& text) {
     if (!text.empty()) json_[name] = text;
   }
+  // The empty array is the absent field.
+  template <class T>
+  void Optional(const char* name, const std::vector<T>& values) {
+    if (!values.empty()) json_[name] = Encode(values);
+  }
+  void OptionalTime(const char* name, const std::optional<std::int64_t>& seconds) {
+    if (seconds) Time(name, *seconds);
+  }
   // Unix seconds, written as RFC 3339 in UTC.
   void Time(const char* name, std::int64_t seconds) {
     json_[name] =
@@ -110,6 +118,13 @@ class JsonReader {
   }
   void Optional(const char* name, std::string& text) {
     if (const Json* field = Find(name)) Decode(*field, Path(name), text);
+  }
+  template <class T>
+  void Optional(const char* name, std::vector<T>& values) {
+    if (const Json* field = Find(name)) Decode(*field, Path(name), values);
+  }
+  void OptionalTime(const char* name, std::optional<std::int64_t>& seconds) {
+    if (Find(name)) Time(name, seconds.emplace());
   }
   void Time(const char* name, std::int64_t& seconds) {
     std::string text;

@@ -12,7 +12,8 @@ namespace weft::admin {
 // One row a node, both families in it, by name. `source` is for people. O(n log n).
 LeaseList ListLeases(const lease::LeaseTable& table, std::string source);
 
-// How many address-family halves are in each state that occurs, in the order of PeerState.
+// How many address-family halves are in each state that occurs, in the order of PeerState; of those
+// that people should look at, the first five nodes.
 std::vector<LeaseCount> CountLeases(const lease::LeaseTable& table);
 
 }  // namespace weft::admin

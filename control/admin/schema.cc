@@ -13,6 +13,14 @@ template <class V>
 void Fields(V& visit, weft::admin::Described<V, RefusedNode>& node) {
   visit.Required("name", node.name);
   visit.Required("reason", node.reason);
+  visit.Optional("uid", node.uid);
+}
+
+template <class V>
+void Fields(V& visit, weft::admin::Described<V, NotJoinedNode>& node) {
+  visit.Required("name", node.node.name);
+  visit.Optional("uid", node.node.uid);
+  visit.Required("reason", node.reason);
 }
 
 }  // namespace weft::lease
@@ -28,6 +36,7 @@ void Fields(V& visit, Described<V, LeaseHalf>& half) {
   visit.Required("state", half.state);
   visit.Required("stateSentence", half.state_sentence);
   visit.Required("usable", half.usable);
+  visit.OptionalTime("keptSince", half.kept_since);
 }
 
 template <class V>
@@ -45,6 +54,7 @@ void Fields(V& visit, Described<V, LeaseList>& list) {
   visit.Required("source", list.source);
   visit.Required("leases", list.leases);
   visit.Required("refused", list.refused);
+  visit.Optional("notJoined", list.not_joined);
 }
 
 template <class V>
@@ -76,10 +86,23 @@ void Fields(V& visit, Described<V, TroubleStatus>& trouble) {
 }
 
 template <class V>
+void Fields(V& visit, Described<V, LeaseExample>& example) {
+  visit.Required("node", example.node);
+  visit.Required("why", example.why);
+}
+
+template <class V>
 void Fields(V& visit, Described<V, LeaseCount>& count) {
   visit.Required("state", count.state);
   visit.Required("sentence", count.sentence);
   visit.Required("count", count.count);
+  visit.Optional("examples", count.examples);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, Reach>& reach) {
+  visit.Required("peers", reach.peers);
+  visit.Required("reached", reach.reached);
 }
 
 template <class V>
@@ -164,6 +187,8 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Required("troubles", status.troubles);
   visit.Required("leases", status.leases);
   visit.Required("refusedNodes", status.refused_nodes);
+  visit.Optional("notJoinedNodes", status.not_joined_nodes);
+  visit.Optional("reach", status.reach);
   visit.Required("sinks", status.sinks);
   visit.Required("tunnels", status.tunnels);
   visit.Optional("hns", status.hns);

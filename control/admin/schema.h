@@ -25,8 +25,14 @@
 //       state           | string | a name of control/lease/peer_state.h
 //       stateSentence   | string | the same for people
 //       usable          | bool   | whether it is handed to the data plane
+//       keptSince?      | string | RFC 3339: since then the node leaves out its MAC, and this is
+//                       |        | its last complete half
 //   refused[]           |        | nodes that could not be read as leases
 //     name, reason      | string |
+//     uid?              | string | metadata.uid
+//   notJoined[]?        |        | nodes that no flannel has joined
+//     name, uid?        | string | metadata.name, metadata.uid
+//     reason            | string | the annotation that is missing
 //
 //   Status              | type   | meaning
 //   apiVersion, kind    | string | "weft/v1", "Status"
@@ -45,8 +51,13 @@
 //                                   "static-routes", "left-routes", "firewall"
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
-//   leases[]            |        | address-family halves by state: {state, sentence, count}
+//   leases[]            |        | address-family halves by state: {state, sentence, count,
+//                       |        |  examples[]?}
+//     examples[]        |        | {node, why}: the first five that are not plainly usable
 //   refusedNodes        | number |
+//   notJoinedNodes?     | number | nodes that no flannel has joined; left out while there are none
+//   reach?              |        | {peers, reached}: nodes that should be reached, and are; left
+//                       |        |  out where flanneld programs no way to them
 //   sinks[]             |        | {name, desired, applied, pending[]}
 //     pending[]         | string | a sentence that names its object
 //   tunnels[]           |        | one a device of the userspace data plane
@@ -104,6 +115,7 @@ struct LeaseHalf {
   std::string state;
   std::string state_sentence;
   bool usable = false;
+  std::optional<std::int64_t> kept_since{};  // Unix seconds
   friend bool operator==(const LeaseHalf&, const LeaseHalf&) = default;
 };
 
@@ -121,6 +133,7 @@ struct LeaseList {
   std::string source;
   std::vector<LeaseRow> leases;  // by node name
   std::vector<lease::RefusedNode> refused;
+  std::vector<lease::NotJoinedNode> not_joined{};
   friend bool operator==(const LeaseList&, const LeaseList&) = default;
 };
 
@@ -152,11 +165,24 @@ struct TroubleStatus {
   friend bool operator==(const TroubleStatus&, const TroubleStatus&) = default;
 };
 
+struct LeaseExample {
+  std::string node;
+  std::string why;
+  friend bool operator==(const LeaseExample&, const LeaseExample&) = default;
+};
+
 struct LeaseCount {
   std::string state;
   std::string sentence;
   std::uint64_t count = 0;
+  std::vector<LeaseExample> examples{};
   friend bool operator==(const LeaseCount&, const LeaseCount&) = default;
+};
+
+struct Reach {
+  std::uint64_t peers = 0;
+  std::uint64_t reached = 0;
+  friend bool operator==(const Reach&, const Reach&) = default;
 };
 
 struct SinkStatus {
@@ -241,6 +267,8 @@ struct Status {
   std::vector<TroubleStatus> troubles;
   std::vector<LeaseCount> leases;
   std::uint64_t refused_nodes = 0;
+  std::optional<std::uint64_t> not_joined_nodes;  // empty: none
+  std::optional<Reach> reach;
   std::vector<SinkStatus> sinks;
   std::vector<TunnelStatus> tunnels;
   std::optional<HnsStatus> hns;

@@ -8,6 +8,7 @@ namespace {
 
 auto Key(const admin::LeaseRow& row) { return std::tie(row.node, row.uid); }
 const std::string& Key(const lease::RefusedNode& node) { return node.name; }
+const std::string& Key(const lease::NotJoinedNode& node) { return node.node.name; }
 
 // Walks two ordered lists beside each other and tells `note(change, value)`.
 template <class Row, class Note>
@@ -48,6 +49,9 @@ LeaseEvents Compare(const admin::LeaseList& before, const admin::LeaseList& afte
   });
   Walk(before.refused, after.refused, [&](Change change, const lease::RefusedNode& node) {
     events.refusals.push_back({change, node});
+  });
+  Walk(before.not_joined, after.not_joined, [&](Change change, const lease::NotJoinedNode& node) {
+    events.not_joined.push_back({change, node});
   });
   return events;
 }

@@ -24,9 +24,15 @@ struct RefusalEvent {
   lease::RefusedNode node;
 };
 
+struct NotJoinedEvent {
+  Change change{};
+  lease::NotJoinedNode node;
+};
+
 struct LeaseEvents {
   std::vector<LeaseEvent> leases;  // by node name and UID
   std::vector<RefusalEvent> refusals;
+  std::vector<NotJoinedEvent> not_joined;
 };
 
 // Both lists ordered by node name, as they come. A node that came back under another UID is one

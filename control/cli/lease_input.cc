@@ -75,6 +75,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   void OnUpsert(const lease::Lease& lease) override { table_.Upsert(lease); }
   void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
   void OnRefused(const lease::RefusedNode& node) override { table_.Refuse(node); }
+  void OnNotJoined(const lease::NotJoinedNode& node) override { table_.SetNotJoined(node); }
   // Read looks at the source's status; a watch waits until the file is whole again.
   void OnTrouble(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {

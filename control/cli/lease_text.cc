@@ -41,7 +41,13 @@ Json Event(Change change, const char* what, Json object) {
 }
 
 Json ToJson(const lease::RefusedNode& node) {
-  return Json{{"name", node.name}, {"reason", node.reason}};
+  Json json{{"name", node.name}, {"reason", node.reason}};
+  if (!node.uid.empty()) json["uid"] = node.uid;
+  return json;
+}
+
+Json ToJson(const lease::NotJoinedNode& node) {
+  return ToJson(lease::RefusedNode{node.node.name, node.reason, node.node.uid});
 }
 
 // The path of a file may be of any octets: those that are not UTF-8 are replaced, not thrown over.
@@ -71,6 +77,7 @@ std::string LeasePrinter::Whole(const admin::LeaseList& list) {
   }
   for (const admin::LeaseRow& row : list.leases) Add(row, /*deleted=*/false);
   for (const lease::RefusedNode& node : list.refused) Add(node, /*deleted=*/false);
+  for (const lease::NotJoinedNode& node : list.not_joined) Add(node, /*deleted=*/false);
   return table_.TakeText(headers_);
 }
 
@@ -90,6 +97,10 @@ std::string LeasePrinter::Changes(const LeaseEvents& events) {
   for (const auto& [change, node] : events.refusals) {
     if (is_table()) Add(node, change == Change::kDeleted);
     document(Event(change, "refused", ToJson(node)));
+  }
+  for (const auto& [change, node] : events.not_joined) {
+    if (is_table()) Add(node, change == Change::kDeleted);
+    document(Event(change, "notJoined", ToJson(node)));
   }
   return is_table() ? table_.TakeText(/*with_headers=*/false) : text;
 }
@@ -111,7 +122,13 @@ void LeasePrinter::AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& h
 
 void LeasePrinter::Add(const lease::RefusedNode& node, bool deleted) {
   std::vector<std::string> cells{node.name, "", "", "", deleted ? "deleted" : "refused"};
-  if (form_ == LeaseForm::kWide) cells.insert(cells.end(), {"", "", "", node.reason});
+  if (form_ == LeaseForm::kWide) cells.insert(cells.end(), {"", "", node.uid, node.reason});
+  table_.Add(std::move(cells));
+}
+
+void LeasePrinter::Add(const lease::NotJoinedNode& node, bool deleted) {
+  std::vector<std::string> cells{node.node.name, "", "", "", deleted ? "deleted" : "not-joined"};
+  if (form_ == LeaseForm::kWide) cells.insert(cells.end(), {"", "", node.node.uid, node.reason});
   table_.Add(std::move(cells));
 }
 

@@ -23,7 +23,8 @@ class LeasePrinter {
  public:
   LeasePrinter(LeaseForm form, bool headers);
 
-  // The whole list: one line a family-half, refused nodes as lines of their own; or one document.
+  // The whole list: one line a family-half, nodes that are refused or have not joined as lines of
+  // their own; or one document.
   std::string Whole(const admin::LeaseList& list);
   // Lines or documents for what changed; deleted rows have the state "deleted". Empty: nothing did.
   std::string Changes(const LeaseEvents& events);
@@ -32,6 +33,7 @@ class LeasePrinter {
   void Add(const admin::LeaseRow& row, bool deleted);
   void AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& half, bool deleted);
   void Add(const lease::RefusedNode& node, bool deleted);
+  void Add(const lease::NotJoinedNode& node, bool deleted);
   bool is_table() const { return form_ == LeaseForm::kTable || form_ == LeaseForm::kWide; }
 
   LeaseForm form_;

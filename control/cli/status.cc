@@ -54,7 +54,8 @@ Action AddStatus(CLI::App& parser) {
                   "Windows a pipe's name")
       ->type_name("PATH");
   parser.footer(
-      "Exit code: 0 ready and nothing pending, 1 degraded, 2 flanneld does not\nanswer.\n\n"
+      "Exit code: 0 ready, nothing pending and every peer reached, 1 degraded,\n"
+      "2 flanneld does not answer.\n\n"
       "Examples:\n"
       "  flannelctl status\n"
       "  flannelctl status --peers\n"

@@ -19,6 +19,7 @@ using admin::Status;
 constexpr std::string_view kForward = "forward";
 constexpr std::string_view kUsable = "usable";
 constexpr std::string_view kSelf = "self";
+constexpr std::string_view kFamilyOff = "family-off";
 constexpr std::size_t kPendingShown = 5;  // of one sink
 
 // "  name       text"
@@ -48,6 +49,12 @@ std::string LeaseLine(const Status& status) {
   const std::string refused =
       status.refused_nodes == 0 ? "" : absl::StrCat("; ", status.refused_nodes, " refused");
   return absl::StrCat(counts.empty() ? "none" : counts, refused);
+}
+
+std::string ReachLine(const Status& status) {
+  const std::string not_joined =
+      status.not_joined_nodes ? absl::StrCat("; ", *status.not_joined_nodes, " not joined") : "";
+  return absl::StrCat(status.reach->reached, " of ", status.reach->peers, " reached", not_joined);
 }
 
 // A superframe counts as the wire packets that it stands for.
@@ -123,13 +130,22 @@ std::vector<std::string> NextSteps(const Status& status) {
     }
   }
   for (const admin::LeaseCount& count : status.leases) {
-    if (count.state == kUsable || count.state == kSelf) continue;
+    if (count.state == kUsable || count.state == kSelf || count.state == kFamilyOff) continue;
     steps.push_back(absl::StrCat(count.count, " ", count.state, ": ", count.sentence));
+    for (const admin::LeaseExample& example : count.examples)
+      steps.push_back(absl::StrCat("  ", example.node, ": ", example.why));
+    if (!count.examples.empty() && count.examples.size() < count.count)
+      steps.push_back("  and others; \"flannelctl leases -o wide\" names them");
   }
   if (status.refused_nodes > 0) {
     steps.push_back(absl::StrCat(status.refused_nodes,
                                  " refused: their Nodes cannot be read; \"flannelctl leases -o "
                                  "wide\" says why"));
+  }
+  if (status.not_joined_nodes) {
+    steps.push_back(absl::StrCat(*status.not_joined_nodes,
+                                 " not-joined: no flannel has published a lease on their Nodes; "
+                                 "\"flannelctl leases -o wide\" names them"));
   }
   return steps;
 }
@@ -153,8 +169,9 @@ bool IsWell(const Status& status) {
                                    [](const auto& sink) { return !sink.pending.empty(); });
   const bool troubled = std::any_of(status.troubles.begin(), status.troubles.end(),
                                     [](const auto& each) { return !each.trouble.empty(); });
+  const bool missed = status.reach && status.reach->reached < status.reach->peers;
   return status.ready && status.source.in_sync && status.source.trouble.empty() && !troubled &&
-         !pending;
+         !pending && !missed;
 }
 
 std::string StatusText(const Status& status, bool peers) {
@@ -181,6 +198,7 @@ std::string StatusText(const Status& status, bool peers) {
          absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",
                       each.trouble.empty() ? ", over" : ", lasting"));
   }
+  if (status.reach) Line(out, "peers", ReachLine(status));
   Line(out, "leases", LeaseLine(status));
   for (const admin::SinkStatus& sink : status.sinks) {
     Line(out, "sink",

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "control/clock.h"
 #include "control/daemon/event_loop.h"
@@ -41,6 +42,7 @@ class ClusterMember {
   void SetReady(bool ready);  // the node's network works
 
   std::string Describe() const;  // the source, for people
+  std::vector<IpAddress> ServerAddresses() const { return client_.ServerAddresses(); }
   // Why our name is not known; empty when it is.
   const Trouble& name_trouble() const { return name_trouble_; }
   const Trouble& publish_trouble() const { return publish_trouble_; }

@@ -76,6 +76,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       tick_timer_(loop),
       housekeeping_timer_(loop),
       schedule_timer_(loop),
+      network_now_(config_.options.net_config_path, config_.conf),
       network_(config_.options, config_.conf, std::move(host),
                {config_.hns,
                 [this, alive = std::weak_ptr(alive_)] {
@@ -133,7 +134,9 @@ absl::Status Daemon::Start() {
     ArmSourcePoll();
   }
   DeriveFacts();
+  network_now_.Look();
   if (absl::Status status = network_.Apply(facts_); !status.ok()) return status;
+  Identify();
   Settle();
   ArmTick();
   ArmHousekeeping();
@@ -176,14 +179,37 @@ std::string Daemon::DescribeSource() const {
 
 void Daemon::OnOwnNode() {
   DeriveFacts();
-  if (facts_.ok()) reconciler_.SetOwn(control::IdentityOf(*facts_, config_.conf));
+  Identify();
   Schedule();
+}
+
+void Daemon::Identify() {
+  if (!facts_.ok() || !network_.claims()) return;
+  std::vector<lease::HostClaim> claims = *network_.claims();
+  if (member_) {
+    for (const IpAddress& address : member_->ServerAddresses())
+      claims.push_back(ClaimOf(address, "the API server's address"));
+  }
+  // Those of our own pod network: no other node has it, and it may be another one tomorrow.
+  std::erase_if(claims, [this](const lease::HostClaim& claim) {
+    const auto& own = facts_->of(claim.prefix.family());
+    return own && own->subnet.Contains(claim.prefix);
+  });
+  needs_.See(claims, clock_.Now());
+  lease::OwnIdentity own = control::IdentityOf(*facts_, config_.conf);
+  own.v4.network = network_now_.of(IpFamily::kV4);
+  own.v6.network = network_now_.of(IpFamily::kV6);
+  own.v4.claims = needs_.Of(IpFamily::kV4);
+  own.v6.claims = needs_.Of(IpFamily::kV6);
+  reconciler_.SetOwn(std::move(own));
 }
 
 void Daemon::DeriveFacts() {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
   if (!node && !reconciler_.source_synced()) return;  // nobody has said yet that it is not there
-  facts_ = control::DeriveOwnFacts(node_name_, node, config_.conf, standing_);
+  facts_ = control::DeriveOwnFacts(
+      node_name_, node, config_.conf, standing_,
+      node ? std::string() : reconciler_.table().NameInOtherCase(node_name_));
   if (member_ && facts_.ok()) standing_ = *facts_;
 }
 
@@ -210,6 +236,7 @@ void Daemon::Schedule() {
       loop_.Stop();
       return;
     }
+    Identify();
     Settle();
     ArmTick();
   });
@@ -235,6 +262,8 @@ void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
     if (++rounds_ % kHostRounds == 0 && config_.polls_host) Schedule();
     LookAtNetConf();
+    network_now_.Look();
+    Identify();
     network_.LookAtHns();
     Settle();
     ArmHousekeeping();

@@ -25,6 +25,8 @@
 #include "control/clock.h"
 #include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
+#include "control/daemon/host_needs.h"
+#include "control/daemon/network_now.h"
 #include "control/daemon/node_network.h"
 #include "control/daemon/options.h"
 #include "control/daemon/trouble.h"
@@ -82,6 +84,9 @@ class Daemon final : public admin::StateProvider {
   std::string DescribeSource() const;
   void OnOwnNode();
   void DeriveFacts();
+  // Tells the reconciler who we are and what this host needs, once both are known: a lease that is
+  // in use before would stay.
+  void Identify();
   // What peers are to read of us, once our end of the tunnels stands.
   std::optional<kube::Publication> Wanted() const;
   // Brings what stands in line soon, out of the reconciler's calls; at most every 50 ms, since that
@@ -114,6 +119,8 @@ class Daemon final : public admin::StateProvider {
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::UnavailableError("the source of leases has not been read yet");
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
+  NetworkNow network_now_;
+  HostNeeds needs_;
   NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_;  // of the network's host
   Trouble net_conf_trouble_;

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon tells of itself: checks, status, leases.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/admin/lease_list.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/health.h"
 #include "control/daemon/service.h"
-#include "control/lease/peer_state.h"
 
 namespace weft::daemon {
 namespace {
 
-admin::LeaseHalf HalfOf(const lease::LeaseRow& row) {
-  admin::LeaseHalf half;
-  half.subnet = row.lease.subnet;
-  half.public_ip = row.lease.public_ip;
-  half.vtep_mac = row.lease.vtep_mac;
-  half.vni = row.lease.vni;
-  half.state = lease::Name(row.state);
-  half.state_sentence = row.detail.empty() ? std::string(lease::Sentence(row.state)) : row.detail;
-  half.usable = lease::IsUsable(row.state);
-  return half;
+// Nodes that should be reached, and those that every sink has a way to. A sink counts halves, not
+// nodes: rather one too few than one too many.
+std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
+                                    const control::ReconcilerReport& report) {
+  if (report.sinks.empty()) return std::nullopt;  // nobody is to be reached, or not yet
+  const lease::PeerCounts peers = table.Peers();
+  std::size_t missed = 0;
+  for (const control::SinkStatus& sink : report.sinks) {
+    const lease::SinkReport& is = sink.report;
+    missed += is.desired - std::min(is.applied, is.desired) + is.refused.size();
+  }
+  return admin::Reach{peers.all, peers.usable - std::min(missed, peers.usable)};
 }
 
 void Append(std::string subject, const Trouble& trouble, std::vector<admin::TroubleStatus>& out) {
@@ -92,17 +96,10 @@ admin::Status Daemon::ReadStatus() {
     Append("node-name", member_->name_trouble(), status.troubles);
     Append("publish", member_->publish_trouble(), status.troubles);
   }
-  const lease::LeaseTable& table = reconciler_.table();
-  const lease::StateCounts v4 = table.Counts(IpFamily::kV4);
-  const lease::StateCounts v6 = table.Counts(IpFamily::kV6);
-  for (std::size_t i = 0; i < lease::kPeerStates; ++i) {
-    const auto state = static_cast<lease::PeerState>(i);
-    if (const std::size_t count = v4[i] + v6[i]) {
-      status.leases.push_back(
-          {std::string(lease::Name(state)), std::string(lease::Sentence(state)), count});
-    }
-  }
+  status.leases = admin::CountLeases(reconciler_.table());
   status.refused_nodes = report.refused;
+  if (report.not_joined > 0) status.not_joined_nodes = report.not_joined;
+  status.reach = ReachOf(reconciler_.table(), report);
   for (const control::SinkStatus& sink : report.sinks) {
     status.sinks.push_back(
         {sink.name, sink.report.desired, sink.report.applied, sink.report.pending});
@@ -111,20 +108,7 @@ admin::Status Daemon::ReadStatus() {
 }
 
 admin::LeaseList Daemon::ReadLeases() {
-  admin::LeaseList list;
-  list.generation = generation();
-  list.source = DescribeSource();
-  for (const lease::LeaseRow& row : reconciler_.table().Rows()) {
-    // The two halves of a node follow each other.
-    if (list.leases.empty() || list.leases.back().node != row.node.name ||
-        list.leases.back().uid != row.node.uid) {
-      list.leases.push_back(
-          {row.node.name, row.node.uid, row.backend_type, std::nullopt, std::nullopt});
-    }
-    (row.family == IpFamily::kV4 ? list.leases.back().v4 : list.leases.back().v6) = HalfOf(row);
-  }
-  list.refused = reconciler_.table().Refused();
-  return list;
+  return admin::ListLeases(reconciler_.table(), DescribeSource());
 }
 
 std::uint64_t Daemon::generation() const { return reconciler_.table().generation(); }

@@ -55,6 +55,7 @@ NodeNetwork::~NodeNetwork() { Close(); }
 absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
   const absl::StatusOr<HostFacts> host = ReadHostFacts(*host_);
+  if (host.ok()) ReadClaims(*host);
   const absl::StatusOr<InterfaceChoice> choice =
       host.ok() ? ChooseUnderlay(options_, conf_, node, *host)
                 : absl::StatusOr<InterfaceChoice>(host.status());
@@ -89,6 +90,15 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
   if (!status.ok() && !stood_) return status;
   tunnel_trouble_.Set(status.message());
   return absl::OkStatus();
+}
+
+void NodeNetwork::ReadClaims(const HostFacts& facts) {
+  std::vector<std::string> own_devices;
+  if (setup_) {
+    for (const TunnelConfig& tunnel : setup_->tunnels) own_devices.push_back(tunnel.device);
+  }
+  const absl::StatusOr<std::vector<IpAddress>> servers = host_->NameServers();
+  claims_ = ClaimsOf(facts, servers.ok() ? *servers : std::vector<IpAddress>(), own_devices);
 }
 
 absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {

@@ -19,6 +19,7 @@
 #include "control/admin/schema.h"
 #include "control/daemon/bridge.h"
 #include "control/daemon/hns_ledger.h"
+#include "control/daemon/host_needs.h"
 #include "control/daemon/host_upkeep.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/node_ledger.h"
@@ -81,6 +82,8 @@ class NodeNetwork {
   // Takes the devices away; subnet.env, host routes and what HNS holds stay. Idempotent.
   void Close();
 
+  // What this host needs a way to, as of the last Apply; empty: it could not be read yet.
+  const std::optional<std::vector<lease::HostClaim>>& claims() const { return claims_; }
   // What is wanted; stands when there is a tunnel for each of its own, and what HNS decides is
   // known. Empty: not known yet.
   const std::optional<Setup>& setup() const { return setup_; }
@@ -106,6 +109,7 @@ class NodeNetwork {
   void FillStatus(admin::Status& status) const;
 
  private:
+  void ReadClaims(const HostFacts& facts);
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
   // What is on link decides the way to a peer, and with an address the kernel takes routes along:
   // with other addresses, or fewer routes of ours than there were, the sinks look again.
@@ -136,6 +140,7 @@ class NodeNetwork {
   const std::shared_ptr<HnsLedger> hns_ledger_;      // null without HNS or ledger
   const std::unique_ptr<RouteLedger> route_ledger_;  // null without ledger
 
+  std::optional<std::vector<lease::HostClaim>> claims_;
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
   struct HostRoutes {

@@ -103,6 +103,22 @@ TEST_F(OwnFactsTest, WaitsForTheNode) {
               HasSubstr("node \"us\" is not among the Nodes: register it"));
 }
 
+// The classic trap of Windows: the machine's name in capitals.
+TEST_F(OwnFactsTest, ANodeOfThisNameInAnotherCaseIsPointedOut) {
+  const auto facts = DeriveOwnFacts("WORKER-1", std::nullopt, conf, std::nullopt, "worker-1");
+  EXPECT_EQ(facts.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(facts.status().message()),
+              HasSubstr("node \"WORKER-1\" is not among the Nodes, but \"worker-1\" is: names are "
+                        "compared with case"));
+}
+
+TEST_F(OwnFactsTest, PeersAreJudgedByTheFamiliesThatAreOn) {
+  const auto facts = Derive();
+  ASSERT_TRUE(facts.ok());
+  EXPECT_TRUE(IdentityOf(*facts, conf).v4.enabled);
+  EXPECT_FALSE(IdentityOf(*facts, conf).v6.enabled);
+}
+
 // Row "Node without podCIDR: process waits, then proceeds".
 TEST_F(OwnFactsTest, WaitsForThePodCidr) {
   node.v4.subnet.reset();

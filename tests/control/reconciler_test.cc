@@ -480,6 +480,52 @@ TEST_F(ReconcilerTest, RefusedNodesAreNamedCountedAndShown) {
   EXPECT_EQ(reconciler.report().refused, 1u);
 }
 
+TEST_F(ReconcilerTest, NodesThatHaveNotJoinedAreSaidOnceAndOurOwnNot) {
+  reconciler.SetOwn(Us());
+  const lease::NotJoinedNode plain{{"plain", "u"}, "annotation x is missing"};
+  const auto snapshot = [&] {
+    reconciler.OnSnapshotBegin();
+    reconciler.OnNotJoined(plain);
+    reconciler.OnNotJoined({{"us", "u"}, "annotation x is missing"});
+    reconciler.OnSnapshotEnd();
+  };
+  snapshot();
+  EXPECT_THAT(log, ElementsAre("node \"plain\" has not joined: annotation x is missing",
+                               "the source is in sync: 0 leases, 1 nodes that have not joined"));
+  EXPECT_EQ(reconciler.report().not_joined, 1u);
+  log.clear();
+  snapshot();
+  reconciler.OnNotJoined(plain);
+  EXPECT_THAT(log, IsEmpty());
+  reconciler.OnSnapshotBegin();
+  for (int i = 0; i < 1000; ++i)
+    reconciler.OnNotJoined({{"n" + std::to_string(i), ""}, "annotation x is missing"});
+  reconciler.OnSnapshotEnd();
+  EXPECT_EQ(log.size(), 21u);
+  EXPECT_THAT(log, Contains("and 980 more nodes have not joined; see: flannelctl leases"));
+}
+
+// The daemon says who we are after each look at the host.
+TEST_F(ReconcilerTest, WhoWeAreAgainIsNoNews) {
+  source.Put(a);
+  Ready();
+  changes = 0;
+  reconciler.SetOwn(Us());
+  EXPECT_EQ(changes, 0);
+  EXPECT_EQ(sink.updates, 0);
+}
+
+TEST_F(ReconcilerTest, AHostThatChangedIsSaidAndTakesNobodyAway) {
+  source.Put(a);
+  Ready();
+  lease::OwnIdentity own = Us();
+  own.v4.claims = {{Prefix("10.244.1.9/32"), "this node's address"}};
+  reconciler.SetOwn(own);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_THAT(log, ElementsAre(HasSubstr("lease of node \"a\" (10.244.1.0/24): host-changed: used, "
+                                         "because")));
+}
+
 TEST_F(ReconcilerTest, AThousandRefusedNodesDoNotFloodTheLog) {
   std::vector<lease::RefusedNode> refused;
   for (int i = 0; i < 1000; ++i) refused.push_back({"n" + std::to_string(i), "broken"});
@@ -524,7 +570,7 @@ TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsSaidAgain) {
   source.Put(a);
   source.Put(good);
   source.Put(a);
-  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("missing-mac")));
+  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("kept-lease")));
   log.clear();
   source.Delete(a.node);
   source.Put(a);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
 #include "tests/support/lease_makers.h"
 
 namespace weft::admin {
@@ -72,6 +73,56 @@ TEST(LeaseListTest, CountsAreOfHalvesAndLeaveEmptyStatesOut) {
   EXPECT_EQ(counts[1].count, 1u);
   EXPECT_EQ(counts[2].state, "missing-mac");
   EXPECT_EQ(counts[2].count, 1u);
+}
+
+TEST(LeaseListTest, TheFirstFiveOfAStateAreNamed) {
+  lease::LeaseTable table;
+  for (int i = 0; i < 7; ++i) {
+    const std::string n = std::to_string(i);
+    Lease one{.node = {"n" + n, ""}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
+    one.v4 = Half("10.244." + n + ".0/24", "192.0.2." + n, "");
+    table.Upsert(one);
+  }
+  const std::vector<LeaseCount> counts = CountLeases(table);
+  ASSERT_EQ(counts.size(), 1u);
+  ASSERT_EQ(counts[0].examples.size(), 5u);
+  EXPECT_EQ(counts[0].examples[4].node, "n4");
+  EXPECT_NE(counts[0].examples[4].why, "");
+}
+
+TEST(LeaseListTest, WhatIsKeptAndWhoHasNotJoinedSurviveTheirJson) {
+  lease::LeaseTable table({}, [] { return 1'795'046'400; });
+  Lease one{.node = {"one", ""}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
+  one.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
+  table.Upsert(one);
+  one.v4->vtep_mac.reset();
+  table.Upsert(one);
+  table.SetNotJoined({{"plain", "u7"}, "annotation x is missing"});
+  table.Refuse({"bad", "why", "u8"});
+  const LeaseList list = ListLeases(table, "");
+  EXPECT_EQ(list.leases[0].v4->state, "kept-lease");
+  EXPECT_TRUE(list.leases[0].v4->usable);
+  EXPECT_EQ(ToJson(list)["leases"][0]["ipv4"]["keptSince"], "2026-11-19T00:00:00Z");
+  const auto read = ParseLeaseList(ToJson(list).dump());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, list);
+}
+
+// A flannelctl of this version reads what an earlier flanneld answers, and the reverse.
+TEST(LeaseListTest, WhatIsNewMayBeAbsent) {
+  const nlohmann::ordered_json json = ToJson(LeaseList());
+  EXPECT_FALSE(json.contains("notJoined"));
+  EXPECT_TRUE(ParseLeaseList(json.dump()).ok());
+  const nlohmann::ordered_json status = ToJson(Status());
+  EXPECT_FALSE(status.contains("reach"));
+  EXPECT_FALSE(status.contains("notJoinedNodes"));
+  Status full;
+  full.reach = Reach{.peers = 3, .reached = 2};
+  full.not_joined_nodes = 1;
+  full.leases = {{"usable", "s", 1, {{"n", "w"}}}};
+  const auto read = ParseStatus(ToJson(full).dump());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, full);
 }
 
 TEST(LeaseListTest, AnEmptyTableIsAnEmptyList) {

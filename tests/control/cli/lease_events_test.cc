@@ -23,6 +23,8 @@ std::string Text(const LeaseEvents& events) {
   for (const auto& [change, node] : events.refusals) {
     text += std::string(Name(change)) + " refused " + node.name + "\n";
   }
+  for (const auto& [change, node] : events.not_joined)
+    text += std::string(Name(change)) + " not joined " + node.node.name + "\n";
   return text;
 }
 
@@ -41,9 +43,10 @@ TEST(LeaseEventsTest, EveryKindOfChange) {
   after.leases.push_back(after.leases.back());
   after.leases.back().node = "win-3";
   after.refused = {{"broken-2", "why"}};
+  after.not_joined = {{{"plain", ""}, "why"}};
   EXPECT_EQ(Text(Compare(SampleLeases(), after)),
             "DELETED linux-1\nMODIFIED linux-2\nADDED win-3\n"
-            "DELETED refused broken-1\nADDED refused broken-2\n");
+            "DELETED refused broken-1\nADDED refused broken-2\nADDED not joined plain\n");
 }
 
 TEST(LeaseEventsTest, FromAndToNothing) {
@@ -100,6 +103,18 @@ TEST(LeasePrinterTest, AWideChangeSaysWhyUnlessTheLeaseIsGone) {
   std::getline(lines, line);
   EXPECT_THAT(line, ::testing::AllOf(::testing::StartsWith("broken-2 "), HasSubstr(" refused "),
                                      ::testing::EndsWith(" name is 7, not a string")));
+}
+
+TEST(LeasePrinterTest, ANodeThatHasNotJoinedIsALineOfItsOwn) {
+  LeaseList list;
+  list.not_joined = {{{"plain", "u7"}, "annotation x is missing"}};
+  EXPECT_THAT(LeasePrinter(LeaseForm::kTable, false).Whole(list),
+              ::testing::AllOf(::testing::StartsWith("plain "), HasSubstr(" not-joined\n")));
+  LeasePrinter wide(LeaseForm::kWide, false);
+  EXPECT_THAT(wide.Whole(list), HasSubstr("u7   annotation x is missing\n"));
+  EXPECT_THAT(wide.Changes(Compare(list, {})), HasSubstr(" deleted "));
+  const std::string json = LeasePrinter(LeaseForm::kJson, true).Changes(Compare({}, list));
+  EXPECT_EQ(nlohmann::json::parse(json)["notJoined"]["name"], "plain");
 }
 
 TEST(LeasePrinterTest, ChangesByNameAreTheNamesOfLeases) {

@@ -89,6 +89,36 @@ TEST(StatusTextTest, WhatMakesItUnwell) {
   EXPECT_FALSE(IsWell(status));
 }
 
+TEST(StatusTextTest, APeerThatIsNotReachedIsCountedAndMakesItUnwell) {
+  admin::Status status = SampleStatus();
+  EXPECT_THAT(StatusText(status, false), Not(HasSubstr("  peers ")));
+  status.reach = admin::Reach{.peers = 17, .reached = 17};
+  EXPECT_TRUE(IsWell(status));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("  peers      17 of 17 reached\n"));
+  status.reach->reached = 11;
+  EXPECT_FALSE(IsWell(status));
+  status.not_joined_nodes = 2;
+  const std::string text = StatusText(status, false);
+  EXPECT_THAT(text, HasSubstr(": ready, but degraded\n"));
+  EXPECT_THAT(text, HasSubstr("  peers      11 of 17 reached; 2 not joined\n"));
+  EXPECT_THAT(text, HasSubstr("  2 not-joined: no flannel has published a lease on their Nodes"));
+  status.reach->reached = 17;
+  EXPECT_TRUE(IsWell(status)) << "who has not joined is no peer yet";
+}
+
+TEST(StatusTextTest, ThoseToLookAtAreNamed) {
+  admin::Status status = SampleStatus();
+  status.leases[3].examples = {{"linux-2", "no MAC"}};
+  status.leases[4].count = 2;
+  status.leases[4].examples = {{"linux-3", "host-gw"}};
+  status.leases.push_back({"family-off", "Not enabled.", 3});
+  const std::string text = StatusText(status, false);
+  EXPECT_THAT(text, HasSubstr("if this lasts, look at its flanneld.\n    linux-2: no MAC\n  2 "));
+  EXPECT_THAT(text,
+              HasSubstr("    linux-3: host-gw\n    and others; \"flannelctl leases -o wide\""));
+  EXPECT_THAT(text, Not(HasSubstr("Not enabled.")));
+}
+
 TEST(StatusTextTest, DropsThatDidNotHappenAreNotShown) {
   const std::string text = StatusText(SampleStatus(), false);
   EXPECT_THAT(text, HasSubstr("no-route"));

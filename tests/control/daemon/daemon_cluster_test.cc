@@ -107,6 +107,19 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
   EXPECT_EQ(CheckNamed("published").text, "");
 }
 
+TEST_F(DaemonClusterTest, ALeaseThatHoldsTheApiServersAddressIsNotUsed) {
+  config_.cluster->host = "10.244.9.9";
+  config_.cluster->proxy = kube::Proxy{"127.0.0.1", server_.port(), "", ""};
+  AnswerStream({Published(), NodeFacts("x").Uid("u").Leased("10.244.9.0/24", "192.168.1.2")});
+  Answer("200 OK", "{}");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const admin::LeaseList list = daemon_->ReadLeases();
+  ASSERT_EQ(list.leases.size(), 2u);
+  EXPECT_EQ(list.leases[1].v4->state, "host-conflict");
+  EXPECT_THAT(list.leases[1].v4->state_sentence, HasSubstr("the API server's address 10.244.9.9"));
+}
+
 TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {
   server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
                             weft::testing::NodeEventJson("ADDED", Published()),

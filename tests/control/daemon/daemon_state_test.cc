@@ -321,6 +321,117 @@ TEST_F(DaemonStateTest, LeasesAreOneRowANodeAndTheirGenerationMoves) {
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 1u);
 }
 
+// ---- whose lease is used
+
+// Of the second Node, whose lease this is.
+class DaemonLeaseTest : public DaemonStateTest {
+ protected:
+  admin::LeaseHalf Half() const {
+    for (const admin::LeaseRow& row : daemon_->ReadLeases().leases) {
+      if (row.node == "x") return row.v4.value_or(admin::LeaseHalf());
+    }
+    return {};
+  }
+  static Node Other(const std::string& cidr) {
+    return Node("x").Leased(cidr, "203.0.113.9", "02:00:00:00:00:02");
+  }
+};
+
+TEST_F(DaemonLeaseTest, ALeaseThatHoldsWhatThisHostNeedsIsNotUsedFromTheStart) {
+  const struct {
+    const char *cidr, *why;
+  } rows[] = {
+      {"192.168.1.0/24", "the prefix 192.168.1.0/24 connected to eth0"},
+      {"192.168.1.0/25", "this node's address 192.168.1.1 on eth0"},
+      {"192.168.1.128/25", "the default gateway 192.168.1.254"},
+      {"10.244.53.0/24", "name server 10.244.53.53"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.cidr);
+    WriteNodes({Own(), Other(row.cidr)});
+    auto host = MakeHost();
+    host->name_servers = {*IpAddress::Parse("10.244.53.53")};
+    ASSERT_TRUE(StartOn(std::move(host)).ok());
+    EXPECT_EQ(Half().state, "host-conflict");
+    EXPECT_THAT(Half().state_sentence, HasSubstr(row.why));
+    EXPECT_TRUE(Ready());
+    daemon_.reset();
+  }
+}
+
+TEST_F(DaemonLeaseTest, AnAddressThatThisHostGetsLaterIsReportedAndTakesNoLeaseAway) {
+  WriteNodes({Own(), Other("10.244.2.0/24")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(Half().state, "usable");
+  host_->adapters[0].addresses.push_back({*IpAddress::Parse("10.244.2.9"), 24});
+  ASSERT_TRUE(RunUntil([this] { return Half().state == "host-changed"; }));
+  EXPECT_TRUE(Half().usable);
+  EXPECT_THAT(Half().state_sentence, HasSubstr("10.244.2.0/24 connected to eth0"));
+  WriteNodes({Own(), Other("10.244.2.0/25")});
+  EXPECT_TRUE(RunUntil([this] { return Half().state == "host-conflict"; }));
+}
+
+TEST_F(DaemonLeaseTest, OurOwnPodsBridgeIsInNobodysWay) {
+  WriteNodes({Own("10.244.1.0/24"), Other("10.244.2.0/24")});
+  auto host = MakeHost();
+  host->adapters.push_back(host->adapters[0]);
+  host->adapters[1].index = 3;
+  host->adapters[1].name = "cni0";
+  host->adapters[1].addresses = {{*IpAddress::Parse("10.244.1.1"), 24}};
+  ASSERT_TRUE(StartOn(std::move(host)).ok());
+  EXPECT_EQ(Half().state, "usable");
+  // Our podCIDR is another Node's by now, ours another one.
+  host_->adapters.pop_back();
+  WriteNodes({Own("10.244.7.0/24"), Other("10.244.1.0/24")});
+  EXPECT_TRUE(RunUntil([this] { return Half().subnet == *IpPrefix::Parse("10.244.1.0/24"); }));
+  EXPECT_EQ(Half().state, "usable");
+}
+
+TEST_F(DaemonLeaseTest, NetworkIsWhatTheFileSaysNow) {
+  WriteNodes({Own(), Other("10.245.2.0/24")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(Half().state, "outside-network");
+  Write("net-conf.json",
+        R"({"Network":"10.244.0.0/15","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})");
+  EXPECT_TRUE(RunUntil([this] { return Half().state == "usable"; }));
+  Write("net-conf.json", kNetConf);
+  EXPECT_TRUE(RunUntil([this] { return Half().state == "host-changed"; }));
+  Write("net-conf.json", "garbage");
+  EXPECT_EQ(Half().state, "host-changed");
+}
+
+TEST_F(DaemonLeaseTest, AFileThatIsWiderAtTheStartCountsAtOnce) {
+  Write("net-conf.json",
+        R"({"Network":"10.244.0.0/15","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})");
+  WriteNodes({Own(), Other("10.245.2.0/24")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(Half().state, "usable");
+}
+
+TEST_F(DaemonLeaseTest, NodesThatHaveNotJoinedAreShown) {
+  WriteNodes({Own(), Node("plain"), Node("x").Annotation("kube-subnet-manager", "yes")});
+  ASSERT_TRUE(StartDefault().ok());
+  const std::vector<lease::NotJoinedNode> nodes = daemon_->ReadLeases().not_joined;
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(nodes[0].node.name, "plain");
+  EXPECT_THAT(nodes[0].reason,
+              HasSubstr("flannel.alpha.coreos.com/kube-subnet-manager is missing"));
+  EXPECT_THAT(nodes[1].reason, HasSubstr("is \"yes\", not \"true\""));
+  EXPECT_EQ(daemon_->ReadStatus().not_joined_nodes, 2u);
+  EXPECT_TRUE(Ready());
+}
+
+TEST_F(DaemonLeaseTest, OurNameInAnotherCaseIsPointedOut) {
+  config_.options.node_name = "A";
+  for (const Node& own : {Own(), Node("a")}) {
+    WriteNodes({own, Peer()});
+    ASSERT_TRUE(StartDefault().ok());
+    EXPECT_THAT(CheckNamed("own-node").text,
+                HasSubstr("node \"A\" is not among the Nodes, but \"a\" is"));
+    daemon_.reset();
+  }
+}
+
 TEST_F(DaemonStateTest, WithoutHnsThereIsNothingToPlan) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
