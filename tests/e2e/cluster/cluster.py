@@ -97,8 +97,11 @@ class Cluster:
 
     @staticmethod
     def _row_differences(each, wanted, family):
+        rows = each.leases()
+        kept = {node for node, row in rows.items() if "keptSince" in row.get(family, {})}  # what it said last, and says no more
         known = {node: {key: row[family][key] for key in ("subnet", "publicIP", "vtepMAC", "vni") if key in row[family]}
-                 for node, row in each.leases().items() if family in row}
+                 for node, row in rows.items() if family in row and node not in kept}
+        wanted = {node: half for node, half in wanted.items() if node not in kept}
         return [] if known == wanted else [f"{each.name} lists {known} instead of {wanted}"]
 
     def silent_pairs(self):

@@ -35,16 +35,15 @@ def leases(nodes, family):
 
 
 def peers(nodes, own, family):
-    """{subnet: (MAC, public IP)} that node `own` must reach. Of Nodes with one subnet the newest holds it."""
+    """{subnet: (MAC, public IP)} that node `own` must reach. Of Nodes with one subnet the oldest holds it, as long as it is there."""
     own_subnets = [ipaddress.ip_network(each) for node in nodes if node["metadata"]["name"] == own for each in subnets(node, family)]
     found = {}
-    later_names_first = sorted(nodes, key=lambda node: node["metadata"]["name"], reverse=True)
-    for node in sorted(later_names_first, key=lambda node: node["metadata"]["creationTimestamp"]):
+    for node in sorted(nodes, key=lambda node: (node["metadata"]["creationTimestamp"], node["metadata"]["name"])):
         lease = half(node, family)
         if not lease or node["metadata"]["name"] == own or annotations(node).get("backend-type") != "vxlan":
             continue
         if not {"publicIP", "vtepMAC"} <= set(lease) or lease.get("vni") != 4096:
             continue
         if not any(ipaddress.ip_network(lease["subnet"]).overlaps(each) for each in own_subnets):
-            found[lease["subnet"]] = (lease["vtepMAC"], lease["publicIP"])
+            found.setdefault(lease["subnet"], (lease["vtepMAC"], lease["publicIP"]))
     return found

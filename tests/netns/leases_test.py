@@ -1,0 +1,275 @@
+"""Whose lease is used: a peer that is started again as upstream's is loses nothing, one Node's word costs no other Node its pods, and none takes
+this host's own network away."""
+
+import contextlib
+import dataclasses
+import json
+import re
+import signal
+import subprocess
+
+from lab import command, lease, node, topology, traffic
+
+
+class Ping:
+    """A ping every 10 ms for as long as the body lasts; `lost()`: the numbers of those without an answer, but for the last ones under way."""
+
+    def __init__(self, source, address):
+        self.name = f"{source.name} to {address}"
+        self.process = source.start("ping", "-n", "-i", "0.01", address, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def lost(self):
+        self.process.send_signal(signal.SIGINT)
+        output, _ = self.process.communicate(timeout=10)
+        answered = {int(number) for number in re.findall(r"icmp_seq=(\d+) ttl=", output)}
+        sent = int(re.search(r"(\d+) packets transmitted", output)[1])
+        command.expect(len(answered) > 20, f"{self.name}: only {len(answered)} pings answered")
+        command.expect(sent - max(answered) <= 2, f"{self.name}: nothing answered after {max(answered)} of {sent}")
+        return sorted(set(range(1, max(answered) + 1)) - answered), len(answered)
+
+
+@contextlib.contextmanager
+def nothing_lost(*ways):
+    """`ways`: (pod, address). Not one ping is lost while the body runs."""
+    pings = [Ping(*way) for way in ways]
+    try:
+        yield
+    except BaseException:
+        for each in pings:
+            command.stop(each.process, signal.SIGKILL)
+        raise
+    found = [(each.name, *each.lost()) for each in pings]
+    for name, lost, answered in found:
+        command.expect(not lost, f"ping {name}: lost {len(lost)} of {len(lost) + answered}: {lost[:10]}")
+    print("   " + "; ".join(f"{name}: {answered} answered, 0 lost" for name, _, answered in found), flush=True)
+
+
+def state_of(a, name, family="ipv4"):
+    return next((row[family]["state"] for row in a.leases()["leases"] if row["node"] == name), None)
+
+
+def wait_until_taken(a, what, said, state):
+    """Until a's table has this very lease, in this state."""
+    family, wanted = ("ipv4", (said.subnet, said.public_ip, said.mac)) if said.subnet else ("ipv6", (said.subnet6, said.public_ip6, said.mac6))
+
+    def row():
+        half = next((each[family] for each in a.leases()["leases"] if each["node"] == said.name), {})
+        return (half.get("subnet"), half.get("publicIP"), half.get("vtepMAC")), half.get("state")
+
+    command.wait_until(lambda: row() == (wanted, state), lambda: f"{what}: {row()}, not {wanted} {state}", timeout=10)
+
+
+def ctl(a, *words):
+    """flannelctl's exit code and output."""
+    done = subprocess.run(["ip", "netns", "exec", a.host.name, topology.find_program("flannelctl"), *words, f"--admin={a.path('admin.sock')}"],
+                          text=True, capture_output=True, timeout=20)
+    return done.returncode, done.stdout
+
+
+def wait_for_state(a, name, wanted):
+    command.wait_until(lambda: state_of(a, name) == wanted, lambda: f"{name} is {state_of(a, name)}, not {wanted}", timeout=10)
+
+
+def test_peer_restarts_as_upstream():
+    """Upstream's flanneld.exe publishes an empty MAC first at each start, for seconds or for ever; its peers keep what they have, and so do we."""
+    with topology.pair(node.WeftNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        whole, blank = b.lease.node(), dataclasses.replace(b.lease, mac="").node()
+        traffic.ping(a.pod, b.pod_ip)
+        with nothing_lost((a.pod, b.pod_ip)):
+            for published, state in ((blank, "kept-lease"), (whole, "usable")) * 3:
+                a.write_nodes([a.lease.node(), published])
+                wait_for_state(a, "b", state)
+                traffic.ping(a.pod, b.pod_ip, count=20, interval=0.01)
+        blank["metadata"]["annotations"][lease.ANNOTATION + "public-ip"] = "192.168.77.99"
+        a.write_nodes([a.lease.node(), blank])
+        wait_for_state(a, "b", "kept-lease")
+        traffic.ping(a.pod, b.pod_ip)
+        code, text = ctl(a, "status")
+        command.expect(code == 0 and re.search(r"b: .*no VTEP MAC since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", text),
+                       f"status, exit {code}, does not say since when: {text}")
+        gone = dataclasses.replace(b.lease, mac="", vni=5000).node()
+        a.write_nodes([a.lease.node(), gone])
+        wait_for_state(a, "b", "missing-mac")
+        command.expect(traffic.ping_fails(a.pod, b.pod_ip), "b is reached under another VNI")
+
+
+def claims(*others):
+    """What one Node announces, in turn: (what, its lease, the states it may have)."""
+    said = lease.lease("0-thief", "192.168.77.66", "10.244.200.0/24")
+    other = dataclasses.replace
+    for each in others:
+        yield f"{each.name}'s podCIDR", other(said, subnet=each.lease.subnet), "overlap"
+        yield f"{each.name}'s public address", other(said, public_ip=each.lease.public_ip), "duplicate-public-ip"
+        yield f"{each.name}'s MAC", other(said, mac=each.lease.mac), "usable"
+        yield f"{each.name}'s all", other(each.lease, name="0-thief"), "overlap"
+        yield f"a half of {each.name}'s podCIDR", other(said, subnet=each.lease.subnet.replace("/24", "/25")), "overlap"
+        yield f"an address of {each.name}'s podCIDR", other(said, public_ip=each.pod_ip), "bad-public-ip"
+    yield "a podCIDR around two others'", other(said, subnet="10.244.2.0/23"), "nested-subnet"
+    yield "a podCIDR around all", other(said, subnet="10.244.0.0/16"), "overlap"
+    yield "half of all addresses", other(said, subnet="0.0.0.0/1"), "overlap"
+    yield "all addresses", other(said, subnet="0.0.0.0/0"), "overlap"
+    said = other(said, public_ip="203.0.113.66")  # in none of these
+    yield "the underlay", other(said, subnet="192.168.77.0/24"), "host-conflict"
+    yield "our address", other(said, subnet="192.168.77.1/32"), "host-conflict"
+    yield "others' underlay addresses", other(said, subnet="192.168.77.2/31"), "outside-network"
+    yield "a loopback address", other(said, public_ip="127.0.0.1"), "bad-public-ip"
+    yield "an address in its own podCIDR", other(said, public_ip="10.244.200.1"), "bad-public-ip"
+    yield "loopback", other(said, subnet="127.0.5.0/24"), "reserved-range"
+    yield "multicast", other(said, subnet="224.0.0.0/24"), "reserved-range"
+
+
+def test_one_nodes_word():
+    """One Node announces what is others', in turn, while their pods talk: no ping is lost, and each claim is named."""
+    with topology.three((node.WeftNode, node.WeftNode, node.KernelNode)) as lab:
+        lab.up()
+        a, b, c = lab.nodes
+        real = [each.lease.node() for each in lab.nodes]
+        ways = [(one.pod, other.pod_ip) for one in lab.nodes for other in lab.nodes if one is not other]
+        connected = a.host.run("ip", "route", "show", "192.168.77.0/24")
+        for source, address in ways:
+            traffic.ping(source, address, count=1)
+        command.expect_equal(ctl(a, "status")[0], 0, "exit code before")
+        with nothing_lost(*ways):
+            for what, said, state in claims(b, c):
+                for each in (a, b):
+                    each.write_nodes([said.node(), *real])
+                wait_until_taken(a, what, said, state)
+                traffic.ping(a.pod, c.pod_ip, count=20, interval=0.01)
+                used = state in ("usable", "duplicate-public-ip", "nested-subnet")
+                command.expect_equal(ctl(a, "status")[0], 0 if used else 1, f"exit code of status: {what}")
+                command.expect_equal(a.health("/readyz")[0], 200, f"/readyz: {what}")
+                command.expect_equal(a.host.run("ip", "route", "show", "192.168.77.0/24"), connected, f"the underlay's route: {what}")
+            for each in (a, b):
+                each.write_nodes(real)
+            wait_for_state(a, "0-thief", None)
+            traffic.ping(a.pod, c.pod_ip, count=20, interval=0.01)
+        command.expect_equal(ctl(a, "status")[0], 0, "exit code after")
+
+
+def claims6(*others):
+    other = dataclasses.replace
+    said = lease.Lease("0-thief", public_ip6="fd77::66", subnet6="fd10:244:0:200::/64", mac6=lease.mac_for("0-thief"))
+    for each in others:
+        yield f"{each.name}'s podCIDR", other(said, subnet6=each.lease.subnet6), "overlap"
+        yield f"{each.name}'s public address", other(said, public_ip6=each.lease.public_ip6), "duplicate-public-ip"
+        yield f"{each.name}'s MAC", other(said, mac6=each.lease.mac6), "usable"
+        yield f"a half of {each.name}'s podCIDR", other(said, subnet6=each.lease.subnet6.replace("/64", "/65")), "overlap"
+        yield f"an address of {each.name}'s podCIDR", other(said, public_ip6=each.pod_ip6), "bad-public-ip"
+    yield "a podCIDR around two others'", other(said, subnet6="fd10:244:0:2::/63"), "nested-subnet"
+    yield "a podCIDR around all", other(said, subnet6="fd10:244::/48"), "overlap"
+    yield "all addresses", other(said, subnet6="::/0"), "overlap"
+    yield "a loopback address", other(said, public_ip6="::1"), "bad-public-ip"
+    yield "a link-local address", other(said, public_ip6="fe80::1"), "bad-public-ip"
+    said = other(said, public_ip6="2001:db8::66")
+    yield "the underlay", other(said, subnet6="fd77::/64"), "host-conflict"
+    yield "our address", other(said, subnet6="fd77::1/128"), "host-conflict"
+    yield "link-local", other(said, subnet6="fe80::/64"), "reserved-range"
+    yield "multicast", other(said, subnet6="ff05::/64"), "reserved-range"
+
+
+def test_one_nodes_word_ipv6():
+    """The same over IPv6."""
+    with topology.three((node.WeftNode, node.WeftNode, node.KernelNode), ipv4=False, ipv6=True) as lab:
+        lab.up()
+        a, b, c = lab.nodes
+        real = [each.lease.node() for each in lab.nodes]
+        ways = [(one.pod, other.pod_ip6) for one in lab.nodes for other in lab.nodes if one is not other]
+        for source, address in ways:
+            traffic.ping(source, address, count=1)
+        with nothing_lost(*ways):
+            for what, said, state in claims6(b, c):
+                for each in (a, b):
+                    each.write_nodes([said.node(), *real])
+                wait_until_taken(a, what, said, state)
+                traffic.ping(a.pod, c.pod_ip6, count=10, interval=0.01)
+
+
+def test_the_word_stands_at_the_start():
+    """The same Nodes are there before the daemon is: it has nobody in use yet, and must not begin with the wrong one."""
+    for what, said, state in claims_at_start():
+        with topology.three((node.WeftNode, node.WeftNode, node.KernelNode)) as lab:
+            lab.leases = [each.lease for each in lab.nodes]
+            a, b, c = lab.nodes
+            for each in (a, b):
+                each.write_nodes([said, *[one.lease.node() for one in lab.nodes]])
+                each.up()
+            c.up()
+            c.use(lab.leases)
+            command.expect_equal(state_of(a, "0-thief"), state, what)
+            for one in lab.nodes:
+                for other in lab.nodes:
+                    if one is not other:
+                        traffic.ping(one.pod, other.pod_ip, count=1)
+
+
+def claims_at_start():
+    """Of a Node that is younger than all, as whoever creates one must be."""
+    b, c = topology.leases("abc")[1:]
+    for said, state in ((dataclasses.replace(b, name="0-thief"), "overlap"),
+                        (lease.lease("0-thief", "192.168.77.66", "10.244.3.0/25"), "overlap"),
+                        (lease.lease("0-thief", str(node.pod_address(c.subnet)), "10.244.200.0/24"), "bad-public-ip"),
+                        (lease.lease("0-thief", "203.0.113.66", "192.168.77.0/24"), "host-conflict")):
+        made = said.node()
+        made["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z"
+        yield f"{said.subnet} at {said.public_ip}", made, state
+
+
+def test_a_pod_cidr_around_peers_behind_a_router():
+    """Where Network holds the nodes' own addresses, too, a podCIDR around those of peers would put the tunnel into the tunnel."""
+    lab = topology.Lab(network="192.168.0.0/16")
+    with lab:
+        for own in topology.leases(network="192.168.0.0/16", routed=True):
+            lab.add(node.WeftNode, own)
+        a, b = lab.nodes
+        lab.join_by_routers(a, b, 1500)
+        a.host.ip("route add default via 192.168.77.254 dev u0")
+        lab.up()
+        traffic.ping(a.pod, b.pod_ip)
+        thief = lease.lease("0-thief", "203.0.113.9", "192.168.78.0/24")
+        with nothing_lost((a.pod, b.pod_ip)):
+            a.write_nodes([thief.node(), a.lease.node(), b.lease.node()])
+            wait_for_state(a, "0-thief", "overlap")
+            traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)
+        # Its gateway, which is no peer's.
+        thief = dataclasses.replace(thief, subnet="192.168.77.254/32")
+        a.write_nodes([thief.node(), a.lease.node(), b.lease.node()])
+        wait_for_state(a, "0-thief", "host-conflict")
+
+
+def test_a_network_is_widened_node_by_node():
+    """The file says the wider Network before flanneld is started again: nobody is lost, whoever is outside the narrow one included."""
+    with topology.three((node.WeftNode, node.KernelNode, node.KernelNode)) as lab:
+        a, b, c = lab.nodes
+        far = lease.lease("far", "192.168.77.9", "10.245.9.0/24")
+        lab.up([*[each.lease for each in lab.nodes], far])
+        command.expect_equal(state_of(a, "far"), "outside-network", "far, before")
+        with nothing_lost((a.pod, b.pod_ip), (a.pod, c.pod_ip)):
+            conf = a.net_conf()
+            for network, state in (("10.244.0.0/15", "usable"), ("10.244.0.0/16", "host-changed"), ("10.244.0.0/15", "usable")):
+                lease.write_text(a.path("net-conf.json"), json.dumps({**conf, "Network": network}))
+                wait_for_state(a, "far", state)
+        # This host gets an address inside a peer's subnet: reported, and nobody is dropped for it.
+        with nothing_lost((a.pod, c.pod_ip)):
+            a.host.ip("addr add 10.244.2.77/32 dev lo")
+            wait_for_state(a, "b", "host-changed")
+            traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)
+            a.host.ip("addr del 10.244.2.77/32 dev lo")
+
+
+def test_nodes_that_have_not_joined():
+    """A Node without flannel's annotations is shown, and what is missing; it is nobody that is not reached."""
+    with topology.pair(node.WeftNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        plain = b.lease.node()
+        plain["metadata"]["name"], plain["metadata"]["annotations"] = "plain", {}
+        a.write_nodes([a.lease.node(), b.lease.node(), plain])
+        command.wait_until(lambda: a.status().get("notJoinedNodes") == 1, lambda: f"status: {a.status()}", timeout=10)
+        code, text = ctl(a, "status")
+        command.expect(code == 0 and "1 of 1 reached; 1 not joined" in text, f"status, exit {code}: {text}")
+        _, text = ctl(a, "leases", "-o", "wide")
+        command.expect(re.search(r"plain .* not-joined .*annotation flannel.alpha.coreos.com/kube-subnet-manager is missing", text),
+                       f"leases: {text}")
+        command.expect('node "plain" has not joined' in a.log_text(), "the log does not name it")
