@@ -13,7 +13,6 @@
 namespace weft::kube {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -139,14 +138,14 @@ TEST_P(ListWatchCut, AtEveryOctetOfEvents) {
   }
 }
 
-TEST_P(ListWatchCut, TwentyOctetsASecondThenOneInAWatch) {
+TEST_P(ListWatchCut, TwentyOctetsASecond) {
   const auto cluster = Make();
   cluster->carrier.Start();
   cluster->carrier.RunSlowlyFor(minutes(3), milliseconds(50));
   cluster->ExpectTruth();
   cluster->Put(4);
   cluster->server.Delete("n1");
-  cluster->carrier.RunSlowlyFor(hours(1), seconds(1));
+  cluster->carrier.RunSlowlyFor(minutes(10), milliseconds(50));
   cluster->ExpectTruth();
 }
 

@@ -293,6 +293,7 @@ TEST_F(ListWatchRetry, AListHasThreeMinutesHoweverItDrips) {
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   for (int n = 1; n < 10; ++n) server.Put(Node("n" + std::to_string(n), n));
   carrier.Start();
+  for (int i = 0; i < 4; ++i) carrier.Step();  // to the list's head
   carrier.RunSlowlyFor(seconds(179), seconds(1));
   EXPECT_TRUE(source.trouble.ok());
   carrier.RunSlowlyFor(seconds(3), seconds(1));
