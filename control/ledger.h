@@ -14,6 +14,7 @@ namespace weft::control {
 inline constexpr std::string_view kHnsNetwork = "hns-network";
 inline constexpr std::string_view kHnsEndpoint = "hns-endpoint";
 inline constexpr std::string_view kHostRoute = "host-route";
+inline constexpr std::string_view kFormerRoute = "former-route";  // in whose place one of ours is
 inline constexpr std::string_view kFirewallRule = "firewall-rule";
 inline constexpr std::string_view kStaticRoute = "static-route";  // the administrator's
 

@@ -67,11 +67,21 @@ struct Reconciler::Impl {
   void Settle(Attached& at, lease::SinkReport report) {
     const bool news = report.pending != at.status.report.pending;
     const bool other_refusals = report.refused != at.status.report.refused;
+    const bool other_notes = report.notes != at.status.report.notes;
     at.status.report = std::move(report);
+    if (other_notes && !at.status.report.notes.empty()) {
+      ++at.status.notes_told;
+      Notice(NoticeLevel::kWarning,
+             absl::StrCat(at.status.name, ": ", Items(at.status.report.notes)));
+    }
     if (other_refusals && !at.status.report.refused.empty()) {
       ++at.status.refusals_told;
       Notice(NoticeLevel::kWarning,
              absl::StrCat(at.status.name, ": ", Items(at.status.report.refused)));
+    }
+    if (at.status.report.more) {
+      at.retry_at = clock.Now();
+      return;
     }
     const auto& pending = at.status.report.pending;
     if (pending.empty()) {
@@ -200,6 +210,14 @@ void Reconciler::OnSinkReport(const lease::Sink& sink, lease::SinkReport report)
   for (Impl::Attached& at : impl_->sinks) {
     if (at.sink != &sink || !at.status.resynced) continue;
     impl_->Settle(at, std::move(report));
+    return impl_->Changed();
+  }
+}
+
+void Reconciler::Recheck(const lease::Sink& sink) {
+  for (Impl::Attached& at : impl_->sinks) {
+    if (at.sink != &sink || !at.status.resynced) continue;
+    impl_->Settle(at, at.sink->Retry());
     return impl_->Changed();
   }
 }

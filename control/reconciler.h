@@ -48,6 +48,7 @@ struct SinkStatus {
   bool resynced = false;  // has been given the first complete truth
   lease::SinkReport report;
   std::uint64_t refusals_told = 0;  // how often what it refuses began or changed
+  std::uint64_t notes_told = 0;     // how often its notes began or changed
 };
 
 // Costs nothing that grows with the leases: states and refused nodes are asked of the table.
@@ -83,6 +84,8 @@ class Reconciler final : public lease::SourceListener {
   void RemoveSink(const lease::Sink& sink);
   // How a sink stands whose work goes on elsewhere (lease::Sink), since its last answer.
   void OnSinkReport(const lease::Sink& sink, lease::SinkReport report);
+  // What this sink holds may have been changed by others: it tries again now.
+  void Recheck(const lease::Sink& sink);
   // Trust was lost (an adapter came back, HNS restarted): every sink reads back what is there.
   void ResyncAll();
 

@@ -18,6 +18,7 @@ using control::LedgerEntry;
 bool IsNetwork(const LedgerEntry& entry) { return entry.kind == control::kHnsNetwork; }
 bool IsEndpoint(const LedgerEntry& entry) { return entry.kind == control::kHnsEndpoint; }
 bool IsRoute(const LedgerEntry& entry) { return entry.kind == control::kHostRoute; }
+bool IsFormer(const LedgerEntry& entry) { return entry.kind == control::kFormerRoute; }
 bool IsStatic(const LedgerEntry& entry) { return entry.kind == control::kStaticRoute; }
 bool IsRule(const LedgerEntry& entry) { return entry.kind == control::kFirewallRule; }
 bool IsBase(const LedgerEntry& entry) {
@@ -92,8 +93,9 @@ MaybeFound Find(const UndoPlaces& places, const LedgerEntry& entry) {
 
 // Without the routes to peers, and the administrator's.
 std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
-  std::erase_if(entries,
-                [](const LedgerEntry& entry) { return IsRoute(entry) || IsStatic(entry); });
+  std::erase_if(entries, [](const LedgerEntry& entry) {
+    return IsRoute(entry) || IsFormer(entry) || IsStatic(entry);
+  });
   const auto rank = [](const LedgerEntry& entry) {
     return IsBase(entry) ? 3 : IsRule(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
   };
@@ -118,7 +120,8 @@ bool NeedsHns(const control::Ledger& ledger) {
 }
 
 bool NeedsHost(const control::Ledger& ledger) {
-  return MadeAny(ledger, IsRoute) || MadeAny(ledger, IsRule);
+  return MadeAny(ledger, IsRoute) || MadeAny(ledger, IsRule) ||
+         std::any_of(ledger.entries().begin(), ledger.entries().end(), IsFormer);
 }
 
 Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/bridge.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -77,8 +78,27 @@ std::string Bridge::ForwardingOn(const IpAddress& address,
   if (!on.ok()) return std::string(on.status().message());
   if (*on) return {};
   const absl::Status status = host_.SetForwarding(adapter->index, IpFamily::kV4, true);
-  if (status.ok()) LogInfo(absl::StrCat("switched IPv4 forwarding on for ", adapter->name));
+  if (status.ok()) {
+    switched_on_.insert(adapter->index);
+    LogInfo(absl::StrCat("switched IPv4 forwarding on for ", adapter->name));
+  }
   return std::string(status.message());
+}
+
+void Bridge::ForwardingOff(const std::set<IpAddress>& addresses,
+                           const std::vector<host::Adapter>& adapters) {
+  std::erase_if(switched_on_, [&](std::uint32_t index) {
+    const auto adapter = std::find_if(adapters.begin(), adapters.end(),
+                                      [&](const auto& each) { return each.index == index; });
+    if (adapter == adapters.end()) return true;
+    for (const IpAddress& address : addresses) {
+      const host::Adapter* const owner = OwnerOf(address, adapters);
+      if (owner && owner->index == index) return false;
+    }
+    if (!host_.SetForwarding(index, IpFamily::kV4, false).ok()) return false;
+    LogInfo(absl::StrCat("switched IPv4 forwarding off again for ", adapter->name));
+    return true;
+  });
 }
 
 void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
@@ -98,6 +118,7 @@ void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
       std::string failure = ForwardingOn(address, adapters);
       if (forwarding_.empty()) forwarding_ = std::move(failure);
     }
+    if (forwarding_.empty()) ForwardingOff(addresses, adapters);
   }
   Changed();
 }

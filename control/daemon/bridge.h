@@ -4,9 +4,11 @@
 // begins once this stands.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,10 @@ class Bridge {
   static bool Holds(const State& state);
   std::string Unforwarded(const State& state) const;
   std::string ForwardingOn(const IpAddress& address, const std::vector<host::Adapter>& adapters);
+  // Again, where we switched it on for an address that has moved on since: while HNS makes its
+  // adapters, the NIC has the node's for a moment.
+  void ForwardingOff(const std::set<IpAddress>& addresses,
+                     const std::vector<host::Adapter>& adapters);
 
   host::Host& host_;
   const std::shared_ptr<hns::Journal> journal_;
@@ -55,6 +61,7 @@ class Bridge {
   // As of the last Forward: beside which endpoint, and why it is not on.
   std::optional<hns::Guid> forwarded_;
   std::string forwarding_;
+  std::set<std::uint32_t> switched_on_;  // adapters, by us
   bool adapter_there_ = true;  // with the endpoint's address, as the keeper was last informed
   Trouble trouble_;
   control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome> thread_;  // last: it begins at once

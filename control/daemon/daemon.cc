@@ -22,7 +22,10 @@ using std::chrono::steady_clock;
 constexpr auto kSourcePeriod = std::chrono::milliseconds(250);
 constexpr auto kHousekeepingPeriod = std::chrono::seconds(1);
 constexpr auto kRoundPause = std::chrono::milliseconds(50);
-constexpr int kHostRounds = 5;  // the host's adapters are looked at in every fifth round
+constexpr int kHostRounds = 5;    // the host's adapters are looked at in every fifth round
+constexpr int kFactsRounds = 60;  // its default routes, where the system reports changes
+constexpr int kRouteRounds = 9;   // our routes, where it may not; at least every 10 s
+constexpr auto kRecheckPause = std::chrono::milliseconds(200);
 
 constexpr std::size_t kFilePrefix = std::string_view("file:").size();
 
@@ -77,6 +80,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       housekeeping_timer_(loop),
       schedule_timer_(loop),
       network_now_(config_.options.net_config_path, config_.conf),
+      routes_timer_(loop),
       network_(config_.options, config_.conf, std::move(host),
                {config_.hns,
                 [this, alive = std::weak_ptr(alive_)] {
@@ -165,7 +169,9 @@ void Daemon::Stop() {
   stopped_ = true;
   *alive_ = false;
   watch_.reset();
-  for (Timer* timer : {&source_timer_, &tick_timer_, &housekeeping_timer_, &schedule_timer_})
+  routes_watch_.reset();
+  for (Timer* timer :
+       {&source_timer_, &tick_timer_, &housekeeping_timer_, &schedule_timer_, &routes_timer_})
     timer->Cancel();
   member_.reset();
   network_.Close();
@@ -255,12 +261,20 @@ void Daemon::ArmTick() {
   tick_timer_.Set(*deadline, [this] {
     reconciler_.Tick();
     Schedule();
+    ArmTick();
   });
 }
 
 void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
-    if (++rounds_ % kHostRounds == 0 && config_.polls_host) Schedule();
+    ++rounds_;
+    const bool untold = !watch_ || network_.may_miss_changes();
+    if (config_.polls_host && rounds_ % kHostRounds == 0) {
+      if (untold || rounds_ % kFactsRounds == 0) network_.HostChanged();
+      Schedule();
+    }
+    if (config_.polls_host && rounds_ % kRouteRounds == 0)
+      network_.RecheckRoutes(/*all=*/untold || !routes_watch_);
     LookAtNetConf();
     network_now_.Look();
     Identify();
@@ -275,13 +289,40 @@ void Daemon::WatchHost() {
   auto watch = network_.WatchHost([this, alive = std::weak_ptr(alive_)] {
     loop_.Post([this, alive] {
       const std::shared_ptr<bool> still = alive.lock();
-      if (still && *still) Schedule();
+      if (!still || !*still) return;
+      if (!routes_watch_ || network_.may_miss_changes()) network_.HostChanged();
+      Schedule();
     });
   });
   if (watch.ok())
     watch_ = *std::move(watch);
   else
     LogInfo(absl::StrCat("the host is looked at every 5 s only: ", watch.status().message()));
+  auto routes = network_.WatchRoutes(
+      [this, alive = std::weak_ptr(alive_)](const host::RouteChanges& changes) {
+        loop_.Post([this, alive, changes] {
+          const std::shared_ptr<bool> still = alive.lock();
+          if (!still || !*still) return;
+          if (network_.RoutesChanged(changes)) RecheckRoutes();
+          if (network_.host_changed()) Schedule();
+        });
+      });
+  if (routes.ok())
+    routes_watch_ = *std::move(routes);
+  else
+    LogInfo(absl::StrCat("routes are looked at every ", kRouteRounds,
+                         " s only: ", routes.status().message()));
+}
+
+void Daemon::RecheckRoutes() {
+  if (stopped_ || recheck_scheduled_) return;
+  recheck_scheduled_ = true;
+  routes_timer_.Set(std::max(steady_clock::now(), last_recheck_ + kRecheckPause), [this] {
+    recheck_scheduled_ = false;
+    last_recheck_ = steady_clock::now();
+    network_.RecheckRoutes(/*all=*/true);
+    ArmTick();
+  });
 }
 
 void Daemon::LookAtNetConf() {

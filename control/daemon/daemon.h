@@ -96,6 +96,8 @@ class Daemon final : public admin::StateProvider {
   void ArmTick();
   void ArmHousekeeping();
   void WatchHost();
+  // Soon; at most five times a second, since that reads all routes.
+  void RecheckRoutes();
   absl::Status StartHealth();
   void LookAtNetConf();
   // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
@@ -114,7 +116,7 @@ class Daemon final : public admin::StateProvider {
   std::string node_name_;  // empty: the API server is still to tell it
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
-  Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_;
+  Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::UnavailableError("the source of leases has not been read yet");
@@ -122,18 +124,20 @@ class Daemon final : public admin::StateProvider {
   NetworkNow network_now_;
   HostNeeds needs_;
   NodeNetwork network_;
-  std::unique_ptr<host::Watch> watch_;  // of the network's host
+  std::unique_ptr<host::Watch> watch_, routes_watch_;  // of the network's host
   Trouble net_conf_trouble_;
   bool scheduled_ = false;
-  bool synced_ = false;  // a round for the first snapshot's end has been scheduled
+  bool recheck_scheduled_ = false;  // of the routes
+  bool synced_ = false;             // a round for the first snapshot's end has been scheduled
   bool stopped_ = false;
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
   std::uint64_t told_generation_ = 0;
   // Questions of the admin endpoint by name; empty: HNS has not answered. The latest few.
   std::map<std::string, std::optional<absl::StatusOr<admin::Plan>>> plans_;
-  std::chrono::steady_clock::time_point last_round_{};  // of Schedule
-  int rounds_ = 0;                                      // of housekeeping
+  std::chrono::steady_clock::time_point last_round_{};    // of Schedule
+  std::chrono::steady_clock::time_point last_recheck_{};  // of RecheckRoutes
+  int rounds_ = 0;                                        // of housekeeping
   absl::Status fatal_;
 };
 

@@ -91,6 +91,10 @@ admin::Status Daemon::ReadStatus() {
       status.troubles.push_back(
           {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusals_told});
     }
+    if (sink.notes_told > 0) {
+      status.troubles.push_back(
+          {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.notes_told});
+    }
   }
   if (member_) {
     Append("node-name", member_->name_trouble(), status.troubles);

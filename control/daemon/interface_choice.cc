@@ -178,9 +178,10 @@ class Chooser {
   absl::StatusOr<Candidate> ByDefaultRoute() const {
     const Route* best = nullptr;
     for (const Route& route : request_.want_v4 ? facts_.routes_v4 : facts_.routes_v6) {
-      if (route.destination.length() != 0 || !ByIndex(route.adapter_index, facts_.adapters))
+      if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain ||
+          !ByIndex(route.adapter_index, facts_.adapters))
         continue;
-      if (!best || route.metric < best->metric) best = &route;
+      if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
     }
     if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
     return Candidate{ByIndex(best->adapter_index, facts_.adapters), best->source};

@@ -54,12 +54,13 @@ NodeNetwork::~NodeNetwork() { Close(); }
 
 absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
-  const absl::StatusOr<HostFacts> host = ReadHostFacts(*host_);
+  const absl::StatusOr<HostFacts> host = ReadHost();
   if (host.ok()) ReadClaims(*host);
   const absl::StatusOr<InterfaceChoice> choice =
       host.ok() ? ChooseUnderlay(options_, conf_, node, *host)
                 : absl::StatusOr<InterfaceChoice>(host.status());
   if (!choice.ok()) {
+    HostChanged();
     const bool named = !options_.iface.empty() || !options_.iface_regex.empty() ||
                        !options_.iface_can_reach.empty();
     // Without a flag it is the host that is not ready yet (no default route before DHCP has
@@ -83,7 +84,7 @@ absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) 
   }
   own_trouble_.Set("");
   public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
-  if (hns_decides()) upkeep_.Look(*host, *choice);
+  if (carries_routes()) upkeep_.Look(*host, *choice);
   const absl::StatusOr<Setup> setup = MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_));
   const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
   if (status.ok()) FollowUnderlay(*host);
@@ -187,15 +188,6 @@ void NodeNetwork::FollowUnderlay(const HostFacts& facts) {
       continue;
     look = !underlay_addresses_.empty();
     underlay_addresses_ = adapter.addresses;
-  }
-  const control::ReconcilerReport report = reconciler_.report();
-  for (const HostRoutes& routes : host_routes_) {
-    const bool v4 = routes.config.family == IpFamily::kV4;
-    const std::vector<host::Route>& there = v4 ? facts.routes_v4 : facts.routes_v6;
-    const auto marked = static_cast<std::size_t>(std::count_if(
-        there.begin(), there.end(), [](const host::Route& route) { return route.marked; }));
-    for (const control::SinkStatus& sink : report.sinks)
-      look = look || (sink.name == routes.sink->name() && sink.report.applied > marked);
   }
   if (look) reconciler_.ResyncAll();
 }

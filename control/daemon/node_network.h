@@ -72,6 +72,23 @@ class NodeNetwork {
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchHost(std::function<void()> changed) {
     return host_->WatchChanges(std::move(changed));
   }
+  // `changed` on any thread, for RoutesChanged.
+  absl::StatusOr<std::unique_ptr<host::Watch>> WatchRoutes(
+      std::function<void(const host::RouteChanges&)> changed) {
+    return host_->WatchRoutes(std::move(changed));
+  }
+  // The next Apply reads the host's routes again; without, it goes by the last reading while their
+  // adapters are the same.
+  void HostChanged() { host_facts_.reset(); }
+  bool host_changed() const { return !host_facts_; }
+  // Whether RecheckRoutes may find ours otherwise. Calls HostChanged where others differ that
+  // count.
+  bool RoutesChanged(const host::RouteChanges& changes);
+  // Reads ours again and puts what is lost; `all`: also where nothing was written since the last
+  // time.
+  void RecheckRoutes(bool all);
+  // A watch may miss a change of the host.
+  bool may_miss_changes() const { return host_->is_windows(); }
   // Hands the reconciler how HNS stands.
   void HnsChanged();
   // Watches over calls into HNS; about every second.
@@ -110,9 +127,14 @@ class NodeNetwork {
 
  private:
   void ReadClaims(const HostFacts& facts);
+  absl::StatusOr<HostFacts> ReadHost();
+  // Static routes are put back that a vSwitch took along.
+  bool carries_routes() const {
+    return hns_decides() || (options_.dataplane == "routes" && host_->is_windows());
+  }
+  std::vector<control::HostRouteSink*> route_sinks() const;
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
-  // What is on link decides the way to a peer, and with an address the kernel takes routes along:
-  // with other addresses, or fewer routes of ours than there were, the sinks look again.
+  // What is on link decides the way to a peer: with other addresses the sinks look again.
   void FollowUnderlay(const HostFacts& facts);
   absl::Status OpenTunnel(const TunnelConfig& config);
   void CloseTunnel(std::size_t index);
@@ -141,6 +163,7 @@ class NodeNetwork {
   const std::unique_ptr<RouteLedger> route_ledger_;  // null without ledger
 
   std::optional<std::vector<lease::HostClaim>> claims_;
+  std::optional<HostFacts> host_facts_;  // as last read; empty: to be read
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
   struct HostRoutes {

@@ -12,6 +12,10 @@ std::string PendingText(const control::ReconcilerReport& report) {
   std::vector<std::string> pending;
   for (const control::SinkStatus& sink : report.sinks) {
     if (!sink.resynced) pending.push_back(absl::StrCat(sink.name, ": not given anything yet"));
+    if (sink.report.more) {
+      pending.push_back(absl::StrCat(sink.name, ": ", sink.report.applied, " of ",
+                                     sink.report.desired, " in place so far"));
+    }
     for (const std::string& item : sink.report.pending)
       pending.push_back(absl::StrCat(sink.name, ": ", item));
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/route_ledger.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "control/former_route.h"
 
 namespace weft::daemon {
 namespace {
@@ -47,6 +50,20 @@ NodeLedger::Written Rewrite(Ledger& ledger, const Stays& stays, RouteKeys more) 
 
 }  // namespace
 
+RouteKeys RouteLedger::Owned(IpFamily family) {
+  RouteKeys owned;
+  ledger_->Use([&](Ledger& ledger) -> NodeLedger::Written {
+    for (const LedgerEntry& entry : ledger.entries()) {
+      std::optional<RouteKey> key = KeyOf(entry);
+      if (const auto former = control::FormerRouteOf(entry); former && former->gateway)
+        key = RouteKey(former->destination, *former->gateway);
+      if (key && key->first.family() == family) owned.insert(*key);
+    }
+    return std::nullopt;
+  });
+  return owned;
+}
+
 void RouteLedger::KeepOnly(IpFamily family, const RouteKeys& routes) {
   ledger_->Use([&](Ledger& ledger) {
     return Rewrite(ledger,
@@ -67,6 +84,26 @@ void RouteLedger::BeforePut(const RouteKeys& routes) {
 void RouteLedger::Removed(const RouteKeys& routes) {
   ledger_->Use([&](Ledger& ledger) {
     return Rewrite(ledger, [&](const RouteKey& route) { return !routes.contains(route); }, {});
+  });
+}
+
+void RouteLedger::BeforeTakeover(const std::vector<control::FormerRoute>& routes) {
+  ledger_->Use([&](Ledger& ledger) -> NodeLedger::Written {
+    std::vector<LedgerEntry> entries;
+    for (const LedgerEntry& entry : ledger.entries()) {
+      if (entry.kind == control::kFormerRoute) entries.push_back(entry);
+    }
+    const std::size_t before = entries.size();
+    for (const auto& [route, adapter] : routes) {
+      LedgerEntry entry = control::LedgerEntryOf(
+          {route.destination, route.gateway, adapter, route.metric, route.onlink});
+      const auto known = std::find_if(entries.begin(), entries.end(), [&](const auto& each) {
+        return each.name == entry.name && each.id == entry.id;
+      });
+      if (known == entries.end()) entries.push_back(std::move(entry));
+    }
+    if (entries.size() == before) return std::nullopt;
+    return ledger.Replace(control::kFormerRoute, std::move(entries));
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "control/daemon/node_ledger.h"
 #include "control/sinks/route_journal.h"
@@ -13,9 +14,11 @@ class RouteLedger final : public control::RouteJournal {
  public:
   explicit RouteLedger(std::shared_ptr<NodeLedger> ledger) : ledger_(std::move(ledger)) {}
 
+  control::RouteKeys Owned(IpFamily family) override;
   void KeepOnly(IpFamily family, const control::RouteKeys& routes) override;
   void BeforePut(const control::RouteKeys& routes) override;
   void Removed(const control::RouteKeys& routes) override;
+  void BeforeTakeover(const std::vector<control::FormerRoute>& routes) override;
 
  private:
   const std::shared_ptr<NodeLedger> ledger_;

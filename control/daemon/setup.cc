@@ -19,7 +19,12 @@ std::string DeviceName(IpFamily family, Vni vni) {
 
 control::HostRouteConfig HostRoutesOf(IpFamily family, const control::NetConf& conf,
                                       const InterfaceChoice& underlay) {
-  return {family, {underlay.index, underlay.name}, *conf.network_of(family), std::nullopt};
+  control::HostRouteConfig routes;
+  routes.family = family;
+  routes.underlay = {underlay.index, underlay.name};
+  routes.network = *conf.network_of(family);
+  routes.upstream_device = DeviceName(family, conf.vni);
+  return routes;
 }
 
 TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
@@ -41,6 +46,8 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   tunnel.mtu = conf.mtu.value_or(underlay.mtu).Inner(family);
   tunnel.udp_checksum = options.udp_checksum;
   tunnel.peer_check = options.peer_check;
+  tunnel.network = *conf.network_of(family);
+  tunnel.node_address = chosen.address;
   if (conf.direct_routing && options.routes) tunnel.direct = HostRoutesOf(family, conf, underlay);
   return tunnel;
 }

@@ -38,6 +38,8 @@ struct TunnelConfig {
   // DirectRouting: peers on this adapter's link go by routes of the host. Its tunnel is empty: the
   // device has no index yet.
   std::optional<control::HostRouteConfig> direct;
+  IpPrefix network;        // the pods'
+  IpAddress node_address;  // of the underlay's adapter
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
 };
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "control/daemon/pod_device.h"
 #include "control/sinks/dataplane_sink.h"
-#include "control/sinks/device_route_sink.h"
 #include "control/sinks/host_route_sink.h"
 #include "dataplane/forwarder.h"
 #include "dataplane/ports/udp_port.h"
@@ -54,11 +53,18 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
 
 // The table knows every peer, for one that has another setting may send through the tunnel what we
 // send by a route; the routes lead each peer one way.
-std::unique_ptr<lease::Sink> RouteSinkFor(const TunnelConfig& config, std::uint32_t index,
-                                          host::Host& host, control::RouteJournal* journal) {
-  if (!config.direct)
-    return std::make_unique<control::DeviceRouteSink>(host, index, config.device, config.family);
-  control::HostRouteConfig routes = *config.direct;
+std::unique_ptr<control::HostRouteSink> RouteSinkFor(const TunnelConfig& config,
+                                                     std::uint32_t index, host::Host& host,
+                                                     control::RouteJournal* journal) {
+  control::HostRouteConfig routes;
+  if (config.direct) {
+    routes = *config.direct;
+  } else {
+    routes.family = config.family;
+    routes.network = config.network;
+    routes.node_address = config.node_address;
+    routes.direct = false;
+  }
   routes.tunnel = {index, config.device};
   return std::make_unique<control::HostRouteSink>(host, std::move(routes), journal);
 }
@@ -95,7 +101,7 @@ struct Tunnel::Parts {
   dataplane::Worker worker;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
-  std::unique_ptr<lease::Sink> route_sink;
+  std::unique_ptr<control::HostRouteSink> route_sink;
   std::jthread thread;
 };
 
@@ -133,6 +139,8 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
 std::vector<lease::Sink*> Tunnel::sinks() const {
   return {&parts_->table_sink, parts_->route_sink.get()};
 }
+
+control::HostRouteSink& Tunnel::route_sink() const { return *parts_->route_sink; }
 
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
   for (const host::Adapter& adapter : adapters) {

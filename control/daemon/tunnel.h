@@ -14,7 +14,7 @@
 #include "control/daemon/setup.h"
 #include "control/host/host.h"
 #include "control/lease/sink.h"
-#include "control/sinks/route_journal.h"
+#include "control/sinks/host_route_sink.h"
 
 namespace weft::daemon {
 
@@ -37,6 +37,7 @@ class Tunnel {
   // The data plane's table first: a route must not lead into a tunnel that does not know the peer
   // yet.
   std::vector<lease::Sink*> sinks() const;
+  control::HostRouteSink& route_sink() const;
   // Whether `adapters` still show the device as Open left it.
   bool IsIntact(const std::vector<host::Adapter>& adapters) const;
 

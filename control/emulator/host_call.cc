@@ -41,6 +41,9 @@ HostAnswer CarryOut(host::Host& host, const HostCall& call) {
     case HostOperation::kPutRoutes:
       answer.results = host.PutRoutes(call.routes);
       break;
+    case HostOperation::kReplaceRoutes:
+      answer.results = host.ReplaceRoutes(call.routes);
+      break;
     case HostOperation::kRemoveRoutes:
       answer.results = host.RemoveRoutes(call.routes);
       break;

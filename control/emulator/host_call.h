@@ -28,6 +28,7 @@ enum class HostOperation : std::uint8_t {
   kAllowUdpIn,
   kHasFirewallRule,
   kRemoveFirewallRule,
+  kReplaceRoutes,
 };
 
 // The arguments of host::Host's functions; those of others are left alone.

@@ -23,7 +23,8 @@ constexpr std::string_view kOperations[] = {"adapters",
                                             "forwarding",
                                             "allow-udp-in",
                                             "has-firewall-rule",
-                                            "remove-firewall-rule"};
+                                            "remove-firewall-rule",
+                                            "replace-routes"};
 constexpr int kHighestCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
 std::string Text(const Json& json) {

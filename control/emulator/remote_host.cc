@@ -196,6 +196,10 @@ std::vector<absl::Status> RemoteHost::PutRoutes(const std::vector<host::Route>& 
   return AskAbout(HostOperation::kPutRoutes, routes);
 }
 
+std::vector<absl::Status> RemoteHost::ReplaceRoutes(const std::vector<host::Route>& routes) {
+  return AskAbout(HostOperation::kReplaceRoutes, routes);
+}
+
 std::vector<absl::Status> RemoteHost::RemoveRoutes(const std::vector<host::Route>& routes) {
   return AskAbout(HostOperation::kRemoveRoutes, routes);
 }

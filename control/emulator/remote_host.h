@@ -28,6 +28,7 @@ class RemoteHost final : public host::Host {
   absl::Status AddAddress(std::uint32_t adapter_index,
                           const host::AssignedAddress& address) override;
   std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& routes) override;
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<host::Route>& routes) override;
   std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& routes) override;
   absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override;
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override;
@@ -36,6 +37,7 @@ class RemoteHost final : public host::Host {
   absl::Status RemoveFirewallRule(const std::string& rule) override;
   // A lost connection is told as a change, and so is the one that comes in its place.
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(std::function<void()> changed) override;
+  bool is_windows() const override { return true; }
 
  private:
   class RemoteWatch;

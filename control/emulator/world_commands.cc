@@ -85,8 +85,8 @@ std::optional<host::Route> RouteIn(World& world, Fields& fields) {
 Answer ChangeRoute(World& world, Fields& fields, bool put) {
   const std::optional<host::Route> route = RouteIn(world, fields);
   if (!route) return fields.status();
-  const absl::Status status =
-      put ? world.host().PutRoutes({*route}).front() : world.host().RemoveRoutes({*route}).front();
+  const absl::Status status = put ? world.host().ReplaceRoutes({*route}).front()
+                                  : world.host().RemoveRoutes({*route}).front();
   return status.ok() ? Answer(nlohmann::json::object()) : status;
 }
 

@@ -214,16 +214,19 @@ bool EmulatedHost::OnLink(std::uint32_t adapter_index, const IpAddress& gateway)
   });
 }
 
-absl::Status EmulatedHost::PutOne(const Route& route) {
-  const auto refuse = [&](std::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot put route ", route.destination.ToString(),
-                     route.gateway ? absl::StrCat(" via ", route.gateway->ToString()) : "",
-                     " on adapter ", route.adapter_index, ": ", why));
+absl::Status EmulatedHost::PutOne(const Route& route, bool replaces) {
+  const auto text = [&](std::string_view why) {
+    return absl::StrCat("cannot put route ", route.destination.ToString(),
+                        route.gateway ? absl::StrCat(" via ", route.gateway->ToString()) : "",
+                        " on adapter ", route.adapter_index, ": ", why);
   };
+  const auto refuse = [&](std::string_view why) { return absl::InvalidArgumentError(text(why)); };
   if (!Find(route.adapter_index)) return refuse("there is no such adapter");
   if (route.gateway && !route.onlink && !OnLink(route.adapter_index, *route.gateway))
     return refuse("its gateway is not on link");
+  const bool stands = std::any_of(state_.routes.begin(), state_.routes.end(),
+                                  [&](const Route& other) { return IsSameWay(other, route); });
+  if (stands && !replaces) return absl::AlreadyExistsError(text("the object already exists"));
   Route there = route;
   there.marked = true;  // Windows knows one kind of route that somebody set
   std::erase_if(state_.routes, [&](const Route& other) { return IsSameWay(other, route); });
@@ -231,13 +234,30 @@ absl::Status EmulatedHost::PutOne(const Route& route) {
   return absl::OkStatus();
 }
 
+// What was refused is no change.
+void EmulatedHost::TellIfAny(const std::vector<absl::Status>& results) const {
+  if (std::any_of(results.begin(), results.end(),
+                  [](const absl::Status& status) { return status.ok(); }))
+    Tell();
+}
+
 std::vector<absl::Status> EmulatedHost::PutRoutes(const std::vector<Route>& routes) {
   std::vector<absl::Status> results;
   {
     const std::lock_guard lock(mutex_);
-    for (const Route& route : routes) results.push_back(PutOne(route));
+    for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/false));
   }
-  Tell();
+  TellIfAny(results);
+  return results;
+}
+
+std::vector<absl::Status> EmulatedHost::ReplaceRoutes(const std::vector<Route>& routes) {
+  std::vector<absl::Status> results;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/true));
+  }
+  TellIfAny(results);
   return results;
 }
 

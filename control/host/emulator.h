@@ -62,6 +62,7 @@ class EmulatedHost final : public Host {
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override;
   absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override;
   std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override;
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& routes) override;
   std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override;
   absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override;
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override;
@@ -69,6 +70,7 @@ class EmulatedHost final : public Host {
   absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override;
   absl::Status RemoveFirewallRule(const std::string& rule) override;
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override;
+  bool is_windows() const override { return true; }
 
  private:
   class Registration;
@@ -83,8 +85,9 @@ class EmulatedHost final : public Host {
   EmulatedAdapter* FindNamed(std::string_view name);
   bool OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const;
   void MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to);
-  absl::Status PutOne(const Route& route);
+  absl::Status PutOne(const Route& route, bool replaces);
   void Tell() const;
+  void TellIfAny(const std::vector<absl::Status>& results) const;
 
   mutable std::mutex mutex_;
   HostState state_;

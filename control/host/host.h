@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -40,21 +41,50 @@ struct Adapter {
 // `ip route show proto 87`: no other program's (/etc/iproute2/rt_protos and its like).
 inline constexpr std::uint8_t kRouteMark = 87;
 
-// A unicast route of the main table. `onlink`: the gateway is taken as reachable on the adapter
-// though no address covers it.
+// What a route of the main table is to its destination.
+enum class RouteKind : std::uint8_t {
+  kPlain,
+  kDerived,  // by the system, from an address or a link
+  kNowhere,  // it is refused or dropped there ("blackhole", "unreachable"); has no adapter
+};
+
+// A route of the main table. `onlink`: the gateway is taken as reachable on the adapter though no
+// address covers it.
 struct Route {
   IpPrefix destination;
   std::optional<IpAddress> gateway;
   std::uint32_t adapter_index = 0;
   bool onlink = false;
-  std::uint32_t metric = 0;  // zero: the system's default
+  std::uint32_t metric = 0;  // the route's own; zero: the system's default
+  // What Windows adds to it, the metric of the adapter. Filled in by the system.
+  std::uint32_t adapter_metric = 0;
   std::optional<IpAddress> source;
   // Bears the mark by which a later process of ours knows its own among others' on an adapter that
   // is not ours. Linux keeps it as the route's protocol, kRouteMark. Windows has nowhere to keep
   // it: there every route that somebody set by hand or program (NETMGMT) bears it.
   bool marked = false;
+  // Another program has put its name on it (Linux: a protocol that is neither ours nor "boot",
+  // which is what `ip route add` and upstream's flanneld leave).
+  bool claimed = false;
+  RouteKind kind = RouteKind::kPlain;
   friend bool operator==(const Route&, const Route&) = default;
 };
+
+// By which the system chooses among routes of one destination: the least wins.
+inline std::uint64_t PrecedenceOf(const Route& route) {
+  return std::uint64_t{route.metric} + route.adapter_metric;
+}
+
+// One route that came, differs or went.
+struct RouteChange {
+  Route route;
+  bool gone = false;
+  // Not this one route but perhaps any of its adapter: the system takes routes along with an
+  // address or a link and reports none of them.
+  bool whole_adapter = false;
+};
+// None: what changed is not known.
+using RouteChanges = std::vector<RouteChange>;
 
 // While it lives, changes are told. Its end waits for a call that is under way, so it is not ended
 // from within one.
@@ -69,8 +99,8 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual absl::StatusOr<std::vector<Adapter>> Adapters() = 0;
-  // All routes of `adapter_index`, or of every adapter (0). Those that the system derives from
-  // addresses are left out. A route with several next hops is several.
+  // All routes of `adapter_index`, or of every adapter (0), those of one destination in the order
+  // in which the system lists them. A route with several next hops is several.
   virtual absl::StatusOr<std::vector<Route>> Routes(IpFamily family,
                                                     std::uint32_t adapter_index = 0) = 0;
   // Those that this host asks for names, of all adapters.
@@ -81,10 +111,13 @@ class Host {
   virtual absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) = 0;
   // Adds; an address that is there already is fine.
   virtual absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) = 0;
-  // Each is there afterwards, and replaces the one of its destination, gateway and adapter; one of
-  // its destination and metric by another way is replaced on Linux and stays beside it on Windows.
-  // One batch; a refused one stops no other. The result has one status for each route, in order.
+  // Adds; nothing that is there is changed: AlreadyExists where a route stands in the place, on
+  // Linux one of its destination and metric, on Windows one of its destination, gateway and
+  // adapter. One batch; a refused one stops no other. The result has one status for each route, in
+  // order.
   virtual std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) = 0;
+  // The same, but what stands in the place gives way, without a moment between.
+  virtual std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& routes) = 0;
   // A route that is not there is fine.
   virtual std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) = 0;
 
@@ -102,6 +135,15 @@ class Host {
   // Calls `changed`, on any thread and perhaps more often than needed, when an adapter, an address
   // or a default route came, went or differs.
   virtual absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) = 0;
+  // Calls `changed`, on any thread, when routes came, went or differ; not, where the system can
+  // tell it, for what this Host did itself.
+  virtual absl::StatusOr<std::unique_ptr<Watch>> WatchRoutes(
+      std::function<void(const RouteChanges&)> changed) {
+    return WatchChanges([changed = std::move(changed)] { changed({}); });
+  }
+  // Windows, or what plays it: routes bear no mark, a vSwitch takes the static ones along, and a
+  // change may go unreported.
+  virtual bool is_windows() const { return false; }
 };
 
 // Of rke2 and of Microsoft's scripts: all tools see one rule (for port 4789).

@@ -14,6 +14,7 @@
 #include "control/host/host.h"
 #include "control/host/name_servers_linux.h"
 #include "control/host/netlink_linux.h"
+#include "control/host/route_message_linux.h"
 #include "control/host/watch_linux.h"
 
 namespace weft::host {
@@ -87,12 +88,13 @@ std::optional<AddressEntry> AddressEntryOf(const nlmsghdr& message) {
                       {*address, header->ifa_prefixlen}};
 }
 
-// The routes of one message: several for a multipath route, none for what is not ours to see.
+}  // namespace
+
 std::vector<Route> RoutesOf(const nlmsghdr& message) {
-  if (message.nlmsg_type != RTM_NEWROUTE) return {};
+  if (message.nlmsg_type != RTM_NEWROUTE && message.nlmsg_type != RTM_DELROUTE) return {};
   const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
   const std::optional<IpFamily> family = FamilyOf(header->rtm_family);
-  if (!family || header->rtm_type != RTN_UNICAST) return {};
+  if (!family) return {};
   const NetlinkAttributes<RTA_TABLE> attributes(message, sizeof *header);
 
   Route route;
@@ -108,6 +110,13 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   if (*family == IpFamily::kV6 && route.metric == kDefaultMetricV6) route.metric = 0;
   route.source = AddressOf(attributes[RTA_PREFSRC], *family);
   route.marked = header->rtm_protocol == kRouteMark;
+  route.claimed = !route.marked && header->rtm_protocol != RTPROT_BOOT;
+  if (header->rtm_protocol == RTPROT_KERNEL) route.kind = RouteKind::kDerived;
+  if (header->rtm_type != RTN_UNICAST) {
+    route.kind = RouteKind::kNowhere;
+    route.adapter_index = 0;  // IPv6 names the loopback
+    return {route};
+  }
   if (!attributes[RTA_MULTIPATH]) return {route};
 
   std::vector<Route> routes;
@@ -130,14 +139,14 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   return routes;
 }
 
-// Whether a dumped route belongs to the main table and was put there by somebody, not derived from
-// an address.
-bool IsListed(const nlmsghdr& message) {
+bool IsOfMainTable(const nlmsghdr& message) {
   const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
   const NetlinkAttributes<RTA_TABLE> attributes(message, sizeof *header);
   return attributes.U32(RTA_TABLE, header->rtm_table) == RT_TABLE_MAIN &&
-         header->rtm_protocol != RTPROT_KERNEL && !(header->rtm_flags & RTM_F_CLONED);
+         !(header->rtm_flags & RTM_F_CLONED);
 }
+
+namespace {
 
 NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route& route) {
   NetlinkRequest request(type, flags);
@@ -215,7 +224,7 @@ class LinuxHost final : public Host {
     const absl::Status status = socket_.Dump(
         request, [&] { routes.clear(); },
         [&](const nlmsghdr& message) {
-          if (!IsListed(message)) return;
+          if (!IsOfMainTable(message)) return;
           for (const Route& route : RoutesOf(message)) {
             if (adapter_index == 0 || route.adapter_index == adapter_index) routes.push_back(route);
           }
@@ -234,7 +243,9 @@ class LinuxHost final : public Host {
     request.Put(RTA_DST, destination);
     std::optional<Route> found;
     NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
-      for (const Route& route : RoutesOf(message)) found = route;
+      for (const Route& route : RoutesOf(message)) {
+        if (route.kind != RouteKind::kNowhere) found = route;
+      }
     });
     if (answer.error == 0 && !found)
       answer.error = ENETUNREACH;  // a blackhole, or one of our own addresses
@@ -280,6 +291,10 @@ class LinuxHost final : public Host {
   }
 
   std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
+    return ChangeRoutes(routes, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, "put ", 0);
+  }
+
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& routes) override {
     return ChangeRoutes(routes, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, "put ", 0);
   }
 
@@ -303,7 +318,11 @@ class LinuxHost final : public Host {
   }
   absl::Status RemoveFirewallRule(const std::string& rule) override { return NoNamedRules(rule); }
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
-    return NetlinkWatch::Open(std::move(changed));
+    return NetlinkWatch::Open(std::move(changed), socket_.port());
+  }
+  absl::StatusOr<std::unique_ptr<Watch>> WatchRoutes(
+      std::function<void(const RouteChanges&)> changed) override {
+    return NetlinkWatch::OpenRoutes(std::move(changed), socket_.port());
   }
 
  private:

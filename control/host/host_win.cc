@@ -41,12 +41,11 @@ class WindowsHost final : public Host {
   }
 
   absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter_index) override {
-    absl::StatusOr<std::vector<Row>> rows = ReadRoutes(family);
+    const absl::StatusOr<std::vector<Route>> rows = ReadRoutes(family);
     if (!rows.ok()) return rows.status();
     std::vector<Route> routes;
-    for (const Row& row : *rows) {
-      if (row.derived || (adapter_index != 0 && row.route.adapter_index != adapter_index)) continue;
-      routes.push_back(row.route);
+    for (const Route& row : *rows) {
+      if (adapter_index == 0 || row.adapter_index == adapter_index) routes.push_back(row);
     }
     return routes;
   }
@@ -55,23 +54,27 @@ class WindowsHost final : public Host {
 
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
     if (helper_.best_route) {
+      // For their metrics, which may have changed since they were last listed.
+      if (const auto adapters = Adapters(); !adapters.ok()) return adapters.status();
       const SOCKADDR_INET target = SocketAddressOf(destination);
       MIB_IPFORWARD_ROW2 row{};
       SOCKADDR_INET source{};
       if (helper_.best_route(nullptr, 0, nullptr, &target, 0, &row, &source) == NO_ERROR) {
-        Route route = RouteOf(row);
-        route.source = AddressOf(source);
-        return route;
+        if (std::optional<Route> route = RouteOf(row)) {
+          route->source = AddressOf(source);
+          return *std::move(route);
+        }
       }
     }
     // Wine's GetBestRoute2 is a stub: longest prefix, then lowest metric.
-    absl::StatusOr<std::vector<Row>> rows = ReadRoutes(destination.family());
+    const absl::StatusOr<std::vector<Route>> rows = ReadRoutes(destination.family());
     if (!rows.ok()) return rows.status();
     const Route* best = nullptr;
-    for (const Row& row : *rows) {
-      const Route& route = row.route;
+    for (const Route& route : *rows) {
       if (!route.destination.Contains(destination)) continue;
-      const auto rank = [](const Route& r) { return std::pair(-r.destination.length(), r.metric); };
+      const auto rank = [](const Route& r) {
+        return std::pair(-r.destination.length(), PrecedenceOf(r));
+      };
       if (!best || rank(route) < rank(*best)) best = &route;
     }
     if (best) return *best;
@@ -90,6 +93,12 @@ class WindowsHost final : public Host {
     std::vector<absl::Status> statuses;
     statuses.reserve(routes.size());
     for (const Route& route : routes) statuses.push_back(PutRoute(helper_, route));
+    return statuses;
+  }
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& routes) override {
+    std::vector<absl::Status> statuses;
+    statuses.reserve(routes.size());
+    for (const Route& route : routes) statuses.push_back(ReplaceRoute(helper_, route));
     return statuses;
   }
   std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override {
@@ -116,12 +125,13 @@ class WindowsHost final : public Host {
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
     return MibWatch::Open(helper_, std::move(changed));
   }
+  absl::StatusOr<std::unique_ptr<Watch>> WatchRoutes(
+      std::function<void(const RouteChanges&)> changed) override {
+    return MibRouteWatch::Open(helper_, std::move(changed));
+  }
+  bool is_windows() const override { return true; }
 
  private:
-  struct Row {
-    Route route;
-    bool derived = false;  // from an address
-  };
   struct Metrics {
     std::uint32_t v4 = 0, v6 = 0;
   };
@@ -167,38 +177,30 @@ class WindowsHost final : public Host {
         "the adapters changed each of the 4 times they were listed; try again");
   }
 
-  Route RouteOf(const MIB_IPFORWARD_ROW2& row) const {
-    Route route;
-    const std::optional<IpAddress> base = AddressOf(row.DestinationPrefix.Prefix);
-    if (base)
-      route.destination =
-          IpPrefix::Of(*base, row.DestinationPrefix.PrefixLength).value_or(IpPrefix());
-    const std::optional<IpAddress> gateway = AddressOf(row.NextHop);
-    if (gateway && !gateway->IsUnspecified()) route.gateway = gateway;
-    route.adapter_index = row.InterfaceIndex;
-    route.marked = row.Protocol == MIB_IPPROTO_NETMGMT;
-    // What Windows compares is the sum of the route's and the interface's metric.
+  // Empty: a row that no address family of ours can hold.
+  std::optional<Route> RouteOf(const MIB_IPFORWARD_ROW2& row) const {
+    std::optional<Route> route = RouteOfRow(row);
+    if (!route) return std::nullopt;
     const auto found = metrics_.find(row.InterfaceIndex);
-    const Metrics of_interface = found == metrics_.end() ? Metrics() : found->second;
-    route.metric = row.Metric + (route.destination.family() == IpFamily::kV4 ? of_interface.v4
-                                                                             : of_interface.v6);
+    const Metrics metrics = found == metrics_.end() ? Metrics() : found->second;
+    route->adapter_metric = route->destination.family() == IpFamily::kV4 ? metrics.v4 : metrics.v6;
     return route;
   }
 
-  absl::StatusOr<std::vector<Row>> ReadRoutes(IpFamily family) {
+  absl::StatusOr<std::vector<Route>> ReadRoutes(IpFamily family) {
     if (const auto adapters = Adapters(); !adapters.ok())
       return adapters.status();  // for their metrics
     MIB_IPFORWARD_TABLE2* table = nullptr;
     const DWORD code = helper_.forward_table(FamilyNumber(family), &table);
-    if (code == ERROR_NOT_FOUND) return std::vector<Row>();  // the family is switched off
+    if (code == ERROR_NOT_FOUND || code == ERROR_NOT_SUPPORTED)
+      return std::vector<Route>();  // none, or the family is switched off
     if (code != NO_ERROR) return Failure("list the routes", code);
-    std::vector<Row> rows;
+    std::vector<Route> routes;
     for (ULONG i = 0; i < table->NumEntries; ++i) {
-      const MIB_IPFORWARD_ROW2& row = table->Table[i];
-      rows.push_back({RouteOf(row), row.Protocol == MIB_IPPROTO_LOCAL});
+      if (std::optional<Route> route = RouteOf(table->Table[i])) routes.push_back(*route);
     }
     helper_.free_table(table);
-    return rows;
+    return routes;
   }
 
   IpHelper helper_;

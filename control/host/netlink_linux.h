@@ -92,6 +92,8 @@ class NetlinkSocket {
   NetlinkAnswer Ask(NetlinkRequest request, const std::function<void(const nlmsghdr&)>& answer);
   // Carries out all of `requests` in order; one answer for each. A refused one stops no other.
   std::vector<NetlinkAnswer> Change(std::span<NetlinkRequest> requests);
+  // By which the kernel names this socket in what it reports of the changes made through it.
+  std::uint32_t port() const { return mnl_socket_get_portid(socket_.get()); }
 
  private:
   explicit NetlinkSocket(mnl_socket* socket) : socket_(socket, &mnl_socket_close) {}

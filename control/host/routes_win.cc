@@ -43,17 +43,42 @@ MIB_IPINTERFACE_ROW InterfaceRow(const IpHelper& helper, std::uint32_t adapter_i
 
 }  // namespace
 
+std::optional<Route> RouteOfRow(const MIB_IPFORWARD_ROW2& row) {
+  const std::optional<IpAddress> base = AddressOf(row.DestinationPrefix.Prefix);
+  const std::optional<IpPrefix> destination =
+      base ? IpPrefix::Of(*base, row.DestinationPrefix.PrefixLength) : std::nullopt;
+  if (!destination) return std::nullopt;
+  Route route;
+  route.destination = *destination;
+  const std::optional<IpAddress> gateway = AddressOf(row.NextHop);
+  if (gateway && !gateway->IsUnspecified()) route.gateway = gateway;
+  route.adapter_index = row.InterfaceIndex;
+  route.metric = row.Metric;
+  route.marked = row.Protocol == MIB_IPPROTO_NETMGMT;
+  route.claimed = !route.marked;
+  if (row.Protocol == MIB_IPPROTO_LOCAL) route.kind = RouteKind::kDerived;
+  return route;
+}
+
 absl::Status PutRoute(const IpHelper& helper, const Route& route) {
   const std::string what = TextOf("put", route);
   if (!helper.can_write_routes()) return NotHere(what);
-  MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
-  DWORD code = helper.create_route(&row);
+  const MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
+  const DWORD code = helper.create_route(&row);
   if (code == NO_ERROR) return absl::OkStatus();
-  if (code != ERROR_OBJECT_ALREADY_EXISTS) return Failure(what, code);
+  const absl::Status refused = Failure(what, code);
+  return code == ERROR_OBJECT_ALREADY_EXISTS ? absl::AlreadyExistsError(refused.message())
+                                             : refused;
+}
 
+absl::Status ReplaceRoute(const IpHelper& helper, const Route& route) {
+  const absl::Status put = PutRoute(helper, route);
+  if (!absl::IsAlreadyExists(put)) return put;
+  const std::string what = TextOf("put", route);
+  const MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
   // Keyed by prefix, next hop and interface: what may differ is who set it, and the metric.
   MIB_IPFORWARD_ROW2 there = row;
-  code = helper.get_route(&there);
+  DWORD code = helper.get_route(&there);
   if (code != NO_ERROR) return Failure(what, code);
   if (there.Protocol == MIB_IPPROTO_NETMGMT && there.Metric == row.Metric) return absl::OkStatus();
   if (there.Protocol == MIB_IPPROTO_NETMGMT) {

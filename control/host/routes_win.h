@@ -3,6 +3,8 @@
 // the machine's next start.
 #pragma once
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/host/host.h"
@@ -10,7 +12,13 @@
 
 namespace weft::host {
 
+// Empty: its destination cannot be read. Without the adapter's metric, of which a row knows
+// nothing.
+std::optional<Route> RouteOfRow(const MIB_IPFORWARD_ROW2& row);
+
+// AlreadyExists: one of its destination, gateway and adapter is there.
 absl::Status PutRoute(const IpHelper& helper, const Route& route);
+absl::Status ReplaceRoute(const IpHelper& helper, const Route& route);
 // One that is not there is fine.
 absl::Status RemoveRoute(const IpHelper& helper, const Route& route);
 

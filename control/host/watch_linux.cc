@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/watch_linux.h"
 
+#include <arpa/inet.h>
+#include <linux/filter.h>
+#include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -9,10 +12,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "control/host/netlink_linux.h"
+#include "control/host/route_message_linux.h"
 
 namespace weft::host {
 namespace {
@@ -26,27 +32,88 @@ bool Counts(const nlmsghdr& message) {
   return route->rtm_dst_len == 0 && route->rtm_type == RTN_UNICAST;
 }
 
-// Reads all that is there. Whether something of it counts; what was lost does.
-bool Drain(int socket, std::vector<char>& buffer) {
-  bool counts = false;
+// Whose routes may have gone with a link or an address, or may be put again; zero: none.
+std::uint32_t AdapterWithChangedRoutes(const nlmsghdr& message) {
+  const void* const body = mnl_nlmsg_get_payload(&message);
+  if (message.nlmsg_type == RTM_NEWADDR || message.nlmsg_type == RTM_DELADDR)
+    return static_cast<const ifaddrmsg*>(body)->ifa_index;
+  if (message.nlmsg_type != RTM_NEWLINK && message.nlmsg_type != RTM_DELLINK) return 0;
+  return static_cast<std::uint32_t>(static_cast<const ifinfomsg*>(body)->ifi_index);
+}
+
+void Append(const nlmsghdr& message, RouteChanges& changes) {
+  if (message.nlmsg_type == RTM_NEWROUTE || message.nlmsg_type == RTM_DELROUTE) {
+    if (!IsOfMainTable(message)) return;
+    for (const Route& route : RoutesOf(message))
+      changes.push_back({route, message.nlmsg_type == RTM_DELROUTE, false});
+  } else if (const std::uint32_t adapter = AdapterWithChangedRoutes(message)) {
+    changes.push_back({{}, false, true});
+    changes.back().route.adapter_index = adapter;
+  }
+}
+
+// Reads all that has come. Whether some was lost.
+bool Drain(int socket, std::vector<char>& buffer,
+           const std::function<void(const nlmsghdr&)>& each) {
+  bool lost = false;
   for (;;) {
     const ssize_t received = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (received < 0) {
       if (errno == EINTR) continue;
-      if (errno != ENOBUFS) return counts;
-      counts = true;
+      if (errno != ENOBUFS) return lost;
+      lost = true;
       continue;
     }
     int left = static_cast<int>(received);
     for (auto* message = reinterpret_cast<nlmsghdr*>(buffer.data()); mnl_nlmsg_ok(message, left);
          message = mnl_nlmsg_next(message, &left))
-      counts = counts || Counts(*message);
+      each(*message);
   }
+}
+
+// What was changed through the socket of `port` is dropped before it fills the buffer, in which
+// there is room for some ten thousand routes of others.
+void SpareOwn(int socket, std::uint32_t port) {
+  std::array<sock_filter, 4> code = {{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(nlmsghdr, nlmsg_pid)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(port), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, ~std::uint32_t{0}),
+  }};
+  const sock_fprog program{code.size(), code.data()};
+  ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  const int room = 16 << 20;  // bytes; what is lost is made up for by reading all
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::Open(std::function<void()> changed) {
+absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::Open(std::function<void()> changed,
+                                                          std::uint32_t own_port) {
+  const auto counts = std::make_shared<bool>(false);
+  return OpenWith({[counts](const nlmsghdr& message) { *counts = *counts || Counts(message); },
+                   [counts, changed = std::move(changed)](bool lost) {
+                     if (std::exchange(*counts, false) || lost) changed();
+                   }},
+                  own_port);
+}
+
+absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::OpenRoutes(
+    std::function<void(const RouteChanges&)> changed, std::uint32_t own_port) {
+  const auto changes = std::make_shared<RouteChanges>();
+  return OpenWith({[changes](const nlmsghdr& message) { Append(message, *changes); },
+                   [changes, changed = std::move(changed)](bool lost) {
+                     const RouteChanges seen = std::exchange(*changes, {});
+                     if (lost)
+                       changed({});
+                     else if (!seen.empty())
+                       changed(seen);
+                   }},
+                  own_port);
+}
+
+absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::OpenWith(Handler handler,
+                                                              std::uint32_t own_port) {
   const int socket = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (socket < 0) return absl::ErrnoToStatus(errno, "cannot open a netlink socket for changes");
   const int stop = ::eventfd(0, EFD_CLOEXEC);
@@ -65,11 +132,12 @@ absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::Open(std::function<void()> 
     if (stop >= 0) ::close(stop);
     return absl::ErrnoToStatus(error, "cannot listen to the kernel's changes over netlink");
   }
-  return std::unique_ptr<Watch>(new NetlinkWatch(socket, stop, std::move(changed)));
+  SpareOwn(socket, own_port);
+  return std::unique_ptr<Watch>(new NetlinkWatch(socket, stop, std::move(handler)));
 }
 
-NetlinkWatch::NetlinkWatch(int socket, int stop, std::function<void()> changed)
-    : socket_(socket), stop_(stop), changed_(std::move(changed)), thread_([this] { Run(); }) {}
+NetlinkWatch::NetlinkWatch(int socket, int stop, Handler handler)
+    : socket_(socket), stop_(stop), handler_(std::move(handler)), thread_([this] { Run(); }) {}
 
 NetlinkWatch::~NetlinkWatch() {
   ::eventfd_write(stop_, 1);
@@ -84,7 +152,7 @@ void NetlinkWatch::Run() const {
     std::array<pollfd, 2> ready = {pollfd{socket_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
     if (ready[1].revents != 0) return;
-    if (Drain(socket_, buffer)) changed_();
+    handler_.done(Drain(socket_, buffer, handler_.each));
   }
 }
 

@@ -2,6 +2,9 @@
 // Changes as the kernel's multicast groups of rtnetlink(7) tell them.
 #pragma once
 
+#include <libmnl/libmnl.h>
+
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -11,19 +14,31 @@
 
 namespace weft::host {
 
-// A thread that waits for the kernel. Of routes only default ones count: those of the pods are ours
-// or others', come by the thousand, and are read at every resync.
+// A thread that waits for the kernel.
 class NetlinkWatch final : public Watch {
  public:
-  static absl::StatusOr<std::unique_ptr<Watch>> Open(std::function<void()> changed);
+  // What is changed through the socket of `own_port` counts for neither.
+  // Of routes only default ones count: those of pods come by the thousand.
+  static absl::StatusOr<std::unique_ptr<Watch>> Open(std::function<void()> changed,
+                                                     std::uint32_t own_port);
+  // Every route of the main table.
+  static absl::StatusOr<std::unique_ptr<Watch>> OpenRoutes(
+      std::function<void(const RouteChanges&)> changed, std::uint32_t own_port);
   ~NetlinkWatch() override;
 
  private:
-  NetlinkWatch(int socket, int stop, std::function<void()> changed);
+  struct Handler {
+    std::function<void(const nlmsghdr&)> each;
+    // When all that had come was read; `lost`: some of it did not fit the buffer.
+    std::function<void(bool lost)> done;
+  };
+  static absl::StatusOr<std::unique_ptr<Watch>> OpenWith(Handler handler, std::uint32_t own_port);
+
+  NetlinkWatch(int socket, int stop, Handler handler);
   void Run() const;
 
   int socket_, stop_;  // netlink; eventfd
-  std::function<void()> changed_;
+  Handler handler_;
   std::thread thread_;
 };
 

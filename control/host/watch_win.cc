@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/watch_win.h"
 
+#include <optional>
 #include <utility>
+
+#include "control/host/routes_win.h"
 
 namespace weft::host {
 
@@ -39,6 +42,32 @@ void WINAPI MibWatch::OnAddress(PVOID context, PMIB_UNICASTIPADDRESS_ROW, MIB_NO
 
 void WINAPI MibWatch::OnRoute(PVOID context, PMIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE) {
   if (!row || row->DestinationPrefix.PrefixLength == 0) static_cast<MibWatch*>(context)->changed_();
+}
+
+absl::StatusOr<std::unique_ptr<Watch>> MibRouteWatch::Open(
+    const IpHelper& helper, std::function<void(const RouteChanges&)> changed) {
+  constexpr char kWhat[] = "listen to changes of routes";
+  if (!helper.notify_route || !helper.cancel_notify) return NotHere(kWhat);
+  std::unique_ptr<MibRouteWatch> watch(new MibRouteWatch(helper, std::move(changed)));
+  HANDLE handle = nullptr;
+  const DWORD code =
+      helper.notify_route(AF_UNSPEC, &MibRouteWatch::OnRoute, watch.get(), FALSE, &handle);
+  if (code != NO_ERROR) return Failure(kWhat, code);
+  watch->handle_ = handle;
+  return watch;
+}
+
+// The cancel waits for a callback under way.
+MibRouteWatch::~MibRouteWatch() {
+  if (handle_) helper_.cancel_notify(handle_);
+}
+
+void WINAPI MibRouteWatch::OnRoute(PVOID context, PMIB_IPFORWARD_ROW2 row,
+                                   MIB_NOTIFICATION_TYPE type) {
+  const std::optional<Route> route = row ? RouteOfRow(*row) : std::nullopt;
+  RouteChanges changes;
+  if (route) changes.push_back({*route, type == MibDeleteInstance, false});
+  static_cast<MibRouteWatch*>(context)->changed_(changes);
 }
 
 }  // namespace weft::host

@@ -34,4 +34,22 @@ class MibWatch final : public Watch {
   std::vector<HANDLE> handles_;
 };
 
+// Every route, our own doing included: Windows does not say whose it was.
+class MibRouteWatch final : public Watch {
+ public:
+  static absl::StatusOr<std::unique_ptr<Watch>> Open(
+      const IpHelper& helper, std::function<void(const RouteChanges&)> changed);
+  ~MibRouteWatch() override;
+
+ private:
+  MibRouteWatch(const IpHelper& helper, std::function<void(const RouteChanges&)> changed)
+      : helper_(helper), changed_(std::move(changed)) {}
+
+  static void WINAPI OnRoute(PVOID context, PMIB_IPFORWARD_ROW2 row, MIB_NOTIFICATION_TYPE type);
+
+  const IpHelper helper_;
+  const std::function<void(const RouteChanges&)> changed_;
+  HANDLE handle_ = nullptr;
+};
+
 }  // namespace weft::host

@@ -39,6 +39,15 @@ struct SinkReport {
   // Peers that this sink can have no way to, not counted in `desired`: what to change, for people.
   // They hold nobody up; the next Resync judges them anew.
   std::vector<std::string> refused{};
+  // Of `pending`, what was tried and refused by itself, each a condition of its one peer: entries
+  // of `desired`, and old ones that cannot be removed. All else in `pending` is the sink's as a
+  // whole, or not tried yet.
+  std::size_t failed = 0;
+  std::size_t stuck = 0;
+  // Not settled because there is much to do: the rest is done by Retry, which is due at once.
+  bool more = false;
+  // What others do to it that fails nothing now, for people.
+  std::vector<std::string> notes{};
 };
 
 // One thread (control). Idempotent: both calls compare with what is there and touch only what is

@@ -1,95 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/sinks/host_route_sink.h"
 
-#include <set>
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/lease/quoted.h"
-#include "control/sinks/device_route_sink.h"
 
 namespace weft::control {
-
 namespace {
+
+// Put or removed at once: some 50 ms of the control thread.
+constexpr std::size_t kSlice = 1000;
+// Named one by one in a report.
+constexpr std::size_t kMostPending = 100;
 
 RouteKey KeyOf(const host::Route& route) { return {route.destination, *route.gateway}; }
 
 }  // namespace
 
-HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config, RouteJournal* journal)
-    : host_(host), config_(std::move(config)), journal_(journal) {}
+HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config, RouteJournal* journal,
+                             std::function<TimePoint()> now)
+    : host_(host), config_(std::move(config)), journal_(journal), now_(std::move(now)) {}
 
 std::string HostRouteSink::name() const {
-  return absl::StrCat("routes on ", config_.underlay.name,
-                      config_.tunnel ? absl::StrCat(" and ", config_.tunnel->name) : "",
+  return absl::StrCat("routes on ", config_.direct ? config_.underlay.name : "",
+                      config_.direct && config_.tunnel ? " and " : "",
+                      config_.tunnel ? config_.tunnel->name : "",
                       config_.family == IpFamily::kV4 ? " (IPv4)" : " (IPv6)");
 }
 
 lease::SinkReport HostRouteSink::Resync(std::span<const lease::Peer> all) {
+  Routes::Map desired;
   peers_.clear();
   for (const lease::Peer& peer : all) {
-    if (peer.subnet.family() == config_.family) peers_.emplace(peer.subnet, peer);
+    if (peer.subnet.family() != config_.family) continue;
+    if (config_.direct)
+      peers_.emplace(peer.subnet, peer);
+    else
+      desired.emplace(*Place(peer), Form());
   }
+  if (!config_.direct) routes_.ReplaceDesired(std::move(desired));
   return ReadApplyAndVerify();
 }
 
 lease::SinkReport HostRouteSink::Update(const lease::PeerChanges& changes) {
   for (const lease::Peer& peer : changes.upserts) {
     if (peer.subnet.family() != config_.family) continue;
-    peers_.insert_or_assign(peer.subnet, peer);
+    if (config_.direct) peers_.insert_or_assign(peer.subnet, peer);
     SetPeer(peer);
   }
   for (const IpPrefix& subnet : changes.removals) {
     peers_.erase(subnet);
     refused_.erase(subnet);
-    if (const auto way = ways_.find(subnet); way != ways_.end()) {
-      routes_.EraseDesired(way->second);
-      ways_.erase(way);
-    }
+    contests_.erase(subnet);
+    if (const Way* const way = DesiredWay(subnet)) routes_.EraseDesired(Way(*way));
   }
   // Without a reading, what is there is not known: the Retry reads first.
-  if (unread_.empty()) Apply();
-  return Report();
+  if (!unread_.empty()) return Report();
+  if (!more_) failures_.clear();
+  return ApplyAndVerify();
 }
 
-lease::SinkReport HostRouteSink::Retry() { return ReadApplyAndVerify(); }
+lease::SinkReport HostRouteSink::Retry() { return more_ ? ApplyAndVerify() : ReadApplyAndVerify(); }
 
 HostRouteSink::Way HostRouteSink::WayOf(const host::Route& route) {
-  return {route.destination, *route.gateway, route.adapter_index};
+  return {route.destination, route.gateway, route.adapter_index};
 }
 
-const HostRouteConfig::Device& HostRouteSink::DeviceOf(const host::Route& route) const {
-  return config_.tunnel && route.adapter_index == config_.tunnel->adapter_index ? *config_.tunnel
-                                                                                : config_.underlay;
+host::Route HostRouteSink::RouteOf(const Way& way) const {
+  host::Route route;
+  std::tie(route.destination, route.gateway, route.adapter_index) = way;
+  route.marked = true;
+  return route;
 }
 
-std::string HostRouteSink::Text(const host::Route& route) const {
-  const HostRouteConfig::Device& device = DeviceOf(route);
+bool HostRouteSink::IsTunnels(const Way& way) const {
+  return config_.tunnel && std::get<std::uint32_t>(way) == config_.tunnel->adapter_index;
+}
+
+std::string HostRouteSink::DeviceName(std::uint32_t adapter_index) const {
+  if (config_.tunnel && adapter_index == config_.tunnel->adapter_index) return config_.tunnel->name;
+  if (adapter_index == config_.underlay.adapter_index) return config_.underlay.name;
+  return absl::StrCat("of index ", adapter_index);
+}
+
+std::string HostRouteSink::Text(const Way& way) const {
+  const auto& [destination, gateway, adapter_index] = way;
+  return absl::StrCat("route ", destination.ToString(),
+                      gateway ? absl::StrCat(" via ", gateway->ToString()) : "", " dev ",
+                      DeviceName(adapter_index));
+}
+
+std::string HostRouteSink::Text(const Other& other) {
+  if (other.route.kind == host::RouteKind::kNowhere) return "a route to nowhere";
   return absl::StrCat(
-      "route ", route.destination.ToString(), " via ", route.gateway->ToString(), " dev ",
-      route.adapter_index == device.adapter_index ? device.name
-                                                  : absl::StrCat("of index ", route.adapter_index));
+      "a route", other.route.gateway ? absl::StrCat(" via ", other.route.gateway->ToString()) : "",
+      " dev ", other.adapter, other.route.kind == host::RouteKind::kDerived ? ", the link's" : "");
 }
 
-bool HostRouteSink::IsOurs(const host::Route& route) const {
-  if (!route.gateway) return false;
-  if (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index)
-    return route.onlink && *route.gateway == route.destination.base();
-  return route.marked &&
-         (config_.network.Contains(route.destination) || peers_.contains(route.destination));
+const HostRouteSink::Way* HostRouteSink::DesiredWay(const IpPrefix& subnet) const {
+  const auto way = routes_.desired().lower_bound({subnet, std::nullopt, 0});
+  if (way == routes_.desired().end() || std::get<IpPrefix>(way->first) != subnet) return nullptr;
+  return &way->first;
 }
 
-std::optional<host::Route> HostRouteSink::Place(const lease::Peer& peer) {
-  if (on_link_.Reaches(peer.public_ip)) {
-    host::Route route;
-    route.destination = peer.subnet;
-    route.gateway = peer.public_ip;
-    route.adapter_index = config_.underlay.adapter_index;
-    route.marked = true;
-    return route;
-  }
-  if (config_.tunnel) return DeviceRoute(peer.subnet, config_.tunnel->adapter_index);
+std::optional<HostRouteSink::Way> HostRouteSink::Place(const lease::Peer& peer) {
+  if (config_.direct && on_link_.Reaches(peer.public_ip))
+    return Way(peer.subnet, peer.public_ip, config_.underlay.adapter_index);
+  if (config_.tunnel) return Way(peer.subnet, std::nullopt, config_.tunnel->adapter_index);
   refused_[peer.subnet] = absl::StrCat(
       "peer ", lease::Quoted(peer.node), " (", peer.subnet.ToString(),
       ") has no route: its address ", peer.public_ip.ToString(), " is not on link of ",
@@ -100,146 +119,264 @@ std::optional<host::Route> HostRouteSink::Place(const lease::Peer& peer) {
 
 void HostRouteSink::SetPeer(const lease::Peer& peer) {
   refused_.erase(peer.subnet);
-  const std::optional<host::Route> route = Place(peer);
-  const auto before = ways_.find(peer.subnet);
-  if (before != ways_.end() && (!route || before->second != WayOf(*route))) {
-    routes_.EraseDesired(before->second);
-    ways_.erase(before);
-  }
-  if (!route) return;
-  ways_.insert_or_assign(peer.subnet, WayOf(*route));
-  routes_.SetDesired(WayOf(*route), *route);
+  const std::optional<Way> way = Place(peer);
+  const Way* const before = DesiredWay(peer.subnet);
+  if (before != nullptr && (!way || *before != *way)) routes_.EraseDesired(Way(*before));
+  if (way) routes_.SetDesired(*way, Form());
 }
 
 void HostRouteSink::PlaceAll() {
   Routes::Map desired;
-  ways_.clear();
   refused_.clear();
   for (const auto& [subnet, peer] : peers_) {
-    const std::optional<host::Route> route = Place(peer);
-    if (!route) continue;
-    ways_.emplace(subnet, WayOf(*route));
-    desired.emplace(WayOf(*route), *route);
+    if (const std::optional<Way> way = Place(peer)) desired.emplace(*way, Form());
   }
   routes_.ReplaceDesired(std::move(desired));
 }
 
-bool HostRouteSink::ReadBack() {
-  const absl::StatusOr<std::vector<host::Adapter>> adapters = host_.Adapters();
-  const absl::StatusOr<std::vector<host::Route>> found = host_.Routes(config_.family);
-  const absl::Status read = !adapters.ok() ? adapters.status() : found.status();
-  const absl::StatusOr<OnLink> on_link =
-      read.ok() ? OnLink::Of(config_.underlay.adapter_index, *adapters, *found)
-                : absl::StatusOr<OnLink>(read);
-  if (!on_link.ok()) {
-    unread_ = absl::StrCat("routes of ", config_.underlay.name,
-                           " cannot be read: ", on_link.status().message());
-    return false;
-  }
-  unread_.clear();
-  on_link_ = *on_link;
-  Routes::Map ours;
-  there_.clear();
-  for (const host::Route& route : *found) {
-    if (route.gateway) there_.insert(KeyOf(route));
-    if (IsOurs(route)) ours.insert_or_assign(WayOf(route), route);
-  }
-  routes_.ReplaceActual(std::move(ours));
-  return true;
-}
-
 lease::SinkReport HostRouteSink::ReadApplyAndVerify() {
   failures_.clear();
+  more_ = false;
   const bool read = ReadBack();
-  PlaceAll();
+  if (config_.direct) PlaceAll();
   if (!read) return Report();
   KeepInJournal();
-  const bool was_in_sync = routes_.in_sync();
+  verify_ = true;
+  return ApplyAndVerify();
+}
+
+lease::SinkReport HostRouteSink::ApplyAndVerify() {
   Apply();
-  if (!was_in_sync) ReadBack();
+  if (more_) {
+    verify_ = true;
+  } else if (std::exchange(verify_, false) && wrote_) {
+    ReadBack();
+  }
   return Report();
 }
 
 void HostRouteSink::KeepInJournal() {
-  if (journal_ == nullptr) return;
-  RouteKeys keys = there_;
-  for (const auto& [way, route] : routes_.desired()) keys.insert(KeyOf(route));
-  journal_->KeepOnly(config_.family, keys);
+  if (journal_ == nullptr || !config_.direct) return;
+  RouteKeys keep = there_, ours;
+  for (const auto& [way, form] : routes_.desired()) {
+    if (IsTunnels(way)) continue;
+    const RouteKey key = KeyOf(RouteOf(way));
+    keep.insert(key);
+    if (routes_.actual().contains(way) && !owned_.contains(key)) ours.insert(key);
+  }
+  journal_->KeepOnly(config_.family, keep);
+  if (!ours.empty()) journal_->BeforePut(ours);
+  owned_.insert(ours.begin(), ours.end());
 }
 
-void HostRouteSink::Put(const std::vector<host::Route>& wanted, std::set<IpPrefix>& refused) {
+HostRouteSink::Step HostRouteSink::StepFor(const Way& way) {
+  const IpPrefix& destination = std::get<IpPrefix>(way);
+  const auto at = routes_.actual().lower_bound({destination, std::nullopt, 0});
+  const bool have_one =
+      at != routes_.actual().end() && std::get<IpPrefix>(at->first) == destination;
+  const auto found = others_.find(destination);
+  if (found == others_.end()) return have_one ? Step::kReplace : Step::kPut;
+  const std::vector<Other>& others = found->second;
+  if (const auto contest = contests_.find(destination); contest != contests_.end()) {
+    if (contest->second.next <= now_()) return Step::kReplace;
+    failures_[way] = absl::StrCat("another program has put ", contest->second.by,
+                                  " in its place for the ", contest->second.times,
+                                  ". time; it is put back after a pause: end one of the two");
+    return Step::kWait;
+  }
+  if (std::all_of(others.begin(), others.end(),
+                  [&](const Other& other) { return IsUpstreams(other.route); }))
+    return Step::kTakeOver;
+  const bool in_the_way = std::any_of(others.begin(), others.end(), [&](const Other& other) {
+    return StandsInPlaceOf(way, other.route);
+  });
+  if (have_one && !in_the_way) return Step::kReplace;
+  failures_[way] = absl::StrCat(
+      Text(others.front()),
+      " of this destination is there, which is not flanneld's; it stays: remove it, or "
+      "give the node another podCIDR");
+  return Step::kWait;
+}
+
+void HostRouteSink::Put(const std::vector<Way>& ways, bool over) {
+  if (ways.empty()) return;
+  std::vector<host::Route> routes;
   RouteKeys fresh;
-  for (const host::Route& route : wanted) {
-    if (route.marked && !there_.contains(KeyOf(route))) fresh.insert(KeyOf(route));
+  for (const Way& way : ways) {
+    routes.push_back(RouteOf(way));
+    if (!IsTunnels(way) && owned_.insert(KeyOf(routes.back())).second)
+      fresh.insert(KeyOf(routes.back()));
   }
   if (journal_ != nullptr && !fresh.empty()) journal_->BeforePut(fresh);
-  const auto results = host_.PutRoutes(wanted);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  wrote_ = true;
+  const auto results = over ? host_.ReplaceRoutes(routes) : host_.PutRoutes(routes);
+  RouteKeys of_others;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
     if (results[i].ok()) {
-      routes_.SetActual(WayOf(wanted[i]), wanted[i]);
-      there_.insert(KeyOf(wanted[i]));
-    } else {
-      failures_[WayOf(wanted[i])] = results[i].message();
-      refused.insert(wanted[i].destination);
+      routes_.SetActual(ways[i], Form());
+      continue;
     }
+    failures_[ways[i]] = results[i].message();
+    // It came since the reading; the Retry reads again.
+    if (absl::IsAlreadyExists(results[i]) && !IsTunnels(ways[i]) &&
+        fresh.contains(KeyOf(routes[i])))
+      of_others.insert(KeyOf(routes[i]));
+  }
+  Disown(of_others);
+}
+
+void HostRouteSink::TakeOver(const std::vector<Way>& ways) {
+  std::vector<FormerRoute> former;
+  std::vector<Way> to_put;
+  std::vector<host::Route> beside;
+  for (const Way& way : ways) {
+    bool there = false;  // as it should be: Windows knows no mark
+    for (const Other& other : others_[std::get<IpPrefix>(way)]) {
+      if (!IsTunnels(WayOf(other.route))) former.push_back({other.route, other.adapter});
+      if (!host_.is_windows()) continue;
+      if (WayOf(other.route) == way)
+        there = true;
+      else
+        beside.push_back(other.route);
+    }
+    if (there)
+      routes_.SetActual(way, Form());
+    else
+      to_put.push_back(way);
+  }
+  if (journal_ != nullptr && !former.empty()) journal_->BeforeTakeover(former);
+  Put(to_put, /*over=*/true);
+  std::erase_if(beside, [&](const host::Route& route) {
+    const Way* const way = DesiredWay(route.destination);
+    return way == nullptr || failures_.contains(*way);
+  });
+  if (!beside.empty()) host_.RemoveRoutes(beside);
+  for (const Way& way : ways) {
+    if (!failures_.contains(way)) others_.erase(std::get<IpPrefix>(way));
   }
 }
 
-void HostRouteSink::Remove(const std::vector<host::Route>& unwanted) {
-  RouteKeys gone;
-  const auto results = host_.RemoveRoutes(unwanted);
-  for (std::size_t i = 0; i < unwanted.size(); ++i) {
-    if (results[i].ok()) {
-      routes_.EraseActual(WayOf(unwanted[i]));
-      // The one that moved to another adapter of the link is the same.
-      const auto way = ways_.find(unwanted[i].destination);
-      if (way != ways_.end() && std::get<IpAddress>(way->second) == *unwanted[i].gateway) continue;
-      there_.erase(KeyOf(unwanted[i]));
-      gone.insert(KeyOf(unwanted[i]));
-    } else {
-      failures_[WayOf(unwanted[i])] = results[i].message();
+void HostRouteSink::PutSome(std::size_t& room) {
+  std::vector<Way> put, replace, take_over;
+  for (const Way& way : routes_.pending_upserts()) {
+    if (failures_.contains(way)) continue;
+    if (room == 0) {
+      more_ = true;
+      break;
+    }
+    --room;
+    switch (StepFor(way)) {
+      case Step::kPut:
+        put.push_back(way);
+        break;
+      case Step::kReplace:
+        replace.push_back(way);
+        break;
+      case Step::kTakeOver:
+        take_over.push_back(way);
+        break;
+      case Step::kWait:
+        break;
     }
   }
-  if (journal_ != nullptr && !gone.empty()) journal_->Removed(gone);
+  Put(put, /*over=*/false);
+  Put(replace, /*over=*/true);
+  if (!take_over.empty()) TakeOver(take_over);
 }
 
-void HostRouteSink::Apply() {
-  failures_.clear();
-  std::vector<host::Route> wanted;
-  for (const Way& way : routes_.pending_upserts()) wanted.push_back(routes_.desired().at(way));
-  std::set<IpPrefix> refused;
-  if (!wanted.empty()) Put(wanted, refused);
-
+void HostRouteSink::RemoveSome(std::size_t& room) {
   std::vector<host::Route> unwanted;
   for (const Way& way : routes_.pending_removals()) {
-    if (!refused.contains(std::get<IpPrefix>(way)))
-      unwanted.push_back(routes_.actual().at(way));
+    if (failures_.contains(way)) continue;
+    if (room == 0) {
+      more_ = true;
+      break;
+    }
+    --room;
+    const Way* const desired = DesiredWay(std::get<IpPrefix>(way));
+    if (desired == nullptr || !routes_.pending_upserts().contains(*desired))
+      unwanted.push_back(RouteOf(way));
     else
       failures_[way] = "stays until the route that takes its place can be put";
   }
-  if (!unwanted.empty()) Remove(unwanted);
+  if (unwanted.empty()) return;
+  wrote_ = true;
+  RouteKeys gone;
+  const auto results = host_.RemoveRoutes(unwanted);
+  for (std::size_t i = 0; i < unwanted.size(); ++i) {
+    const Way way = WayOf(unwanted[i]);
+    if (!results[i].ok()) {
+      failures_[way] = results[i].message();
+      continue;
+    }
+    routes_.EraseActual(way);
+    if (IsTunnels(way)) continue;
+    // The one that moved to another adapter of the link is the same.
+    const Way* const desired = DesiredWay(unwanted[i].destination);
+    if (desired != nullptr && std::get<1>(*desired) == unwanted[i].gateway) continue;
+    gone.insert(KeyOf(unwanted[i]));
+  }
+  Disown(gone);
+}
+
+void HostRouteSink::Disown(const RouteKeys& keys) {
+  for (const RouteKey& key : keys) owned_.erase(key);
+  if (journal_ != nullptr && !keys.empty()) journal_->Removed(keys);
+}
+
+void HostRouteSink::Apply() {
+  more_ = false;
+  std::size_t room = kSlice;
+  PutSome(room);
+  if (!more_) RemoveSome(room);
 }
 
 lease::SinkReport HostRouteSink::Report() const {
   lease::SinkReport report;
-  report.desired = routes_.desired().size();
-  for (const auto& [subnet, why] : refused_) report.refused.push_back(why);
   if (!unread_.empty()) {
-    report.refused.clear();  // what is on link is not known
-    report.desired = peers_.size();
+    report.desired = config_.direct ? peers_.size() : routes_.desired().size();
     report.pending.push_back(unread_);
     return report;
   }
+  report.desired = routes_.desired().size();
   report.applied = routes_.applied();
-  const auto tell = [&](const host::Route& route, const char* otherwise) {
-    const auto failure = failures_.find(WayOf(route));
-    report.pending.push_back(
-        absl::StrCat(Text(route), ": ", failure != failures_.end() ? failure->second : otherwise));
+  report.more = more_;
+  report.settled = !more_;
+  for (const auto& [subnet, why] : refused_) report.refused.push_back(why);
+  for (const auto& [subnet, contest] : contests_) {
+    report.notes.push_back(absl::StrCat(
+        "another program puts its own route in the place of the one to ", subnet.ToString(), " (",
+        contest.times, " times, last ", contest.by, "); it is put back: end one of the two"));
+  }
+  std::size_t unnamed = 0;
+  const auto tell = [&](const Way& way, std::string_view why, std::size_t& count) {
+    ++count;
+    if (report.pending.size() < kMostPending)
+      report.pending.push_back(absl::StrCat(Text(way), ": ", why));
+    else
+      ++unnamed;
+  };
+  const auto tell_failure = [&](const Way& way, std::string_view otherwise, std::size_t& count) {
+    const auto failure = failures_.find(way);
+    if (failure != failures_.end())
+      tell(way, failure->second, count);
+    else if (!more_)
+      tell(way, otherwise, count);
   };
   for (const Way& way : routes_.pending_upserts())
-    tell(routes_.desired().at(way), "not there when read back");
+    tell_failure(way, "not there when read back", report.failed);
   for (const Way& way : routes_.pending_removals())
-    tell(routes_.actual().at(way), "still there when read back");
+    tell_failure(way, "still there when read back", report.stuck);
+  for (const auto& [way, by] : preceded_) {
+    if (!routes_.desired().contains(way) || routes_.pending_upserts().contains(way)) continue;
+    --report.applied;
+    tell(
+        way,
+        absl::StrCat("has no effect, for ", by,
+                     " of this destination, which is not flanneld's, precedes it: remove that one"),
+        report.failed);
+  }
+  if (unnamed > 0) report.pending.push_back(absl::StrCat("and ", unnamed, " more"));
   return report;
 }
 

@@ -62,9 +62,13 @@ class HostContract : public ::testing::TestWithParam<HostCase> {
     return route;
   }
   std::vector<host::Route> Routes(IpFamily family = IpFamily::kV4) {
-    const auto routes = host().Routes(family, Given().index);
+    auto routes = host().Routes(family, Given().index);
     EXPECT_TRUE(routes.ok()) << routes.status();
-    return routes.value_or(std::vector<host::Route>());
+    std::vector<host::Route> found = routes.value_or(std::vector<host::Route>());
+    std::erase_if(found, [](const host::Route& route) {
+      return route.kind == host::RouteKind::kDerived;  // of the given addresses
+    });
+    return found;
   }
   static void ExpectAllOk(const std::vector<absl::Status>& statuses, std::size_t count) {
     EXPECT_EQ(statuses.size(), count);
@@ -83,7 +87,7 @@ TEST_P(HostContract, TheAdapterIsTold) {
   EXPECT_THAT(adapter.addresses,
               ::testing::IsSupersetOf({host::AssignedAddress{Address("10.9.0.1"), 24},
                                        host::AssignedAddress{Address("fd09::1"), 64}}));
-  EXPECT_THAT(Routes(), ::testing::IsEmpty()) << "what an address brings is not listed";
+  EXPECT_THAT(Routes(), ::testing::IsEmpty()) << "what an address brings is distinguished";
 }
 
 TEST_P(HostContract, AChangeIsSeen) {
@@ -101,7 +105,7 @@ TEST_P(HostContract, ARouteIsReadBackAsItWasPutAndGoes) {
   const host::Route route = Marked("10.244.2.0/24", "10.9.0.2");
   const host::Route v6 = Marked("fd00:244:2::/64", "fd09::2");
   ExpectAllOk(host().PutRoutes({route, v6}), 2);
-  ExpectAllOk(host().PutRoutes({route, v6}), 2);  // again: nothing new
+  ExpectAllOk(host().ReplaceRoutes({route, v6}), 2);  // again: nothing new
   EXPECT_THAT(Routes(), ::testing::ElementsAre(route));
   EXPECT_THAT(Routes(IpFamily::kV6), ::testing::ElementsAre(v6));
   ExpectAllOk(host().RemoveRoutes({Marked("10.244.3.0/24", "10.9.0.2"), route, v6, route}), 4);
@@ -114,10 +118,25 @@ TEST_P(HostContract, AnotherGatewayThenTheRemovalOfTheOldLeavesTheNew) {
   const host::Route old = Marked("10.244.2.0/24", "10.9.0.2");
   const host::Route moved = Marked("10.244.2.0/24", "10.9.0.3");
   ExpectAllOk(host().PutRoutes({old}), 1);
-  ExpectAllOk(host().PutRoutes({moved}), 1);
+  ExpectAllOk(host().ReplaceRoutes({moved}), 1);
   EXPECT_THAT(Routes(), ::testing::Contains(moved));
   ExpectAllOk(host().RemoveRoutes({old}), 1);
   EXPECT_THAT(Routes(), ::testing::ElementsAre(moved));
+}
+
+// The same to the last detail, for what differs where a route counts as another.
+TEST_P(HostContract, PuttingChangesNothingThatIsThere) {
+  const host::Route there = Marked("10.244.2.0/24", "10.9.0.2");
+  const host::Route v6 = Marked("fd00:244:2::/64", "fd09::2");
+  ExpectAllOk(host().PutRoutes({there, v6}), 2);
+  const auto again = host().PutRoutes({there, v6, Marked("10.244.3.0/24", "10.9.0.2")});
+  ASSERT_EQ(again.size(), 3u);
+  EXPECT_TRUE(absl::IsAlreadyExists(again[0])) << again[0];
+  EXPECT_TRUE(absl::IsAlreadyExists(again[1])) << again[1];
+  EXPECT_TRUE(again[2].ok()) << again[2];
+  EXPECT_THAT(std::string(again[0].message()),
+              ::testing::StartsWith("cannot put route 10.244.2.0/24 via 10.9.0.2 on adapter "));
+  EXPECT_THAT(Routes(), ::testing::Contains(there));
 }
 
 TEST_P(HostContract, ARefusedRouteStopsNoOtherAndIsNamed) {
@@ -237,6 +256,15 @@ TEST_P(HostContract, ChangesAreToldUntilTheWatchEnds) {
   before = calls.count();
   rig->SetUp(false);
   EXPECT_TRUE(calls.MoreThan(before)) << "the adapter went down";
+}
+
+TEST_P(HostContract, ChangesOfRoutesByOthersAreToldUntilTheWatchEnds) {
+  Calls calls;
+  auto watch = host().WatchRoutes([&](const host::RouteChanges&) { calls.Add(); });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  rig->PutDefaultRoute("10.9.0.254");
+  EXPECT_TRUE(calls.MoreThan(0));
+  watch->reset();
 }
 
 // Another watch of the same host shows when what the ended one must not report has been reported.

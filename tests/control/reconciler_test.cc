@@ -661,6 +661,64 @@ TEST_F(ReconcilerTest, WhatASinkRefusesIsSaidWhenItDiffers) {
   EXPECT_EQ(log.size(), 2u);
 }
 
+// Its own rest, not a failure's back-off: other work of the thread comes in between.
+TEST_F(ReconcilerTest, ASinkWithMuchToDoIsCalledAgainAtOnceUntilItIsDone) {
+  class Slicing final : public lease::Sink {
+   public:
+    std::string name() const override { return "slices"; }
+    lease::SinkReport Resync(std::span<const lease::Peer>) override { return Report(); }
+    lease::SinkReport Update(const lease::PeerChanges&) override { return Report(); }
+    lease::SinkReport Retry() override {
+      --left;
+      return Report();
+    }
+    lease::SinkReport Report() const {
+      lease::SinkReport report;
+      report.desired = 3;
+      report.applied = static_cast<std::size_t>(3 - left);
+      report.more = left > 0;
+      report.settled = left == 0;
+      return report;
+    }
+    int left = 3;
+  };
+  Slicing slices;
+  Ready();
+  reconciler.AddSink(slices);
+  for (int slice = 0; slice < 3; ++slice) {
+    EXPECT_FALSE(reconciler.report().in_sync);
+    EXPECT_EQ(reconciler.NextDeadline(), clock.Now());
+    reconciler.Tick();
+  }
+  EXPECT_EQ(slices.left, 0);
+  EXPECT_TRUE(reconciler.report().in_sync);
+  EXPECT_NE(reconciler.NextDeadline(), clock.Now());
+  EXPECT_THAT(log, IsEmpty()) << "nothing failed";
+}
+
+TEST_F(ReconcilerTest, WhatOthersDoToASinkIsSaidWhenItDiffers) {
+  Ready();
+  lease::SinkReport report;
+  report.notes = {"another program was here"};
+  for (int times = 0; times < 2; ++times) reconciler.OnSinkReport(sink, report);
+  EXPECT_THAT(log, ElementsAre("fake: another program was here"));
+  EXPECT_EQ(reconciler.report().sinks[0].notes_told, 1u);
+  EXPECT_TRUE(reconciler.report().in_sync) << "it fails nothing";
+  reconciler.OnSinkReport(sink, {});
+  EXPECT_THAT(log, ::testing::SizeIs(1));
+}
+
+TEST_F(ReconcilerTest, OneSinkIsRechecked) {
+  FakeSink other("other"), late("late");
+  Ready();
+  reconciler.AddSink(other);
+  reconciler.Recheck(other);
+  reconciler.Recheck(late);  // which is none of ours
+  EXPECT_EQ(sink.retries, 0);
+  EXPECT_EQ(other.retries, 1);
+  EXPECT_EQ(late.retries, 0);
+}
+
 TEST_F(ReconcilerTest, ASinkOfOneFamilyNeverSeesTheOther) {
   lease::OwnIdentity both = Us();
   both.v6 = {Prefix("fd00:0::/64"), Prefix("fd00::/16")};

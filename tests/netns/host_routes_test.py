@@ -1,9 +1,10 @@
 """Peers by routes of the host itself: host-gw, and DirectRouting beside the tunnel. The other node is the kernel's."""
 
 import dataclasses
+import os
 import signal
 
-from lab import command, footprint, lease, namespace, node, topology, traffic
+from lab import command, daemon, footprint, lease, namespace, node, topology, traffic
 
 MARK = footprint.MARK
 
@@ -63,9 +64,9 @@ def host_gw_pair(**options):
 
 
 def routes(host, family="-4"):
-    """{destination: (gateway, device, protocol)} of the routes by a gateway."""
-    return {row["dst"]: (row["gateway"], row["dev"], row.get("protocol", "boot"))
-            for row in host.show(family, "route", "show") if "gateway" in row}
+    """{destination: (gateway, device, protocol)} of the routes by a gateway, and of ours into a device."""
+    return {row["dst"]: (row.get("gateway", ""), row["dev"], row.get("protocol", "boot"))
+            for row in host.show(family, "route", "show") if "gateway" in row or row.get("protocol") == MARK}
 
 
 def test_host_gw():
@@ -169,14 +170,14 @@ def test_host_gw_own_address_changes():
 
 
 def test_host_gw_reset():
-    """`flannelctl reset` takes away what flanneld put, also what one that was killed put, and leaves what was there before and others'."""
+    """`flannelctl reset` takes away what flanneld put, also what one that was killed put, leaves others', and gives back what it took over."""
     with host_gw_pair(ipv6=True) as lab:
         a, b = lab.nodes
         found = lease.lease("found", "192.168.77.9", "10.244.9.0/24")
         a.host.ip(f"route add {found.subnet} via {found.public_ip} dev u0",  # as upstream leaves it
                   "route add 10.244.77.0/24 via 192.168.77.2 dev u0 proto static", "route add 10.99.0.0/24 via 192.168.77.2 dev u0 proto 87")
         others = {"10.244.77.0/24": ("192.168.77.2", "u0", "static"), "10.99.0.0/24": ("192.168.77.2", "u0", MARK)}
-        left = {**others, found.subnet: (found.public_ip, "u0", MARK)}
+        left = {**others, found.subnet: (found.public_ip, "u0", "boot")}
 
         def reset(*flags, check=True):
             return a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={a.path('state')}", f"--admin={a.path('admin.sock')}", *flags, check=check)
@@ -184,7 +185,7 @@ def test_host_gw_reset():
         for how in (signal.SIGTERM, signal.SIGKILL):
             a.use([a.lease, b.lease, found])
             a.up()
-            made = {**left, b.lease.subnet: (b.lease.public_ip, "u0", MARK)}
+            made = {**others, **{each.subnet: (each.public_ip, "u0", MARK) for each in (found, b.lease)}}
             command.expect_equal(routes(a.host), made, "routes")
             reset(check=False)
             command.expect_equal(routes(a.host), made, "routes after a reset while flanneld runs")
@@ -193,18 +194,43 @@ def test_host_gw_reset():
             for subnet, hop in ((b.lease.subnet, b.lease.public_ip), (b.lease.subnet6, b.lease.public_ip6)):
                 command.expect(f"would delete route {subnet} via {hop}\n" in said, f"{said!r} lacks {subnet}")
             command.expect_equal(routes(a.host), made, "routes after a dry run")
+            command.expect(f"would give back route {found.subnet} via {found.public_ip}\n" in said, f"{said!r} lacks {found.subnet}")
             reset()
             command.expect_equal((routes(a.host), routes(a.host, "-6")), (left, {}), "routes after a reset")
             command.expect("nothing to do" in reset(), "a second reset")
 
 
+def test_host_gw_ledger_that_cannot_be_written_yet():
+    """What could not be entered is entered once it can be, by itself, and a reset knows it."""
+    with host_gw_pair() as lab:
+        a, b = lab.nodes
+        lease.write_text(a.path("state"), "a file where the folder belongs")
+        a.use([a.lease, b.lease])
+        a.up()
+        command.expect_equal(routes(a.host), {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}, "routes without a ledger")
+        command.wait_until(lambda: any(row["subject"] == "ledger" and row["trouble"] for row in a.status()["troubles"]), "the ledger is not reported")
+        os.unlink(a.path("state"))
+
+        def entered():
+            try:
+                return b.lease.subnet in daemon.text(os.path.join(a.path("state"), "ledger.json"))
+            except OSError:
+                return False
+
+        command.wait_until(entered, "the route is entered", timeout=30)
+        command.wait_until(lambda: not any(row["subject"] == "ledger" and row["trouble"] for row in a.status()["troubles"]), "the report ends")
+        a.down()
+        a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={a.path('state')}", f"--admin={a.path('admin.sock')}")
+        command.expect_equal(routes(a.host), {}, "routes after a reset")
+
+
 def test_host_gw_lost_routes():
-    """What others took away is back at the next look, not only at the next resync."""
+    """What others took away is back within a second."""
     with host_gw_pair() as lab:
         lab.up()
         a, b = lab.nodes
         a.host.ip(f"route del {b.lease.subnet}")
-        command.wait_until(lambda: b.lease.subnet in routes(a.host), "the route is back", timeout=8)
+        command.wait_until(lambda: b.lease.subnet in routes(a.host), "the route is back", timeout=1)
 
 
 def test_host_gw_refuses_nat():
@@ -259,7 +285,7 @@ def test_direct_routing():
         a, b, c = lab.nodes
         found = routes(a.host)
         command.expect_equal({each.name: found[each.lease.subnet] for each in (b, c)},
-                             {"b": (b.lease.public_ip, "u0", MARK), "c": (c.zero, node.DEVICE, "boot")}, "routes")
+                             {"b": (b.lease.public_ip, "u0", MARK), "c": ("", node.DEVICE, MARK)}, "routes")
         sent = {row["node"]: row["sentPackets"] for row in a.status()["peers"]}
         traffic.ping(a.pod, b.pod_ip)  # there by the route, back through the tunnel
         traffic.ping(b.pod, a.pod_ip)
@@ -284,6 +310,6 @@ def test_direct_routing_moves():
         lab.up()
         moved = dataclasses.replace(b.lease, public_ip="192.168.79.2")
         with never_lost(a.pod, b.pod_ip):
-            for each, way in ((moved, (b.zero, node.DEVICE, "boot")), (b.lease, (b.lease.public_ip, "u0", MARK))) * 2:
+            for each, way in ((moved, ("", node.DEVICE, MARK)), (b.lease, (b.lease.public_ip, "u0", MARK))) * 2:
                 a.use([a.lease, each, c.lease])
                 command.wait_until(lambda way=way: routes(a.host)[b.lease.subnet] == way, lambda: f"routes {routes(a.host)}")

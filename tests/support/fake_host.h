@@ -23,12 +23,13 @@ class FakeHost : public host::Host {
   std::vector<IpAddress> name_servers;
   std::set<IpPrefix> failing;                    // routes to these can neither be put nor removed
   absl::Status unreadable;                       // what Routes answers while not OK
-  bool loses_routes = false;                     // PutRoutes says yes and does nothing
+  bool loses_routes = false;                     // putting says yes and does nothing
   std::vector<std::function<void()>*> watchers;  // to be called by the test
-  bool puts_beside = false;   // PutRoutes replaces no route by another gateway or adapter
+  bool puts_beside = false;  // routes of one destination by another gateway or adapter are others
+  bool windows = false;
   bool keeps_routes = false;  // RemoveRoutes says yes and does nothing
-  std::vector<std::string>
-      done;               // "put 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
+  // "put 10.244.1.0/24", "replace 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
+  std::vector<std::string> done;
   std::size_t reads = 0;  // calls of Routes
 
   absl::StatusOr<std::vector<host::Adapter>> Adapters() override { return adapters; }
@@ -84,20 +85,10 @@ class FakeHost : public host::Host {
   }
 
   std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& wanted) override {
-    std::vector<absl::Status> results;
-    for (const host::Route& route : wanted) {
-      if (failing.contains(route.destination)) {
-        results.push_back(absl::UnavailableError("network is unreachable"));
-        continue;
-      }
-      done.push_back("put " + route.destination.ToString());
-      if (!loses_routes) {
-        Erase(route);
-        routes.push_back(route);
-      }
-      results.push_back(absl::OkStatus());
-    }
-    return results;
+    return Put(wanted, /*over=*/false);
+  }
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<host::Route>& wanted) override {
+    return Put(wanted, /*over=*/true);
   }
 
   std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& unwanted) override {
@@ -144,19 +135,40 @@ class FakeHost : public host::Host {
     };
     return std::make_unique<Registered>(*this, std::move(changed));
   }
+  bool is_windows() const override { return windows; }
 
  private:
   std::vector<host::Adapter>::iterator Find(std::uint32_t index) {
     return std::find_if(adapters.begin(), adapters.end(),
                         [index](const host::Adapter& adapter) { return adapter.index == index; });
   }
-  // As Linux does, across adapters; or as Windows, where another gateway is another route.
-  void Erase(const host::Route& route) {
-    std::erase_if(routes, [&](const host::Route& other) {
-      return other.destination == route.destination && other.metric == route.metric &&
-             (!puts_beside ||
-              (other.gateway == route.gateway && other.adapter_index == route.adapter_index));
-    });
+  std::vector<absl::Status> Put(const std::vector<host::Route>& wanted, bool over) {
+    std::vector<absl::Status> results;
+    for (const host::Route& route : wanted) {
+      if (failing.contains(route.destination)) {
+        results.push_back(absl::UnavailableError("network is unreachable"));
+        continue;
+      }
+      if (!over && std::any_of(routes.begin(), routes.end(),
+                               [&](const host::Route& each) { return InPlaceOf(route, each); })) {
+        results.push_back(absl::AlreadyExistsError("file exists"));
+        continue;
+      }
+      done.push_back((over ? "replace " : "put ") + route.destination.ToString());
+      if (!loses_routes) {
+        std::erase_if(routes, [&](const host::Route& each) { return InPlaceOf(route, each); });
+        routes.push_back(route);
+      }
+      results.push_back(absl::OkStatus());
+    }
+    return results;
+  }
+  // As on Linux, across adapters; or as on Windows, where another gateway is another route.
+  bool InPlaceOf(const host::Route& route, const host::Route& other) const {
+    if (other.destination != route.destination) return false;
+    if (puts_beside)
+      return other.gateway == route.gateway && other.adapter_index == route.adapter_index;
+    return other.metric == route.metric;
   }
 };
 

@@ -33,6 +33,9 @@ class HostView : public host::Host {
   std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& routes) override {
     return host_.PutRoutes(routes);
   }
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<host::Route>& routes) override {
+    return host_.ReplaceRoutes(routes);
+  }
   std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& routes) override {
     return host_.RemoveRoutes(routes);
   }
@@ -55,6 +58,11 @@ class HostView : public host::Host {
       std::function<void()> changed) override {
     return host_.WatchChanges(std::move(changed));
   }
+  absl::StatusOr<std::unique_ptr<host::Watch>> WatchRoutes(
+      std::function<void(const host::RouteChanges&)> changed) override {
+    return host_.WatchRoutes(std::move(changed));
+  }
+  bool is_windows() const override { return host_.is_windows(); }
 
  private:
   host::Host& host_;

@@ -199,6 +199,64 @@ TEST_F(UndoTest, AnAdoptedRouteAndOneWithoutGatewayAreLeft) {
   EXPECT_THAT(ledger_.entries(), ElementsAre(adopted));
 }
 
+// ---- what ours took the place of
+
+TEST_F(UndoTest, WhatWasTakenOverIsGivenBack) {
+  PutRoute("10.244.2.0/24", "192.168.1.22");  // ours
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.22", false});
+  Enter({"former-route", "10.244.2.0/24", "192.168.1.2", true, "256 - Ethernet"});
+  Enter({"former-route", "10.244.3.0/24", "192.168.1.3", true, "0 - eth0 of old"});
+  EXPECT_TRUE(NeedsHost(ledger_));
+  EXPECT_THAT(Undo(/*dry_run=*/true).lines,
+              ElementsAre("would delete route 10.244.2.0/24 via 192.168.1.22",
+                          "left route 10.244.2.0/24 via 192.168.1.2 as it is: another route of "
+                          "that destination is there",
+                          "would give back route 10.244.3.0/24 via 192.168.1.3"));
+  EXPECT_EQ(ledger_.entries().size(), 3u);
+  EXPECT_THAT(Undo().lines, ElementsAre("deleted route 10.244.2.0/24 via 192.168.1.22",
+                                        "gave back route 10.244.2.0/24 via 192.168.1.2",
+                                        "gave back route 10.244.3.0/24 via 192.168.1.3"));
+  EXPECT_THAT(Routes(),
+              ElementsAre("10.244.2.0/24 via 192.168.1.2", "10.244.3.0/24 via 192.168.1.3"));
+  EXPECT_EQ(host_.state().routes[0].metric, 256u);
+  EXPECT_EQ(host_.state().routes[1].adapter_index, nic_) << "the one on whose link its gateway is";
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+  EXPECT_THAT(Undo().lines, IsEmpty());
+}
+
+TEST_F(UndoTest, WhatStandsAsBeforeOrHasNoPlaceAnyMoreIsLeft) {
+  PutRoute("10.244.2.0/24", "192.168.1.2");    // taken over as it was
+  PutRoute("10.244.4.0/24", "192.168.1.254");  // another program's, since
+  Enter({"former-route", "10.244.2.0/24", "192.168.1.2", true, "0 - Ethernet"});
+  Enter({"former-route", "10.244.3.0/24", "10.244.3.0", true, "0 onlink flannel.1"});
+  Enter({"former-route", "10.244.4.0/24", "192.168.1.4", true, "0 - Ethernet"});
+  Enter({"former-route", "10.244.5.0/24", "nonsense", true, "0 - Ethernet"});
+  const std::vector<std::string> before = Routes();
+  const Undone undone = Undo();
+  EXPECT_THAT(
+      undone.lines,
+      ElementsAre(
+          "left route 10.244.2.0/24 via 192.168.1.2 as it is: it is there, as before weft",
+          "left route 10.244.3.0/24 via 10.244.3.0 as it is: flannel.1 is gone",
+          "left route 10.244.4.0/24 via 192.168.1.4 as it is: another route of that destination is "
+          "there",
+          "left route 10.244.5.0/24 via nonsense as it is: the ledger's entry cannot be read"));
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_EQ(Routes(), before);
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+TEST_F(UndoTest, WhatCannotBeGivenBackStaysInTheLedger) {
+  Enter({"former-route", "10.244.2.0/24", "192.168.1.2", true, "0 - Ethernet"});
+  Unreadable host(host_);
+  EXPECT_THAT(cli::Undo({nullptr, &host}, ledger_, {}).failed,
+              ElementsAre("route 10.244.2.0/24 via 192.168.1.2: it does not answer"));
+  EXPECT_EQ(ledger_.entries().size(), 1u);
+  host_.SetAddresses("Ethernet", {{Address("172.16.0.10"), 24}});
+  EXPECT_THAT(Undo().failed, ElementsAre(::testing::HasSubstr("its gateway is not on link")));
+  EXPECT_EQ(ledger_.entries().size(), 1u);
+}
+
 TEST_F(UndoTest, AFirewallThatDoesNotAnswerIsNamedAndARuleThatIsGoneIsGone) {
   const LedgerEntry rule{"firewall-rule", "OverlayTraffic8472UDP", "8472", false};
   Enter(rule);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+
 #include "tests/control/daemon/host_gw_fixture.h"
 
 namespace weft::daemon {
@@ -55,11 +58,95 @@ TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
     EXPECT_THAT(entries(), ::testing::UnorderedElementsAreArray(ours));
     daemon_.reset();
   }
+  // What the ledger does not know was there before: used, and given back.
   std::filesystem::remove_all(config_.options.state_dir);
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_THAT(entries(), ::testing::UnorderedElementsAre("hns-network cbr0 adopted",
-                                                         "hns-endpoint cbr0_ep adopted"));
+                                                         "hns-endpoint cbr0_ep adopted",
+                                                         "former-route 10.244.2.0/24 adopted"));
+}
+
+// By hand: to a node that has no lease yet, and to an appliance.
+TEST_F(DaemonHostGwTest, RoutesOfOthersIntoTheNetworkStayOverARestart) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  host::Route by_hand;
+  by_hand.destination = *IpPrefix::Parse("10.244.77.0/24");
+  by_hand.gateway = *IpAddress::Parse("192.168.1.77");
+  by_hand.adapter_index = host().RouteTo(*by_hand.gateway)->adapter_index;
+  ASSERT_TRUE(host().PutRoutes({by_hand})[0].ok());
+  const std::string theirs = "10.244.77.0/24 via 192.168.1.77 dev vEthernet (Ethernet)";
+  for (int start = 0; start < 2; ++start) {
+    daemon_.reset();
+    WriteNodes({Own(), Peer()});
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntilReady());
+    EXPECT_THAT(Routes(), ::testing::UnorderedElementsAre(route_, theirs));
+    WriteNodes({Own()});
+    ASSERT_TRUE(RunUntil([&] { return Routes() == Strings{theirs}; })) << "ours goes with its peer";
+  }
+}
+
+TEST_F(DaemonHostGwTest, ARouteThatSomebodyDeletedIsBack) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  for (const host::Route& route : host().state().routes)
+    if (route.destination.length() != 0) host().RemoveRoutes({route});
+  EXPECT_TRUE(RunUntil([&] { return Routes() == Strings{route_}; }));
+}
+
+// Where the system reports nothing, by looking: within 10 s.
+TEST_F(DaemonHostGwTest, ALostRouteIsFoundWithoutAReport) {
+  class Silent final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::StatusOr<std::unique_ptr<host::Watch>> WatchRoutes(
+        std::function<void(const host::RouteChanges&)>) override {
+      return std::make_unique<host::Watch>();
+    }
+    absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(std::function<void()>) override {
+      return std::make_unique<host::Watch>();
+    }
+  };
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(Start(std::make_unique<Silent>(host())).ok());
+  ASSERT_TRUE(RunUntilReady());
+  host::Route other;  // which once hid a lost one by the number of routes
+  other.destination = *IpPrefix::Parse("10.8.0.0/16");
+  other.gateway = *IpAddress::Parse("192.168.1.254");
+  for (const host::Route& route : host().state().routes) {
+    if (route.destination.length() == 0) continue;
+    other.adapter_index = route.adapter_index;
+    host().RemoveRoutes({route});
+  }
+  host().PutRoutes({other});
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(RunUntil([&] { return Routes().size() == 2; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// A foreign vSwitch, with no HNS of ours.
+TEST_F(DaemonHostGwTest, WithoutHnsAStaticRouteThatASwitchSwallowedIsBackToo) {
+  config_.options.dataplane = "routes";
+  config_.hns = nullptr;
+  host::Route by_hand;
+  by_hand.destination = *IpPrefix::Parse("10.99.0.0/16");
+  by_hand.gateway = *IpAddress::Parse("192.168.1.254");
+  by_hand.adapter_index = host().RouteTo(*by_hand.gateway)->adapter_index;
+  ASSERT_TRUE(host().PutRoutes({by_hand})[0].ok());
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  host().BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {});
+  const std::string back = "10.99.0.0/16 via 192.168.1.254 dev vEthernet (Ethernet)";
+  EXPECT_TRUE(RunUntil([&] {
+    const Strings now = Routes();
+    return now.size() == 2 && std::find(now.begin(), now.end(), back) != now.end() &&
+           std::find(now.begin(), now.end(), route_) != now.end();
+  }));
 }
 
 TEST_F(DaemonHostGwTest, BeforeTheNetworkStandsThereAreNeitherRoutesNorReadiness) {
@@ -157,9 +244,10 @@ TEST_F(DaemonHostGwTest, WhatARestartOfHnsTookComesBack) {
       return (daemon_->ReadStatus().hns->id != before) == lost && Ready() &&
              Routes() == Strings{route_};
     }));
-    // The NIC too, when it had the address for a while.
-    EXPECT_THAT(Forwarding(),
-                ::testing::IsSupersetOf({"vEthernet (Ethernet)", "vEthernet (cbr0_ep)"}));
+    // And nowhere else, though the NIC had the address for a while.
+    EXPECT_TRUE(RunUntil([&] {
+      return Forwarding() == Strings{"vEthernet (Ethernet)", "vEthernet (cbr0_ep)"};
+    }));
     EXPECT_EQ(Endpoints().size(), 1u);
     EXPECT_EQ(Read("subnet.env"), env);
     daemon_.reset();

@@ -44,7 +44,7 @@ class DaemonLinuxTest : public DaemonFixture {
     }
     return 0;
   }
-  // "10.244.2.0/24 via 10.244.2.0 onlink, ...", sorted.
+  // "10.244.2.0/24 ours, 10.244.9.0/24 via 10.9.0.9, ...", sorted.
   std::string RoutesOn(std::string_view device, IpFamily family = IpFamily::kV4) {
     const std::uint32_t index = IndexOf(device);
     if (index == 0) return "no device";
@@ -52,9 +52,10 @@ class DaemonLinuxTest : public DaemonFixture {
     const auto routes = look_->Routes(family, index);
     if (!routes.ok()) return std::string(routes.status().message());
     for (const host::Route& route : *routes) {
-      lines.push_back(route.destination.ToString() + " via " +
-                      (route.gateway ? route.gateway->ToString() : "-") +
-                      (route.onlink ? " onlink" : ""));
+      if (route.kind == host::RouteKind::kDerived) continue;
+      lines.push_back(route.destination.ToString() +
+                      (route.gateway ? " via " + route.gateway->ToString() : "") +
+                      (route.marked ? " ours" : ""));
     }
     std::sort(lines.begin(), lines.end());
     std::string out;
@@ -79,8 +80,7 @@ TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
   const absl::Status status = StartHere();
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_TRUE(RunUntilReady());
-  EXPECT_EQ(RoutesOn("flannel.4096"),
-            "10.244.2.0/24 via 10.244.2.0 onlink, 10.244.3.0/24 via 10.244.3.0 onlink");
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours, 10.244.3.0/24 ours");
   const auto adapters = look_->Adapters();
   ASSERT_TRUE(adapters.ok());
   for (const host::Adapter& adapter : *adapters) {
@@ -97,9 +97,8 @@ TEST_F(DaemonLinuxTest, FollowsItsPeers) {
   WriteNodes({Own(), Peer(2)});
   ASSERT_TRUE(StartHere().ok());
   WriteNodes({Own(), Peer(3)});
-  EXPECT_TRUE(RunUntil([this] {
-    return RoutesOn("flannel.4096") == "10.244.3.0/24 via 10.244.3.0 onlink";
-  })) << RoutesOn("flannel.4096");
+  EXPECT_TRUE(RunUntil([this] { return RoutesOn("flannel.4096") == "10.244.3.0/24 ours"; }))
+      << RoutesOn("flannel.4096");
 }
 
 TEST_F(DaemonLinuxTest, AnotherPodCidrRebuildsTheTunnel) {
@@ -111,7 +110,7 @@ TEST_F(DaemonLinuxTest, AnotherPodCidrRebuildsTheTunnel) {
       RunUntil([this] { return Read("subnet.env").find("10.244.7.1/24") != std::string::npos; }));
   EXPECT_TRUE(Ready());
   EXPECT_NE(IndexOf("flannel.4096"), before);
-  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 via 10.244.2.0 onlink");
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours");
 }
 
 TEST_F(DaemonLinuxTest, ADeletedDeviceComesBack) {
@@ -122,7 +121,82 @@ TEST_F(DaemonLinuxTest, ADeletedDeviceComesBack) {
   EXPECT_TRUE(RunUntil([&] {
     return IndexOf("flannel.4096") != before && IndexOf("flannel.4096") != 0 && Ready();
   }));
-  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 via 10.244.2.0 onlink");
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours");
+}
+
+// Within a second, each time, and not by looking from time to time.
+TEST_F(DaemonLinuxTest, RoutesThatAreFlushedAreBackAtOnce) {
+  config_.polls_host = false;
+  WriteNodes({Own(), Peer(2), Peer(3)});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const std::string routes = RoutesOn("flannel.4096");
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(RunIp("route flush dev flannel.4096"), "");
+    EXPECT_NE(RoutesOn("flannel.4096"), routes);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == routes; }));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  }
+  // The kernel takes them along, and reports none.
+  ASSERT_EQ(RunIp("link set flannel.4096 down"), "");
+  ASSERT_EQ(RunIp("link set flannel.4096 up"), "");
+  EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == routes; }));
+}
+
+// Once at once, then it is not fought over, and status says all the while what is not in place.
+TEST_F(DaemonLinuxTest, ARouteThatAnotherProgramReplacesIsPutBackOnceAtOnce) {
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const auto sink = [this] {
+    for (const admin::SinkStatus& each : daemon_->ReadStatus().sinks)
+      if (each.name == "routes on flannel.4096 (IPv4)") return each;
+    return admin::SinkStatus();
+  };
+  constexpr char kTheirs[] = "route replace 10.244.2.0/24 via 10.9.0.9 dev u0";
+  ASSERT_EQ(RunIp(kTheirs), "");
+  EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == "10.244.2.0/24 ours"; }));
+  EXPECT_TRUE(RunUntil([&] { return !daemon_->ReadStatus().troubles.empty(); }));
+  EXPECT_THAT(daemon_->ReadStatus().troubles[0].trouble,
+              HasSubstr("another program puts its own route in the place of the one to "
+                        "10.244.2.0/24 (1 times, last a route via 10.9.0.9 dev u0)"));
+  ASSERT_EQ(RunIp(kTheirs), "");
+  EXPECT_TRUE(RunUntil([&] { return sink().applied == 0; }));
+  EXPECT_EQ(RoutesOn("u0"), "10.244.2.0/24 via 10.9.0.9");
+  EXPECT_TRUE(RunUntil([&] { return sink().applied == 1; })) << "after a pause";
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours");
+}
+
+// A Node that announces the underlay's own prefix once took the node off the network for good.
+TEST_F(DaemonLinuxTest, ARouteThatWasThereIsNeverOverwritten) {
+  ASSERT_EQ(RunIp("route add blackhole 10.244.5.0/24"), "");
+  ASSERT_EQ(RunIp("route add 10.244.6.0/24 via 10.9.0.9 dev u0 proto static"), "");
+  const auto before = look_->Routes(IpFamily::kV4, 0).value();
+  WriteNodes({Own(), Peer(2), Peer(5), Peer(6),
+              Node("thief").Leased("10.9.0.0/24", "10.9.0.7", "02:00:00:00:00:07")});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == "10.244.2.0/24 ours"; }));
+  auto after = look_->Routes(IpFamily::kV4, 0).value();
+  std::erase_if(after, [](const host::Route& route) { return route.marked; });
+  EXPECT_THAT(after, ::testing::UnorderedElementsAreArray(before));
+  for (const admin::SinkStatus& each : daemon_->ReadStatus().sinks) {
+    if (each.name != "routes on flannel.4096 (IPv4)") continue;
+    EXPECT_EQ(each.applied, 1u);
+    EXPECT_GT(each.desired, each.applied);
+    EXPECT_THAT(each.pending, ::testing::Contains(HasSubstr("route 10.244.5.0/24 dev flannel.4096: "
+                                                            "a route to nowhere")));
+  }
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(RunUntilReady());
+  after = look_->Routes(IpFamily::kV4, 0).value();
+  std::erase_if(after, [](const host::Route& route) { return route.marked; });
+  EXPECT_THAT(after, ::testing::UnorderedElementsAreArray(before)) << "still there";
+  WriteNodes({Own(), Peer(2), Peer(6)});
+  ASSERT_EQ(RunIp("route del 10.244.6.0/24 via 10.9.0.9"), "");
+  EXPECT_TRUE(RunUntil([&] {
+    return RoutesOn("flannel.4096") == "10.244.2.0/24 ours, 10.244.6.0/24 ours";
+  })) << "once it is gone";
 }
 
 TEST_F(DaemonLinuxTest, StopTakesTheDeviceAndTheSocketAndLeavesTheFile) {
@@ -153,9 +227,8 @@ TEST_F(DaemonLinuxTest, DualStackHasADeviceAFamily) {
   const absl::Status status = StartHere();
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_TRUE(RunUntilReady());
-  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 via 10.244.2.0 onlink");
-  EXPECT_EQ(RoutesOn("flannel-v6.4096", IpFamily::kV6),
-            "fd00:244:0:2::/64 via fd00:244:0:2:: onlink");
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours");
+  EXPECT_EQ(RoutesOn("flannel-v6.4096", IpFamily::kV6), "fd00:244:0:2::/64 ours");
   EXPECT_THAT(Read("subnet.env"),
               HasSubstr("FLANNEL_IPV6_SUBNET=fd00:244:0:1::1/64\nFLANNEL_MTU=1430\n"));
   ASSERT_EQ(daemon_->ReadStatus().tunnels.size(), 2u);

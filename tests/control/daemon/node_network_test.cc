@@ -181,8 +181,7 @@ TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
   EXPECT_EQ(host_->routes[1].adapter_index, 12u);
 }
 
-// With an address the kernel takes routes along, and says nothing of them.
-TEST_F(NodeNetworkTest, ALostRouteIsPutBackByTheNextRound) {
+TEST_F(NodeNetworkTest, WhatOthersTookAwayIsPutBackWhenItIsReported) {
   options_.dataplane = "routes";
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
@@ -191,16 +190,44 @@ TEST_F(NodeNetworkTest, ALostRouteIsPutBackByTheNextRound) {
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
   EXPECT_EQ(Round(), "");
-  host::Adapter other;
-  other.index = 7;
-  other.addresses = {{*IpAddress::Parse("10.99.0.1"), 24}};
-  host_->adapters.push_back(other);
-  const std::size_t reads = host_->reads;
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(host_->reads, reads + 2) << "each family once: no sink looks while all is there";
+  host::RouteChange change;
+  change.gone = true;
+  change.route.destination = *IpPrefix::Parse("10.77.0.0/16");
+  EXPECT_FALSE(network_->RoutesChanged({change}));
+  change.route.destination = *IpPrefix::Parse("10.244.2.0/24");
+  EXPECT_TRUE(network_->RoutesChanged({change}));
   std::erase_if(host_->routes, [](const host::Route& route) { return route.marked; });
-  EXPECT_EQ(Round(), "");
+  network_->RecheckRoutes(/*all=*/true);
   EXPECT_THAT(host_->done, ::testing::ElementsAre("put 10.244.2.0/24", "put 10.244.2.0/24"));
+}
+
+// A node with a full table of BGP, or with a route to each of 100,000 peers.
+TEST_F(NodeNetworkTest, AChangeOfALeaseReadsNoRoutes) {
+  for (const char* dataplane : {"none", "routes"}) {
+    options_.dataplane = dataplane;
+    if (options_.dataplane == "routes") conf_.type = control::BackendType::kHostGw;
+    MakeHere();
+    Lease("10.244.1.0/24", "10.9.0.1");
+    EXPECT_EQ(Round(), "");
+    const std::size_t reads = host_->reads;
+    for (const char* subnet : {"10.244.3.0/24", "10.244.4.0/24", "10.244.5.0/24"}) {
+      reconciler_.OnUpsert(HostGw(subnet, subnet, "10.9.0.3"));
+      EXPECT_EQ(Round(), "");
+    }
+    EXPECT_EQ(host_->reads, reads) << dataplane;
+    network_->RecheckRoutes(/*all=*/false);
+    const bool routes = options_.dataplane == "routes";
+    EXPECT_EQ(host_->reads, reads + (routes ? 1 : 0)) << "once for all that was written";
+    network_->RecheckRoutes(/*all=*/false);
+    EXPECT_EQ(host_->reads, reads + (routes ? 1 : 0));
+    network_->HostChanged();
+    EXPECT_EQ(Round(), "");
+    EXPECT_EQ(host_->reads, reads + (routes ? 3 : 2)) << "each family once";
+    host_->adapters[0].mtu = 1400;
+    EXPECT_EQ(Round(), "");
+    EXPECT_EQ(host_->reads, reads + (routes ? 5 : 4));
+    network_->Close();
+  }
 }
 
 TEST_F(NodeNetworkTest, AnotherAddressMayBringAPeerOnLink) {

@@ -83,6 +83,27 @@ TEST_F(RouteLedgerTest, WhatIsNeitherThereNorWantedIsForgottenWithinItsFamily) {
   EXPECT_THAT(Entries(), UnorderedElementsAre(entry_moved_, entry_v6_));
 }
 
+// A process that ends in between leaves what is needed to give it back.
+TEST_F(RouteLedgerTest, WhatIsTakenOverIsEnteredOnceAndStays) {
+  host::Route was;
+  was.destination = a_.first;
+  was.gateway = a_.second;
+  was.metric = 256;
+  ledger_->BeforeTakeover({{was, "vEthernet (Ethernet)"}});
+  const LedgerEntry entry{"former-route", "10.244.2.0/24", "192.0.2.2", true,
+                          "256 - vEthernet (Ethernet)"};
+  EXPECT_THAT(Entries(), ElementsAre(entry));
+  EXPECT_THAT(ledger_->Owned(IpFamily::kV4), ElementsAre(a_));
+  EXPECT_THAT(ledger_->Owned(IpFamily::kV6), IsEmpty());
+  was.metric = 1;
+  EXPECT_FALSE(Writes([&] { ledger_->BeforeTakeover({{was, "Ethernet"}}); })) << "as it was first";
+  ledger_->BeforePut({moved_, v6_});
+  EXPECT_THAT(ledger_->Owned(IpFamily::kV4), UnorderedElementsAre(a_, moved_));
+  ledger_->Removed({a_, moved_});
+  ledger_->KeepOnly(IpFamily::kV4, {});
+  EXPECT_THAT(Entries(), UnorderedElementsAre(entry, entry_v6_));
+}
+
 TEST_F(RouteLedgerTest, OthersEntriesStay) {
   const LedgerEntry network{"hns-network", "cbr0", "id", false};
   node_->Use([&](control::Ledger& ledger) { return ledger.Put(network); });

@@ -97,8 +97,10 @@ TEST_F(SetupTest, HostGwHasRoutesInPlaceOfTunnels) {
   EXPECT_TRUE(setup.tunnels.empty());
   EXPECT_EQ(setup.env.mtu.octets(), 1500u);
   ASSERT_EQ(setup.host_routes.size(), 2u);
-  EXPECT_EQ(setup.host_routes[0],
-            (control::HostRouteConfig{IpFamily::kV4, {2, "eth0"}, P("10.244.0.0/16"), {}}));
+  EXPECT_EQ(setup.host_routes[0], (control::HostRouteConfig{.underlay = {2, "eth0"},
+                                                            .network = P("10.244.0.0/16"),
+                                                            .tunnel = {},
+                                                            .upstream_device = "flannel.4096"}));
   EXPECT_EQ(setup.host_routes[1].family, IpFamily::kV6);
   EXPECT_EQ(setup.host_routes[1].network, P("fd00:10:244::/56"));
   options_.routes = false;  // --dataplane=none

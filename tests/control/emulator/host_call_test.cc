@@ -37,7 +37,7 @@ TEST(HostCall, WhatIsWrittenIsRead) {
   all.rule = "OverlayTraffic4789UDP";
   all.port = 4789;
   HostCall last;
-  last.operation = HostOperation::kRemoveFirewallRule;
+  last.operation = HostOperation::kReplaceRoutes;
   for (const HostCall& call : {HostCall(), all, last}) {
     const auto read = ParseHostCall(Encode(call));
     ASSERT_TRUE(read.ok()) << read.status();

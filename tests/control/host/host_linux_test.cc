@@ -21,7 +21,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -155,7 +157,7 @@ class LinuxHostTest : public ::testing::Test {
     return index;
   }
 
-  // What a device route looks like: `S/n via S.0 dev t0 onlink`.
+  // What upstream's device route looks like: `S/n via S.0 dev t0 onlink`.
   static Route Onlink(std::string_view subnet, std::uint32_t index) {
     Route route;
     route.destination = P(subnet);
@@ -164,11 +166,24 @@ class LinuxHostTest : public ::testing::Test {
     route.onlink = true;
     return route;
   }
+  // And ours: `S/n dev t0 proto 87`.
+  static Route Ours(std::string_view subnet, std::uint32_t index) {
+    Route route;
+    route.destination = P(subnet);
+    route.adapter_index = index;
+    route.marked = true;
+    return route;
+  }
 
-  std::vector<Route> RoutesOn(std::uint32_t index, IpFamily family = IpFamily::kV4) {
+  std::vector<Route> AllRoutesOn(std::uint32_t index, IpFamily family = IpFamily::kV4) {
     const auto routes = host_->Routes(family, index);
     EXPECT_TRUE(routes.ok()) << routes.status();
     return routes.value_or(std::vector<Route>());
+  }
+  std::vector<Route> RoutesOn(std::uint32_t index, IpFamily family = IpFamily::kV4) {
+    std::vector<Route> routes = AllRoutesOn(index, family);
+    std::erase_if(routes, [](const Route& route) { return route.kind != RouteKind::kPlain; });
+    return routes;
   }
 
   int descriptor_ = -1;  // of the host's socket, which numbers its requests from 1
@@ -419,20 +434,88 @@ TEST(LinuxHostWatchTest, OfRoutesThoseToTheWorldCount) {
   }
 }
 
+// ---- changes of routes
+
+// What a watch of routes reported; waited for, never slept for.
+class SeenChanges {
+ public:
+  void Add(const RouteChanges& changes) {
+    const std::lock_guard lock(mutex_);
+    if (changes.empty()) seen_.push_back("lost");
+    for (const RouteChange& change : changes) {
+      seen_.push_back(change.whole_adapter
+                          ? absl::StrCat("adapter ", change.route.adapter_index)
+                          : absl::StrCat(change.gone ? "- " : "+ ",
+                                         change.route.destination.ToString(), " ",
+                                         change.route.marked ? "ours" : "of others"));
+    }
+    came_.notify_all();
+  }
+  // Everything until `last` came, which ends what is waited for.
+  std::vector<std::string> Until(const std::string& last) {
+    std::unique_lock lock(mutex_);
+    const bool came = came_.wait_for(lock, std::chrono::seconds(10), [&] {
+      return std::find(seen_.begin(), seen_.end(), last) != seen_.end();
+    });
+    EXPECT_TRUE(came) << last;
+    return std::exchange(seen_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<std::string> seen_;
+};
+
+TEST_F(LinuxHostTest, ForeignChangesOfRoutesAreReportedAndOurOwnAreNot) {
+  const std::uint32_t index = BringUpTunnel(), underlay = Named("u0").index;
+  SeenChanges seen;
+  auto watch = host_->WatchRoutes([&](const RouteChanges& changes) { seen.Add(changes); });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  std::vector<Route> ours;
+  for (int i = 0; i < 200; ++i) ours.push_back(Ours(absl::StrCat("10.244.", i, ".0/24"), index));
+  ExpectAllOk(host_->PutRoutes(ours), ours.size());
+  ExpectAllOk(host_->ReplaceRoutes(ours), ours.size());
+  ExpectAllOk(host_->RemoveRoutes({ours[0], ours[1]}), 2);
+  ASSERT_EQ(RunIp("route del 10.244.2.0/24"), "");
+  EXPECT_THAT(seen.Until("- 10.244.2.0/24 ours"), ElementsAre("- 10.244.2.0/24 ours"));
+  ASSERT_EQ(RunIp("route replace 10.244.3.0/24 via 10.9.0.2 dev u0"), "");
+  EXPECT_THAT(seen.Until("+ 10.244.3.0/24 of others"), ElementsAre("+ 10.244.3.0/24 of others"));
+  ASSERT_EQ(RunIp("-6 route add fd00:244:3::/64 via fd09::2 dev u0"), "");
+  EXPECT_THAT(seen.Until("+ fd00:244:3::/64 of others"),
+              ElementsAre("+ fd00:244:3::/64 of others"));
+  ASSERT_EQ(RunIp("route add 10.244.250.0/24 dev u0 table 99"), "");
+  ASSERT_EQ(RunIp("route flush dev t0"), "");
+  const std::vector<std::string> flushed = seen.Until("- 10.244.199.0/24 ours");
+  EXPECT_THAT(flushed, ::testing::Contains(::testing::StartsWith("- 10.244.")).Times(196));
+  EXPECT_THAT(flushed, ::testing::Each(::testing::Not(HasSubstr("10.244.250.0")))) << "table 99";
+  // The kernel reports none of the routes that it takes along.
+  ASSERT_EQ(RunIp("route add 10.244.4.0/24 via 10.9.0.2 dev u0"), "");
+  seen.Until("+ 10.244.4.0/24 of others");
+  ASSERT_EQ(RunIp("address del 10.9.0.1/24 dev u0"), "");
+  seen.Until(absl::StrCat("adapter ", underlay));
+  ASSERT_EQ(RunIp("link set t0 down"), "");
+  seen.Until(absl::StrCat("adapter ", index));
+}
+
 // ---- routes
 
 TEST_F(LinuxHostTest, ADeviceRouteIsReadBackAsItWasPut) {
   const std::uint32_t index = BringUpTunnel();
-  const std::vector<Route> v4 = {Onlink("10.244.2.0/24", index), Onlink("10.244.3.0/25", index)};
-  const std::vector<Route> v6 = {Onlink("fd00:244:2::/64", index)};
+  const std::vector<Route> v4 = {Onlink("10.244.2.0/24", index), Ours("10.244.3.0/25", index)};
+  const std::vector<Route> v6 = {Onlink("fd00:244:2::/64", index), Ours("fd00:244:3::/64", index)};
   ExpectAllOk(host_->PutRoutes(v4), 2);
-  ExpectAllOk(host_->PutRoutes(v6), 1);
+  ExpectAllOk(host_->PutRoutes(v6), 2);
   EXPECT_THAT(RoutesOn(index), ::testing::UnorderedElementsAreArray(v4));
   EXPECT_THAT(RoutesOn(index, IpFamily::kV6), ::testing::UnorderedElementsAreArray(v6));
 }
 
-TEST_F(LinuxHostTest, RoutesDerivedFromAddressesAreNotListed) {
-  EXPECT_THAT(RoutesOn(Named("u0").index), IsEmpty());
+TEST_F(LinuxHostTest, RoutesDerivedFromAddressesAreDistinguished) {
+  const std::vector<Route> derived = AllRoutesOn(Named("u0").index);
+  ASSERT_EQ(derived.size(), 1u);
+  EXPECT_EQ(derived[0].destination, P("10.9.0.0/24"));
+  EXPECT_EQ(derived[0].kind, RouteKind::kDerived);
+  EXPECT_TRUE(derived[0].claimed);
   EXPECT_THAT(RoutesOn(Named("u0").index, IpFamily::kV6), IsEmpty());
   const std::uint32_t index = BringUpTunnel();
   EXPECT_THAT(RoutesOn(index), IsEmpty());
@@ -442,18 +525,49 @@ TEST_F(LinuxHostTest, RoutesDerivedFromAddressesAreNotListed) {
 TEST_F(LinuxHostTest, OnlyTheMainTableIsListed) {
   const std::uint32_t index = BringUpTunnel();
   ASSERT_EQ(RunIp("route add 10.244.9.0/24 dev t0 table 99"), "");
-  ASSERT_EQ(RunIp("route add blackhole 10.244.8.0/24"), "");
   EXPECT_THAT(RoutesOn(index), IsEmpty());
   EXPECT_THAT(RoutesOn(0), IsEmpty());
 }
 
-TEST_F(LinuxHostTest, PuttingReplacesByDestination) {
+// The link's own, an administrator's, one to nowhere: of a peer's very prefix.
+TEST_F(LinuxHostTest, PuttingOverwritesNothing) {
   const std::uint32_t index = BringUpTunnel();
-  ASSERT_EQ(RunIp("route add 10.244.2.0/24 dev u0"), "");
-  ExpectAllOk(host_->PutRoutes({Onlink("10.244.2.0/24", index)}), 1);
-  EXPECT_THAT(RoutesOn(0), ElementsAre(Onlink("10.244.2.0/24", index)));
-  ExpectAllOk(host_->PutRoutes({Onlink("10.244.2.0/24", index)}), 1);  // again: nothing new
-  EXPECT_EQ(RoutesOn(0).size(), 1u);
+  for (const char* there :
+       {"route add 10.244.2.0/24 dev u0", "route add blackhole 10.244.2.0/24",
+        "route add 10.244.2.0/24 via 10.9.0.2 dev u0 proto static",
+        "-6 route add fd00:244:2::/64 dev u0", "-6 route add blackhole fd00:244:2::/64"}) {
+    const bool v4 = there[0] == 'r';
+    const IpFamily family = v4 ? IpFamily::kV4 : IpFamily::kV6;
+    const Route ours = Ours(v4 ? "10.244.2.0/24" : "fd00:244:2::/64", index);
+    ASSERT_EQ(RunIp(there), "");
+    const std::vector<Route> before = AllRoutesOn(0, family);
+    const absl::Status refused = host_->PutRoutes({ours}).front();
+    EXPECT_TRUE(absl::IsAlreadyExists(refused)) << there << ": " << refused;
+    EXPECT_EQ(AllRoutesOn(0, family), before) << there;
+    ExpectAllOk(host_->ReplaceRoutes({ours}), 1);
+    EXPECT_THAT(RoutesOn(0, family), ElementsAre(ours)) << there;
+    ExpectAllOk(host_->RemoveRoutes({ours}), 1);
+  }
+  const Route link = Ours("10.9.0.0/24", index);
+  EXPECT_TRUE(absl::IsAlreadyExists(host_->PutRoutes({link}).front()));
+  EXPECT_EQ(AllRoutesOn(Named("u0").index).size(), 1u) << "the underlay's own";
+}
+
+TEST_F(LinuxHostTest, WhoPutARouteIsRead) {
+  const std::uint32_t index = Named("u0").index;
+  const struct {
+    const char* protocol;
+    bool marked, claimed;
+  } rows[] = {{"boot", false, false}, {"87", true, false},   {"static", false, true},
+              {"bird", false, true},  {"dhcp", false, true}, {"0", false, true}};
+  for (const auto& row : rows) {
+    ASSERT_EQ(RunIp(absl::StrCat("route add 10.244.2.0/24 via 10.9.0.2 proto ", row.protocol)), "");
+    const std::vector<Route> routes = RoutesOn(index);
+    ASSERT_EQ(routes.size(), 1u) << row.protocol;
+    EXPECT_EQ(routes[0].marked, row.marked) << row.protocol;
+    EXPECT_EQ(routes[0].claimed, row.claimed) << row.protocol;
+    ASSERT_EQ(RunIp("route del 10.244.2.0/24"), "");
+  }
 }
 
 // `ip route` shows the mark as a protocol; a delete of ours spares one like it that bears none.
@@ -469,7 +583,7 @@ TEST_F(LinuxHostTest, TheMarkIsReadBackAndARemovalMindsIt) {
   Route v6 = marked;
   v6.destination = P("fd00:244:2::/64");
   v6.gateway = A("fd09::2");
-  ExpectAllOk(host_->PutRoutes({bare, marked, v6}), 3);  // the second over the first
+  ExpectAllOk(host_->ReplaceRoutes({bare, marked, v6}), 3);  // the second over the first
   EXPECT_THAT(RoutesOn(index), ElementsAre(marked));
   EXPECT_THAT(RoutesOn(index, IpFamily::kV6), ElementsAre(v6));
   ExpectAllOk(host_->RemoveRoutes({marked, v6}), 2);
@@ -553,11 +667,20 @@ TEST_F(LinuxHostTest, TheDefaultMetricOfIpv6IsNone) {
               ElementsAre(::testing::Pair("fd60::/64", 0u), ::testing::Pair("fd61::/64", 7u)));
 }
 
-TEST_F(LinuxHostTest, RoutesToNowhereAreNotListed) {
+// They stand in the place of their destination.
+TEST_F(LinuxHostTest, RoutesToNowhereAreDistinguished) {
   for (const char* kind : {"blackhole", "unreachable", "prohibit"}) {
-    ASSERT_EQ(RunIp(std::string("-6 route add ") + kind + " fd70::/64"), "");
-    EXPECT_THAT(RoutesOn(0, IpFamily::kV6), IsEmpty()) << kind;
-    ASSERT_EQ(RunIp(std::string("-6 route del ") + kind + " fd70::/64"), "");
+    for (const auto& [family, prefix] :
+         {std::pair(IpFamily::kV4, "10.70.0.0/16"), std::pair(IpFamily::kV6, "fd70::/64")}) {
+      const std::string route = absl::StrCat(kind, " ", prefix);
+      ASSERT_EQ(RunIp("route add " + route), "");
+      std::vector<Route> routes = AllRoutesOn(0, family);
+      std::erase_if(routes, [&](const Route& each) { return each.destination != P(prefix); });
+      ASSERT_EQ(routes.size(), 1u) << route;
+      EXPECT_EQ(routes[0].kind, RouteKind::kNowhere) << route;
+      EXPECT_EQ(routes[0].adapter_index, 0u) << route;
+      ASSERT_EQ(RunIp("route del " + route), "");
+    }
   }
 }
 
@@ -566,7 +689,7 @@ TEST_F(LinuxHostTest, AThousandRoutesTakeAMoment) {
   const std::uint32_t index = BringUpTunnel();
   std::vector<Route> routes;
   for (int i = 0; i < 1000; ++i)
-    routes.push_back(Onlink(absl::StrCat("10.", 100 + i / 250, ".", i % 250, ".0/24"), index));
+    routes.push_back(Ours(absl::StrCat("10.", 100 + i / 250, ".", i % 250, ".0/24"), index));
   const auto cpu_time = [] {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
+#include "control/host/carried_routes.h"
 #include "control/host/host_win.h"
 #include "tests/control/host/fake_ip_helper_win.h"
 #include "tests/support/lease_makers.h"
@@ -40,7 +43,9 @@ class WindowsReadTest : public ::testing::Test {
   std::vector<Route> Routes(IpFamily family, std::uint32_t index = 0) {
     const auto routes = host_->Routes(family, index);
     EXPECT_TRUE(routes.ok()) << routes.status();
-    return routes.value_or(std::vector<Route>());
+    std::vector<Route> found = routes.value_or(std::vector<Route>());
+    std::erase_if(found, [](const Route& route) { return route.kind != RouteKind::kPlain; });
+    return found;
   }
 
   FakeIpHelper fake_;
@@ -168,8 +173,10 @@ TEST_F(WindowsReadTest, AListThatIsRefusedIsNamed) {
 
 // ---- Routes
 
-TEST_F(WindowsReadTest, RoutesAreOfTheFamilyAndTheAdapterAndNotOfAddresses) {
+TEST_F(WindowsReadTest, RoutesAreOfTheFamilyAndTheAdapterAndThoseOfAddressesDistinguished) {
   AddUnderlay(7, "10.9.0", 0);
+  EXPECT_THAT(host_->Routes(IpFamily::kV4, 7).value(),
+              ::testing::Each(::testing::Field(&Route::kind, RouteKind::kDerived)));
   AddUnderlay(8, "10.8.0", 0);
   fake_.PutRow(FakeRow(Prefix("10.244.7.0/24"), Address("10.9.0.2"), 7));
   fake_.PutRow(FakeRow(Prefix("10.244.8.0/24"), Address("10.8.0.2"), 8));
@@ -185,6 +192,7 @@ TEST_F(WindowsReadTest, RoutesAreOfTheFamilyAndTheAdapterAndNotOfAddresses) {
   EXPECT_EQ(of_8[1].destination, Prefix("10.244.9.0/24"));
   EXPECT_EQ(of_8[1].gateway, std::nullopt) << "0.0.0.0 is no gateway";
   EXPECT_FALSE(of_8[1].marked) << "not set by hand or program";
+  EXPECT_TRUE(of_8[1].claimed);
   const std::vector<Route> v6 = Routes(IpFamily::kV6);
   ASSERT_EQ(v6.size(), 1u);
   EXPECT_EQ(v6[0].destination, Prefix("fd00:244::/64"));
@@ -193,13 +201,15 @@ TEST_F(WindowsReadTest, RoutesAreOfTheFamilyAndTheAdapterAndNotOfAddresses) {
 TEST_F(WindowsReadTest, AFamilyWithoutRoutesHasNone) {
   EXPECT_THAT(Routes(IpFamily::kV6), IsEmpty());
   EXPECT_EQ(fake_.calls("GetIpForwardTable2"), 1);
+  fake_.Fail("GetIpForwardTable2", ERROR_NOT_SUPPORTED);  // of a family that is switched off
+  EXPECT_THAT(Routes(IpFamily::kV6), IsEmpty());
   fake_.Fail("GetIpForwardTable2", ERROR_NOT_ENOUGH_MEMORY);
   EXPECT_THAT(std::string(host_->Routes(IpFamily::kV4).status().message()),
               StartsWith("cannot list the routes: "));
 }
 
-// The sum of the route's and its interface's metric, by family, as Windows compares.
-TEST_F(WindowsReadTest, TheMetricIsTheOneThatDecides) {
+// Windows chooses by the sum of the route's and its interface's metric, by family.
+TEST_F(WindowsReadTest, TheTwoMetricsAreDistinguished) {
   AddUnderlay(7, "10.9.0", 25);
   AddUnderlay(8, "10.8.0", 5);
   adapter_.index = 9;
@@ -208,11 +218,62 @@ TEST_F(WindowsReadTest, TheMetricIsTheOneThatDecides) {
   fake_.PutRow(FakeRow(Prefix("0.0.0.0/0"), Address("10.9.0.254"), 7, MIB_IPPROTO_NETMGMT, 1));
   fake_.PutRow(FakeRow(Prefix("0.0.0.0/0"), Address("10.8.0.254"), 8, MIB_IPPROTO_NETMGMT, 20));
   fake_.PutRow(FakeRow(Prefix("::/0"), Address("fd09::fe"), 9, MIB_IPPROTO_NETMGMT, 2));
-  const std::vector<Route> v4 = Routes(IpFamily::kV4);
+  const std::vector<Route> v4 = Routes(IpFamily::kV4), v6 = Routes(IpFamily::kV6);
   ASSERT_EQ(v4.size(), 2u);
-  EXPECT_EQ(v4[0].metric, 26u);
-  EXPECT_EQ(v4[1].metric, 25u);
-  EXPECT_EQ(Routes(IpFamily::kV6)[0].metric, 72u);
+  ASSERT_EQ(v6.size(), 1u);
+  for (const auto& [route, own, sum] :
+       {std::tuple(v4[0], 1u, 26u), std::tuple(v4[1], 20u, 25u), std::tuple(v6[0], 2u, 72u)}) {
+    EXPECT_EQ(route.metric, own);
+    EXPECT_EQ(PrecedenceOf(route), sum);
+  }
+}
+
+// A static route that is put back is the same each time, however often the vSwitch comes and goes.
+TEST_F(WindowsReadTest, ACarriedRouteKeepsItsMetric) {
+  for (const NET_IFINDEX index : {7u, 8u}) {
+    Add(index, index == 7 ? L"Ethernet" : L"vEthernet (Ethernet)", {{Address("10.9.0.1"), 24}});
+    adapter_.mac = {0x02, 0, 0, 0, 9, 1};
+    adapter_.metric_v4 = 25;
+    fake_.AddAdapter(adapter_);
+  }
+  fake_.PutRow(FakeRow(Prefix("10.8.0.0/16"), Address("10.9.0.254"), 7, MIB_IPPROTO_NETMGMT, 3));
+  CarriedRoutes carried;
+  std::uint32_t from = 7;
+  for (int move = 0; move < 4; ++move) {
+    const std::vector<Adapter> adapters = Adapters();
+    carried.Follow(*host_, adapters[from - 7], Routes(IpFamily::kV4, from));
+    ASSERT_EQ(fake_.rows().size(), 1u);
+    EXPECT_EQ(fake_.rows()[0].Metric, 3u) << "move " << move;
+    const MIB_IPFORWARD_ROW2 swallowed = fake_.rows()[0];
+    EXPECT_EQ(fake_.functions().delete_route(&swallowed), static_cast<DWORD>(NO_ERROR));
+    from = from == 7 ? 8 : 7;
+    carried.Follow(*host_, adapters[from - 7], {});
+  }
+}
+
+// It would be a default route.
+TEST_F(WindowsReadTest, ARowThatCannotBeReadIsNoRoute) {
+  AddUnderlay(7, "10.9.0", 0);
+  MIB_IPFORWARD_ROW2 too_long = FakeRow(Prefix("10.244.7.0/24"), Address("10.9.0.2"), 7);
+  too_long.DestinationPrefix.PrefixLength = 33;
+  IpHelper helper = fake_.functions();
+  static MIB_IPFORWARD_ROW2 row;
+  row = too_long;
+  helper.forward_table = [](ADDRESS_FAMILY, PMIB_IPFORWARD_TABLE2* table) -> NETIO_STATUS {
+    static MIB_IPFORWARD_TABLE2 one;
+    one.NumEntries = 1;
+    one.Table[0] = row;
+    *table = &one;
+    return NO_ERROR;
+  };
+  helper.free_table = [](PVOID) {};
+  helper.best_route = nullptr;
+  host_ = MakeWindowsHost(helper, FirewallCom::System());
+  EXPECT_THAT(Routes(IpFamily::kV4), IsEmpty());
+  EXPECT_TRUE(absl::IsNotFound(host_->RouteTo(Address("198.51.100.1")).status()));
+  row.DestinationPrefix.PrefixLength = 24;
+  row.DestinationPrefix.Prefix.si_family = AF_UNSPEC;
+  EXPECT_THAT(Routes(IpFamily::kV4), IsEmpty());
 }
 
 // ---- The way to a destination
@@ -248,6 +309,17 @@ class WindowsWayTest : public WindowsReadTest {
 TEST_F(WindowsWayTest, IsWindowsOwn) {
   ExpectWays(/*with_source=*/true);
   EXPECT_EQ(fake_.calls("GetIpForwardTable2"), 0);
+}
+
+// Also before anybody has listed the adapters, and after they were listed with others.
+TEST_F(WindowsWayTest, HasTheMetricThatItsAdapterHasNow) {
+  EXPECT_EQ(host_->RouteTo(Address("10.244.7.1")).value().adapter_metric, 25u);
+  adapter_.index = 9;
+  adapter_.metric_v4 = 40;
+  adapter_.addresses = {{Address("10.7.0.1"), 24}};
+  fake_.AddAdapter(adapter_);
+  fake_.PutRow(FakeRow(Prefix("10.245.0.0/16"), Address("10.7.0.2"), 9));
+  EXPECT_EQ(host_->RouteTo(Address("10.245.7.1")).value().adapter_metric, 40u);
 }
 
 // Wine's GetBestRoute2 is a stub.

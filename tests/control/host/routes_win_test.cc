@@ -49,6 +49,7 @@ class WindowsRoutesTest : public ::testing::Test {
     return FakeRow(Prefix("10.244.2.0/24"), Address("10.9.0.2"), kAdapter, protocol, metric);
   }
   absl::Status Put(const Route& route) { return PutRoute(fake_.functions(), route); }
+  absl::Status Replace(const Route& route) { return ReplaceRoute(fake_.functions(), route); }
   absl::Status Remove(const Route& route) { return RemoveRoute(fake_.functions(), route); }
   // "Create Get Set Delete"
   std::vector<int> Writes() {
@@ -90,16 +91,31 @@ TEST_F(WindowsRoutesTest, ARouteWithoutAGatewayHasTheUnspecifiedNextHopOfItsFami
               StartsWith("cannot remove route 10.244.2.0/24 on adapter 9: "));
 }
 
+// Whoever's it is.
+TEST_F(WindowsRoutesTest, OneThatIsThereIsNotTouched) {
+  for (const int protocol : {int{MIB_IPPROTO_NETMGMT}, int{MIB_IPPROTO_RIP}}) {
+    fake_.PutRow(There(protocol, 99));
+    const absl::Status status = Put(Ours());
+    EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+    EXPECT_THAT(std::string(status.message()), StartsWith(kPut));
+    ASSERT_EQ(fake_.rows().size(), 1u);
+    EXPECT_EQ(fake_.rows()[0].Metric, 99u);
+    ASSERT_TRUE(Remove(Ours()).ok());
+  }
+}
+
+// ---- ReplaceRoute
+
 TEST_F(WindowsRoutesTest, TheSameRouteAgainWritesNothing) {
-  ASSERT_TRUE(Put(Ours(7)).ok());
-  ASSERT_TRUE(Put(Ours(7)).ok());
+  ASSERT_TRUE(Replace(Ours(7)).ok());
+  ASSERT_TRUE(Replace(Ours(7)).ok());
   EXPECT_EQ(fake_.rows().size(), 1u);
   EXPECT_THAT(Writes(), ElementsAre(2, 1, 0, 0));
 }
 
 TEST_F(WindowsRoutesTest, AnotherMetricIsSetInPlace) {
   fake_.PutRow(There(MIB_IPPROTO_NETMGMT, 99));
-  ASSERT_TRUE(Put(Ours(7)).ok());
+  ASSERT_TRUE(Replace(Ours(7)).ok());
   ASSERT_EQ(fake_.rows().size(), 1u);
   EXPECT_EQ(fake_.rows()[0].Metric, 7u);
   EXPECT_THAT(Writes(), ElementsAre(1, 1, 1, 0)) << "never without a route";
@@ -107,7 +123,7 @@ TEST_F(WindowsRoutesTest, AnotherMetricIsSetInPlace) {
 
 TEST_F(WindowsRoutesTest, OneOfAnotherOriginGivesWay) {
   fake_.PutRow(There(MIB_IPPROTO_RIP, 0));
-  ASSERT_TRUE(Put(Ours()).ok());
+  ASSERT_TRUE(Replace(Ours()).ok());
   ASSERT_EQ(fake_.rows().size(), 1u);
   EXPECT_EQ(fake_.rows()[0].Protocol, static_cast<NL_ROUTE_PROTOCOL>(MIB_IPPROTO_NETMGMT));
   EXPECT_THAT(Writes(), ElementsAre(2, 1, 0, 1));
@@ -116,7 +132,7 @@ TEST_F(WindowsRoutesTest, OneOfAnotherOriginGivesWay) {
 TEST_F(WindowsRoutesTest, OneOfAnotherOriginThatHasJustGoneIsNoFailure) {
   fake_.PutRow(There(MIB_IPPROTO_RIP, 0));
   fake_.rows_vanish_at = "DeleteIpForwardEntry2";
-  ASSERT_TRUE(Put(Ours()).ok());
+  ASSERT_TRUE(Replace(Ours()).ok());
   ASSERT_EQ(fake_.rows().size(), 1u);
   EXPECT_THAT(Writes(), ElementsAre(2, 1, 0, 1));
 }
@@ -146,17 +162,17 @@ class RefusedRoute : public WindowsRoutesTest, public ::testing::WithParamInterf
 TEST_P(RefusedRoute, IsNamedWithItsCode) {
   if (GetParam().there != 0) fake_.PutRow(There(GetParam().there, 99));
   fake_.Fail(GetParam().call, ERROR_ACCESS_DENIED);
-  const absl::Status denied = Put(Ours());
+  const absl::Status denied = Replace(Ours());
   EXPECT_TRUE(absl::IsPermissionDenied(denied)) << denied;
   EXPECT_THAT(std::string(denied.message()), StartsWith(kPut));
   EXPECT_THAT(std::string(denied.message()), HasSubstr("(5); run as administrator"));
   fake_.Fail(GetParam().call, ERROR_INVALID_PARAMETER);
-  const absl::Status wrong = Put(Ours());
+  const absl::Status wrong = Replace(Ours());
   EXPECT_TRUE(absl::IsUnavailable(wrong)) << wrong;
   EXPECT_THAT(std::string(wrong.message()), StartsWith(kPut));
   EXPECT_THAT(std::string(wrong.message()), ::testing::EndsWith("(87)"));
   fake_.Heal();
-  EXPECT_TRUE(Put(Ours()).ok()) << "tried again";
+  EXPECT_TRUE(Replace(Ours()).ok()) << "tried again";
   EXPECT_EQ(fake_.rows().size(), 1u);
 }
 
@@ -264,7 +280,7 @@ TEST_F(WindowsRoutesTest, AMissingFunctionIsNamedAndNoneCalled) {
         without(&IpHelper::set_interface)}) {
     EXPECT_TRUE(absl::IsUnimplemented(WriteForwarding(helper, kAdapter, IpFamily::kV4, false)));
     EXPECT_TRUE(absl::IsUnimplemented(ReadForwarding(helper, kAdapter, IpFamily::kV4).status()));
-    EXPECT_TRUE(PutRoute(helper, Ours()).ok());
+    EXPECT_TRUE(ReplaceRoute(helper, Ours()).ok());
   }
 }
 

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "control/host/routes_win.h"
 #include "tests/control/host/fake_ip_helper_win.h"
 #include "tests/support/calls.h"
 #include "tests/support/lease_makers.h"
@@ -104,6 +107,28 @@ TEST_F(WindowsWatchTest, ARegistrationThatFailsTakesTheOthersBack) {
     return ERROR_NOT_ENOUGH_MEMORY;
   };
   EXPECT_TRUE(absl::IsUnavailable(MibWatch::Open(helper, [] {}).status()));
+}
+
+TEST_F(WindowsWatchTest, EveryRouteIsReportedWithWhatBecameOfIt) {
+  std::vector<std::string> seen;
+  auto watch = MibRouteWatch::Open(fake_.functions(), [&](const RouteChanges& changes) {
+    for (const RouteChange& each : changes)
+      seen.push_back((each.gone ? "- " : "+ ") + each.route.destination.ToString());
+    if (changes.empty()) seen.emplace_back("unknown");
+  });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  fake_.PutRow(FakeRow(Prefix("10.244.7.0/24"), Address("10.9.0.2"), kAdapter));
+  const MIB_IPFORWARD_ROW2 gone = fake_.rows()[0];
+  EXPECT_EQ(fake_.functions().delete_route(&gone), static_cast<DWORD>(NO_ERROR));
+  MIB_IPFORWARD_ROW2 strange = gone;
+  strange.DestinationPrefix.PrefixLength = 99;
+  EXPECT_EQ(RouteOfRow(strange), std::nullopt);
+  watch->reset();
+  EXPECT_EQ(fake_.registrations(), 0u);
+  EXPECT_THAT(seen, ::testing::ElementsAre("+ 10.244.7.0/24", "- 10.244.7.0/24"));
+  fake_.Fail("NotifyRouteChange2", ERROR_NOT_ENOUGH_MEMORY);
+  const auto refused = MibRouteWatch::Open(fake_.functions(), [](const RouteChanges&) {});
+  EXPECT_TRUE(absl::IsUnavailable(refused.status())) << refused.status();
 }
 
 TEST_F(WindowsWatchTest, AMissingFunctionIsNamed) {

@@ -3,7 +3,6 @@
 #include "tests/contract/sink_contract.h"
 
 #include "control/sinks/dataplane_sink.h"
-#include "control/sinks/device_route_sink.h"
 #include "control/sinks/hns_sink.h"
 #include "control/sinks/host_route_sink.h"
 #include "dataplane/remote_snapshot.h"
@@ -141,7 +140,7 @@ class HnsRig final : public SinkRig {
   Waiting sink_;
 };
 
-class DeviceRouteRig final : public SinkRig {
+class TunnelRouteRig final : public SinkRig {
  public:
   lease::Sink& sink() override { return sink_; }
   std::map<std::string, std::string> InPlace() override {
@@ -153,16 +152,15 @@ class DeviceRouteRig final : public SinkRig {
   // Always into the device: where the peer is, the data plane knows.
   std::string WayTo(const lease::Peer& peer) override {
     host::Route route;
-    route.gateway = peer.subnet.base();
+    route.destination = peer.subnet;
     route.adapter_index = 7;
     return Way(route);
   }
   void PlantOurs(const lease::Peer& peer) override {
     host::Route route;
     route.destination = peer.subnet;
-    route.gateway = peer.subnet.base();
     route.adapter_index = 7;
-    route.onlink = true;
+    route.marked = true;
     host_.routes.push_back(route);
   }
   void Lose(const IpPrefix& subnet) override {
@@ -175,7 +173,12 @@ class DeviceRouteRig final : public SinkRig {
 
  private:
   FakeHost host_;
-  control::DeviceRouteSink sink_{host_, 7, "flannel.4096", IpFamily::kV4};
+  control::HostRouteSink sink_{host_,
+                               {IpFamily::kV4,
+                                {},
+                                Prefix("10.244.0.0/16"),
+                                control::HostRouteConfig::Device{7, "flannel.4096"},
+                                /*direct=*/false}};
 };
 
 // eth0 reaches the peers of the suite by 192.0.2.0/24, or only those that a route says.
@@ -233,7 +236,7 @@ class HostRouteRig final : public SinkRig {
 
 const SinkCase kFake{"fake", [] { return std::make_unique<FakeSinkRig>(); }};
 const SinkCase kDataplane{"dataplane", [] { return std::make_unique<DataplaneRig>(); }};
-const SinkCase kDeviceRoute{"deviceroute", [] { return std::make_unique<DeviceRouteRig>(); }};
+const SinkCase kTunnelRoute{"tunnelroute", [] { return std::make_unique<TunnelRouteRig>(); }};
 
 const SinkCase kHostRoute{"hostroute", [] { return std::make_unique<HostRouteRig>(false, false); }};
 const SinkCase kHostRouteBeside{"hostroutebeside",
@@ -244,13 +247,13 @@ const SinkCase kDirectRouting{"directrouting",
 const SinkCase kHns{"Hns", [] { return std::make_unique<HnsRig>(); }};
 
 INSTANTIATE_TEST_SUITE_P(Sinks, SinkContract,
-                         ::testing::Values(kFake, kDataplane, kDeviceRoute, kHostRoute,
+                         ::testing::Values(kFake, kDataplane, kTunnelRoute, kHostRoute,
                                            kHostRouteBeside, kDirectRouting, kHns),
                          SinkCaseName);
 // HNS's refusals are tests/hns's.
 // Nothing can be refused in the memory of the data plane.
 INSTANTIATE_TEST_SUITE_P(Sinks, FallibleSinkContract,
-                         ::testing::Values(kFake, kDeviceRoute, kHostRoute, kHostRouteBeside,
+                         ::testing::Values(kFake, kTunnelRoute, kHostRoute, kHostRouteBeside,
                                            kDirectRouting),
                          SinkCaseName);
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reading of the host says: which routes are ours, and who else is in a peer's place.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/sinks/host_route_sink.h"
+
+namespace weft::control {
+namespace {
+
+// The kernel's, for an IPv6 route that named none (IP6_RT_PRIO_USER).
+constexpr std::uint64_t kLinuxDefaultMetricV6 = 1024;
+
+constexpr auto kFirstPause = std::chrono::seconds(1);
+constexpr auto kMostPause = std::chrono::minutes(5);
+// Without another loss for so long, a contest is over. More than the longest pause.
+constexpr auto kPeace = std::chrono::minutes(10);
+
+}  // namespace
+
+std::uint64_t HostRouteSink::Precedence(const host::Route& route) const {
+  const bool unset = !host_.is_windows() && route.metric == 0 && config_.family == IpFamily::kV6;
+  return host::PrecedenceOf(route) + (unset ? kLinuxDefaultMetricV6 : 0);
+}
+
+bool HostRouteSink::Matters(const IpPrefix& destination) const {
+  return config_.network.Contains(destination) || peers_.contains(destination) ||
+         DesiredWay(destination) != nullptr;
+}
+
+bool HostRouteSink::IsOurs(const host::Route& route) const {
+  if (route.kind != host::RouteKind::kPlain || !route.marked || !Matters(route.destination))
+    return false;
+  const bool tunnels = config_.tunnel && route.adapter_index == config_.tunnel->adapter_index;
+  if (!route.gateway) return tunnels;
+  return !host_.is_windows() || owned_.contains({route.destination, *route.gateway});
+}
+
+// By `ip route add` and by upstream v0.28.9 alike: without a metric, on Linux in no program's name,
+// on Windows by New-NetRoute.
+bool HostRouteSink::IsUpstreams(const host::Route& route) const {
+  if (route.kind != host::RouteKind::kPlain || route.claimed || route.source) return false;
+  if (!host_.is_windows() && route.metric != 0) return false;
+  if (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index) return true;
+  if (upstream_ != 0 && route.adapter_index == upstream_) return true;
+  return underlay_ != 0 && route.adapter_index == underlay_ && route.gateway &&
+         on_link_.Reaches(*route.gateway);
+}
+
+bool HostRouteSink::StandsInPlaceOf(const Way& way, const host::Route& other) const {
+  if (host_.is_windows()) return WayOf(other) == way;
+  return Precedence(other) == Precedence(RouteOf(way));
+}
+
+absl::Status HostRouteSink::Read() {
+  const absl::StatusOr<std::vector<host::Adapter>> adapters = host_.Adapters();
+  if (!adapters.ok()) return adapters.status();
+  const absl::StatusOr<std::vector<host::Route>> found = host_.Routes(config_.family);
+  if (!found.ok()) return found.status();
+
+  underlay_ = config_.underlay.adapter_index;
+  upstream_ = 0;
+  std::map<std::uint32_t, std::string> names;
+  for (const host::Adapter& adapter : *adapters) {
+    names.emplace(adapter.index, adapter.name);
+    if (!config_.upstream_device.empty() && adapter.name == config_.upstream_device)
+      upstream_ = adapter.index;
+    if (config_.underlay.adapter_index != 0) continue;
+    for (const host::AssignedAddress& assigned : adapter.addresses)
+      if (assigned.address == config_.node_address) underlay_ = adapter.index;
+  }
+  const absl::StatusOr<OnLink> on_link = OnLink::Of(underlay_, *adapters, *found);
+  if (!on_link.ok() && config_.direct) return on_link.status();
+  on_link_ = on_link.value_or(OnLink());
+  // The tunnel's go with it; the ledger's folder is not even made for them.
+  owned_ = journal_ != nullptr && config_.direct ? journal_->Owned(config_.family) : RouteKeys();
+
+  Routes::Map ours;
+  there_.clear();
+  others_.clear();
+  for (const host::Route& route : *found) {
+    if (route.gateway && owned_.contains({route.destination, *route.gateway}))
+      there_.insert({route.destination, *route.gateway});
+    if (IsOurs(route)) {
+      ours.insert_or_assign(WayOf(route), Form{route.onlink, route.marked});
+    } else if (Matters(route.destination)) {
+      others_[route.destination].push_back({route, names[route.adapter_index]});
+    }
+  }
+  LookWhoPrecedes(*found);
+  LookWhoTookPlaces(ours);
+  routes_.ReplaceActual(std::move(ours));
+  return absl::OkStatus();
+}
+
+// The system lists those of one destination in the order in which it tries them.
+void HostRouteSink::LookWhoPrecedes(const std::vector<host::Route>& found) {
+  preceded_.clear();
+  if (others_.empty()) return;
+  std::map<IpPrefix, std::pair<std::uint64_t, std::size_t>> best;  // of others, and its turn
+  std::map<IpPrefix, std::size_t> turns;
+  for (const host::Route& route : found) {
+    const auto others = others_.find(route.destination);
+    if (others == others_.end()) continue;
+    const std::uint64_t own = Precedence(route);
+    const auto first = best.find(route.destination);
+    if (!IsOurs(route)) {
+      const std::size_t turn = turns[route.destination]++;
+      if (first == best.end() || own < first->second.first)
+        best.insert_or_assign(route.destination, std::pair(own, turn));
+    } else if (first != best.end() && first->second.first <= own) {
+      preceded_[WayOf(route)] = Text(others->second[first->second.second]);
+    } else {
+      // One that is listed later precedes it only by a lesser metric.
+      for (const Other& other : others->second) {
+        if (Precedence(other.route) < own) preceded_[WayOf(route)] = Text(other);
+      }
+    }
+  }
+}
+
+void HostRouteSink::LookWhoTookPlaces(const Routes::Map& ours) {
+  const TimePoint now = now_();
+  std::erase_if(contests_, [&](const auto& each) {
+    return now - each.second.last > kPeace || DesiredWay(each.first) == nullptr;
+  });
+  for (const auto& [destination, others] : others_) {
+    const Way* const way = DesiredWay(destination);
+    if (way == nullptr || !routes_.actual().contains(*way) || ours.contains(*way)) continue;
+    Contest& contest = contests_[destination];
+    ++contest.times;
+    contest.last = now;
+    contest.next = now + contest.pause;
+    contest.pause = contest.pause == Duration::zero()
+                        ? Duration(kFirstPause)
+                        : std::min<Duration>(2 * contest.pause, kMostPause);
+    contest.by = Text(others.front());
+  }
+}
+
+bool HostRouteSink::ReadBack() {
+  wrote_ = false;
+  const absl::Status read = Read();
+  unread_ = read.ok() ? ""
+                      : absl::StrCat("routes of ",
+                                     config_.direct ? config_.underlay.name : config_.tunnel->name,
+                                     " cannot be read: ", read.message());
+  return read.ok();
+}
+
+bool HostRouteSink::IsConcernedBy(const host::RouteChanges& changes) const {
+  if (changes.empty()) return true;
+  return std::any_of(changes.begin(), changes.end(), [&](const host::RouteChange& change) {
+    const host::Route& route = change.route;
+    if (change.whole_adapter) {
+      return route.adapter_index == underlay_ ||
+             (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index);
+    }
+    const Way* const way = DesiredWay(route.destination);
+    if (way == nullptr) return false;
+    // As we put it: our own doing, where the system reports that too.
+    const bool right = route.kind == host::RouteKind::kPlain && route.marked && !route.onlink;
+    return change.gone || !right || WayOf(route) != *way;
+  });
+}
+
+}  // namespace weft::control

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes of others where a peer's belongs: which are left alone, which are taken over, and who
+// gives way when two programs want one place.
+#include <chrono>
+#include <utility>
+
+#include "control/sinks/host_route_sink.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fake_host.h"
+#include "tests/support/fake_route_journal.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::control {
+namespace {
+
+using host::Route;
+using host::RouteKind;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Address;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakePeer;
+using testing::Prefix;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::uint32_t kEth0 = 2, kOther = 3, kUpstream = 5, kTunnel = 7;
+
+Route To(std::string_view destination, std::string_view gateway, std::uint32_t adapter = kEth0) {
+  Route route;
+  route.destination = Prefix(destination);
+  if (!gateway.empty()) route.gateway = Address(gateway);
+  route.adapter_index = adapter;
+  return route;
+}
+Route Marked(Route route) {
+  route.marked = true;
+  return route;
+}
+template <typename Change>
+Route With(Route route, const Change& change) {
+  change(route);
+  return route;
+}
+
+// eth0 192.0.2.9/24, other 198.51.100.9/24, flannel.1 of upstream's; peers a and b are on eth0.
+class ForeignRouteTest : public ::testing::Test {
+ protected:
+  ForeignRouteTest() {
+    const struct {
+      std::uint32_t index;
+      const char* name;
+      const char* address;
+    } rows[] = {{kEth0, "eth0", "192.0.2.9"},
+                {kOther, "other", "198.51.100.9"},
+                {kUpstream, "flannel.1", "10.244.0.0"},
+                {kTunnel, "flannel.4096", "10.244.0.0"}};
+    for (const auto& row : rows) {
+      host::Adapter adapter;
+      adapter.index = row.index;
+      adapter.name = row.name;
+      adapter.up = true;
+      adapter.addresses = {{Address(row.address), row.index < kUpstream ? 24 : 32}};
+      host.adapters.push_back(adapter);
+    }
+  }
+  static HostRouteConfig Config() {
+    HostRouteConfig config;
+    config.underlay = {kEth0, "eth0"};
+    config.network = Prefix("10.244.0.0/16");
+    config.upstream_device = "flannel.1";
+    return config;
+  }
+  static HostRouteConfig OfTunnel(IpFamily family = IpFamily::kV4) {
+    HostRouteConfig config;
+    config.family = family;
+    config.network = Prefix(family == IpFamily::kV4 ? "10.244.0.0/16" : "fd00:244::/48");
+    config.tunnel = {kTunnel, "flannel.4096"};
+    config.direct = false;
+    config.node_address = Address("192.0.2.9");
+    return config;
+  }
+  HostRouteSink Make(HostRouteConfig config) {
+    return HostRouteSink(host, std::move(config), &journal, [this] { return now; });
+  }
+  static RouteKey Key(std::string_view destination, std::string_view gateway) {
+    return {Prefix(destination), Address(gateway)};
+  }
+
+  testing::FakeHost host;
+  testing::FakeRouteJournal journal{host};
+  std::chrono::steady_clock::time_point now{};
+  HostRouteSink sink = Make(Config());
+  HostRouteSink tunnel = Make(OfTunnel());
+  const lease::Peer a = MakePeer("a", "10.244.1.0/24", "192.0.2.1");
+  const lease::Peer b = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
+  const Route to_a = Marked(To("10.244.1.0/24", "192.0.2.1"));
+  const Route into_tunnel = Marked(To("10.244.1.0/24", "", kTunnel));
+};
+
+// ---- what was there before
+
+TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
+  const Route rows[] = {
+      With(To("10.244.1.0/24", ""), [](Route& r) { r.kind = RouteKind::kDerived; }),
+      With(To("10.244.1.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kNowhere; }),
+      With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.claimed = true; }),
+      With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.metric = 100; }),
+      With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.source = Address("192.0.2.9"); }),
+      To("10.244.1.0/24", "203.0.113.1"),           // on link of nothing
+      To("10.244.1.0/24", "198.51.100.1", kOther),  // of another adapter
+      To("10.244.1.0/24", "", kEth0),
+  };
+  for (const auto& make : {&Config, +[] { return OfTunnel(); }}) {
+    for (const Route& foreign : rows) {
+      HostRouteSink fresh = Make(make());
+      host.routes = {foreign};
+      const lease::SinkReport report = fresh.Resync(std::vector{a, b});
+      EXPECT_THAT(host.routes, SizeIs(2));
+      EXPECT_THAT(host.routes, Contains(foreign));
+      EXPECT_EQ(report.desired, 2u);
+      EXPECT_EQ(report.applied, 1u);
+      EXPECT_EQ(report.failed, 1u) << "a condition of that peer";
+      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("is not flanneld's; it stays")));
+      EXPECT_THAT(journal.former, IsEmpty());
+      host.routes.erase(host.routes.begin());
+      EXPECT_EQ(fresh.Retry().applied, 2u) << "once it is gone";
+      fresh.Resync({});
+    }
+  }
+}
+
+TEST_F(ForeignRouteTest, WhatIsThereIsNamed) {
+  host.routes = {To("10.244.1.0/24", "198.51.100.1", kOther),
+                 With(To("10.244.2.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kNowhere; })};
+  EXPECT_THAT(
+      sink.Resync(std::vector{a, b}).pending,
+      ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: a route via 198.51.100.1 dev "
+                  "other of this destination is there, which is not flanneld's; it stays: "
+                  "remove it, or give the node another podCIDR",
+                  HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a route to nowhere "
+                            "of this destination is there")));
+}
+
+// An Update reads nothing: the kernel says so.
+TEST_F(ForeignRouteTest, OneThatCameSinceTheReadingIsNotOverwritten) {
+  sink.Resync({});
+  const Route foreign = With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.claimed = true; });
+  host.routes = {foreign};
+  EXPECT_THAT(sink.Update({{a}, {}}).pending, ElementsAre(HasSubstr("file exists")));
+  EXPECT_THAT(host.routes, ElementsAre(foreign));
+  EXPECT_THAT(journal.routes, IsEmpty()) << "not put by us";
+  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("it stays")));
+}
+
+// ---- what upstream's flanneld left
+
+TEST_F(ForeignRouteTest, UpstreamsIsTakenOverAndEnteredAsItWas) {
+  const Route rows[] = {
+      To("10.244.1.0/24", "192.0.2.1"),
+      To("10.244.1.0/24", "192.0.2.77"),  // of a peer that has moved since
+      With(To("10.244.1.0/24", "10.244.1.0", kUpstream), [](Route& r) { r.onlink = true; }),
+  };
+  for (const Route& upstreams : rows) {
+    HostRouteSink fresh = Make(Config());
+    host.routes = {upstreams};
+    journal.former.clear();
+    EXPECT_EQ(fresh.Resync(std::vector{a}).applied, 1u);
+    EXPECT_THAT(host.routes, ElementsAre(to_a));
+    ASSERT_THAT(journal.former, SizeIs(1));
+    EXPECT_EQ(journal.former[0].route, upstreams);
+    EXPECT_EQ(journal.former[0].adapter, upstreams.adapter_index == kEth0 ? "eth0" : "flannel.1");
+    EXPECT_THAT(host.done, ElementsAre("replace 10.244.1.0/24")) << "not a moment without";
+    host.done.clear();
+    fresh.Update({{}, {a.subnet}});
+    EXPECT_THAT(host.routes, IsEmpty());
+    EXPECT_THAT(journal.former, SizeIs(1)) << "given back by a reset";
+    host.done.clear();
+  }
+}
+
+// A cluster that goes from host-gw to vxlan.
+TEST_F(ForeignRouteTest, UpstreamsOnTheUnderlayGivesWayToTheTunnel) {
+  const Route upstreams = To("10.244.1.0/24", "192.0.2.1");
+  host.routes = {upstreams};
+  tunnel.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, ElementsAre(into_tunnel));
+  ASSERT_THAT(journal.former, SizeIs(1));
+  EXPECT_EQ(journal.former[0].route, upstreams);
+  EXPECT_THAT(journal.routes, IsEmpty()) << "the tunnel's go with it";
+}
+
+// It goes with the device, too.
+TEST_F(ForeignRouteTest, OneOnOurOwnDeviceIsTakenOverWithoutAnEntry) {
+  host.routes = {To("10.244.1.0/24", "", kTunnel)};
+  tunnel.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, ElementsAre(into_tunnel));
+  EXPECT_THAT(journal.former, IsEmpty());
+}
+
+TEST_F(ForeignRouteTest, OneToNoPeerStays) {
+  const Route upstreams = To("10.244.9.0/24", "192.0.2.99");
+  host.routes = {upstreams};
+  sink.Resync(std::vector{a});
+  EXPECT_THAT(host.routes, UnorderedElementsAre(upstreams, to_a));
+}
+
+// ---- what came in the place of ours
+
+TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenAfterGrowingPauses) {
+  const Route rows[] = {
+      To("10.244.1.0/24", "192.0.2.77"),  // as upstream's are, and yet not there before ours
+      With(To("10.244.1.0/24", "192.0.2.77"), [](Route& r) { r.claimed = true; }),
+  };
+  for (const Route& theirs : rows) {
+    host.routes.clear();
+    HostRouteSink fresh = Make(Config());
+    fresh.Resync(std::vector{a});
+    std::vector<std::int64_t> pauses;  // seconds
+    for (int round = 0; round < 12; ++round) {
+      host.routes = {theirs};
+      const auto since = now;
+      lease::SinkReport report = fresh.Retry();
+      while (report.applied == 0) {
+        EXPECT_THAT(host.routes, ElementsAre(theirs)) << "not fought over";
+        EXPECT_THAT(report.pending, ElementsAre(HasSubstr("a route via 192.0.2.77 dev eth0")));
+        EXPECT_EQ(report.failed, 1u);
+        now += seconds(1);
+        report = fresh.Retry();
+      }
+      pauses.push_back(std::chrono::duration_cast<seconds>(now - since).count());
+      EXPECT_THAT(host.routes, ElementsAre(to_a));
+      EXPECT_THAT(report.pending, IsEmpty());
+      EXPECT_THAT(report.notes, ElementsAre(HasSubstr("another program puts its own route")))
+          << "reported, though it is put back";
+    }
+    EXPECT_THAT(pauses, ElementsAre(0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300));
+    EXPECT_THAT(journal.former, IsEmpty());
+    now += minutes(10) + seconds(1);
+    EXPECT_THAT(fresh.Retry().notes, IsEmpty()) << "over";
+    host.routes = {theirs};
+    EXPECT_EQ(fresh.Retry().applied, 1u) << "at once again";
+    fresh.Resync({});
+  }
+}
+
+TEST_F(ForeignRouteTest, AContestIsOverWithItsPeer) {
+  sink.Resync(std::vector{a});
+  const Route theirs = To("10.244.1.0/24", "192.0.2.77");
+  for (int round = 0; round < 2; ++round) {
+    host.routes = {theirs};
+    sink.Retry();
+  }
+  EXPECT_THAT(sink.Update({{}, {a.subnet}}).notes, IsEmpty());
+  EXPECT_THAT(host.routes, ElementsAre(theirs)) << "theirs to the end";
+}
+
+// What is only gone is put back whenever that is seen.
+TEST_F(ForeignRouteTest, FlushedRoutesAreBackAtOnceEachTime) {
+  for (HostRouteSink* each : {&sink, &tunnel}) {
+    each->Resync(std::vector{a, b});
+    for (int round = 0; round < 5; ++round) {
+      host.routes.clear();
+      const lease::SinkReport report = each->Retry();
+      EXPECT_EQ(report.applied, 2u);
+      EXPECT_THAT(report.notes, IsEmpty());
+      EXPECT_THAT(host.routes, SizeIs(2));
+    }
+    each->Resync({});
+  }
+}
+
+// ---- what stands next to ours
+
+TEST_F(ForeignRouteTest, OneThatPrecedesOursIsReportedAndLeft) {
+  struct Row {
+    const char* description;
+    IpFamily family;
+    std::uint32_t metric;  // of the other
+    bool before, precedes;
+  };
+  for (const Row& row : {Row{"listed first", IpFamily::kV4, 0, true, true},
+                         Row{"listed later", IpFamily::kV4, 0, false, false},
+                         Row{"a greater metric", IpFamily::kV4, 100, true, false},
+                         Row{"IPv6, the link's", IpFamily::kV6, 256, false, true},
+                         Row{"IPv6, a greater metric", IpFamily::kV6, 2000, true, false}}) {
+    HostRouteSink fresh = Make(OfTunnel(row.family));
+    const lease::Peer peer =
+        row.family == IpFamily::kV4 ? a : MakePeer("a", "fd00:244:0:1::/64", "2001:db8::1");
+    fresh.Resync(std::vector{peer});
+    const Route other =
+        With(To(peer.subnet.ToString(), "", kOther), [&](Route& r) { r.metric = row.metric; });
+    host.routes.insert(row.before ? host.routes.begin() : host.routes.end(), other);
+    const lease::SinkReport report = fresh.Retry();
+    EXPECT_EQ(report.applied, row.precedes ? 0u : 1u) << row.description;
+    EXPECT_EQ(report.failed, row.precedes ? 1u : 0u) << row.description;
+    if (row.precedes)
+      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("has no effect"))) << row.description;
+    else
+      EXPECT_THAT(report.pending, IsEmpty()) << row.description;
+    EXPECT_THAT(host.routes, SizeIs(2)) << row.description;
+    host.routes.clear();
+  }
+}
+
+// A move would overwrite the first one that the kernel finds.
+TEST_F(ForeignRouteTest, AMoveWaitsForOneThatPrecedes) {
+  sink.Resync(std::vector{a});
+  const Route other = With(To("10.244.1.0/24", "192.0.2.5"), [](Route& r) { r.claimed = true; });
+  host.routes.insert(host.routes.begin(), other);
+  sink.Resync(std::vector{MakePeer("a", "10.244.1.0/24", "192.0.2.77")});
+  EXPECT_THAT(host.routes, ElementsAre(other, to_a));
+}
+
+// ---- which changes concern us
+
+TEST_F(ForeignRouteTest, ChangesOfOthersPlacesWakeNobody) {
+  HostRouteSink both = Make([] {
+    HostRouteConfig config = Config();
+    config.tunnel = {kTunnel, "flannel.4096"};
+    return config;
+  }());
+  both.Resync(std::vector{a});
+  const Route adapter_only = With(Route(), [](Route& r) { r.adapter_index = kEth0; });
+  const struct {
+    const char* description;
+    host::RouteChanges changes;
+    bool concerned;
+  } rows[] = {
+      {"unknown what", {}, true},
+      {"ours went", {{to_a, true, false}}, true},
+      {"ours came: our own doing", {{to_a, false, false}}, false},
+      {"another in our place", {{To("10.244.1.0/24", "192.0.2.5"), false, false}}, true},
+      {"another went from our place", {{To("10.244.1.0/24", "192.0.2.5"), true, false}}, true},
+      {"ours without its mark", {{To("10.244.1.0/24", "192.0.2.1"), false, false}}, true},
+      {"of no peer", {{To("10.244.9.0/24", "192.0.2.5"), true, false}}, false},
+      {"a full table", {{To("198.18.0.0/15", "192.0.2.5"), true, false}}, false},
+      {"a part of a peer's", {{To("10.244.1.0/25", "192.0.2.5"), false, false}}, false},
+      {"the underlay's link", {{adapter_only, false, true}}, true},
+      {"the tunnel's",
+       {{With(adapter_only, [](Route& r) { r.adapter_index = kTunnel; }), false, true}},
+       true},
+      {"a pod's link",
+       {{With(adapter_only, [](Route& r) { r.adapter_index = 99; }), false, true}},
+       false},
+      {"one of many", {{To("10.244.9.0/24", "192.0.2.5"), true, false}, {to_a, true, false}}, true},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(both.IsConcernedBy(row.changes), row.concerned) << row.description;
+}
+
+TEST_F(ForeignRouteTest, WhatAnUpdateWroteIsUnverifiedUntilItIsRead) {
+  sink.Resync(std::vector{a});
+  EXPECT_FALSE(sink.unverified());
+  sink.Update({{b}, {}});
+  EXPECT_TRUE(sink.unverified());
+  sink.Retry();
+  EXPECT_FALSE(sink.unverified());
+  sink.Update({{}, {b.subnet}});
+  EXPECT_TRUE(sink.unverified());
+}
+
+// ---- Windows, where no route bears a mark
+
+class WindowsRouteTest : public ForeignRouteTest {
+ protected:
+  WindowsRouteTest() { host.windows = host.puts_beside = true; }
+};
+
+TEST_F(WindowsRouteTest, OnlyWhatTheLedgerOrALeaseSaysIsOursIsDeleted) {
+  const Route by_hand = Marked(To("10.244.77.0/24", "192.0.2.254"));
+  const Route appliance = Marked(To("10.244.1.0/24", "198.51.100.1", kOther));
+  const Route stale = Marked(To("10.244.9.0/24", "192.0.2.99"));
+  host.routes = {by_hand, appliance, stale};
+  journal.routes = {Key("10.244.9.0/24", "192.0.2.99")};
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending, ElementsAre(HasSubstr("198.51.100.1")));
+  EXPECT_THAT(host.routes, ElementsAre(by_hand, appliance));
+  EXPECT_THAT(journal.routes, IsEmpty());
+}
+
+TEST_F(WindowsRouteTest, UpstreamsIsRightAsItIsAndOursToEnd) {
+  host.routes = {With(to_a, [](Route& r) { r.metric = 256; })};
+  EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
+  EXPECT_THAT(host.done, IsEmpty());
+  EXPECT_THAT(journal.former, SizeIs(1));
+  EXPECT_THAT(journal.routes, IsEmpty()) << "not put by us";
+  HostRouteSink next = Make(Config());
+  EXPECT_EQ(next.Resync(std::vector{a}).applied, 1u);
+  EXPECT_THAT(journal.former, SizeIs(1)) << "entered once";
+  next.Update({{}, {a.subnet}});
+  EXPECT_THAT(host.routes, IsEmpty());
+}
+
+TEST_F(WindowsRouteTest, AGhostByAnotherAddressOfTheLinkGivesWay) {
+  const Route ghost = Marked(To("10.244.1.0/24", "192.0.2.77"));
+  host.routes = {ghost};
+  EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
+  EXPECT_THAT(host.routes, ElementsAre(to_a));
+  EXPECT_THAT(host.done, ElementsAre("replace 10.244.1.0/24", "remove 10.244.1.0/24"));
+  ASSERT_THAT(journal.former, SizeIs(1));
+  EXPECT_EQ(journal.former[0].route, ghost);
+}
+
+// It would be ours by the ledger from now on.
+TEST_F(WindowsRouteTest, OneThatCameSinceTheReadingIsNotEntered) {
+  sink.Resync({});
+  host.routes = {to_a};
+  sink.Update({{a}, {}});
+  EXPECT_THAT(journal.routes, IsEmpty());
+}
+
+TEST_F(WindowsRouteTest, OneThatWasReplacedByAnotherGatewayIsPutBackBesideIt) {
+  sink.Resync(std::vector{a});
+  const Route theirs = Marked(To("10.244.1.0/24", "198.51.100.1", kOther));
+  host.routes = {theirs};
+  EXPECT_THAT(sink.Retry().notes, SizeIs(1));
+  EXPECT_THAT(host.routes, ElementsAre(theirs, to_a));
+  host.routes = {theirs};
+  EXPECT_EQ(sink.Retry().applied, 0u) << "after a pause";
+}
+
+}  // namespace
+}  // namespace weft::control

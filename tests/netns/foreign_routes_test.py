@@ -1,0 +1,145 @@
+"""Routes of others on a node with a tunnel: none is overwritten, ours come back, and many of them do not hold up health."""
+
+import ipaddress
+import time
+
+from lab import command, footprint, lease, node, topology, traffic
+
+MARK = footprint.MARK
+MANY = 20000
+
+
+def weft_pair(**options):
+    return topology.pair(node.WeftNode, node.KernelNode, **options)
+
+
+def shown(host, *words, family="-4"):
+    """What `ip route show` says, without our own."""
+    return sorted(str(row) for row in host.show(family, "route", "show", *words) if row.get("protocol") != MARK)
+
+
+def ours(host, family="-4"):
+    return {row["dst"]: row["dev"] for row in host.show(family, "route", "show", "proto", MARK)}
+
+
+def sink(a, family="IPv4"):
+    return next(each for each in a.status()["sinks"] if each["name"].startswith("routes on") and family in each["name"])
+
+
+def test_a_node_that_announces_what_is_there():
+    """The underlay's own prefix, an administrator's route, one to nowhere: the node and its other peers notice nothing, then or later."""
+    with weft_pair() as lab:
+        a, b = lab.nodes
+        a.host.ip("route add blackhole 10.244.5.0/24", "route add 10.244.6.0/24 via 192.168.77.2 dev u0 proto static")
+        before = shown(a.host)
+        lab.up()
+        b.use([a.lease])
+        thieves = [lease.lease(f"thief-{i}", f"192.168.77.{100 + i}", subnet)
+                   for i, subnet in enumerate(("192.168.77.0/24", "10.244.5.0/24", "10.244.6.0/24"))]
+        last = lease.lease("last", "192.168.77.9", "10.244.9.0/24")
+        a.use([a.lease, b.lease, *thieves, last])
+        command.wait_until(lambda: last.subnet in ours(a.host), lambda: f"ours: {ours(a.host)}")
+        command.expect_equal(shown(a.host), before, "the routes of others next to such peers")
+        traffic.ping(a.pod, b.pod_ip)
+        traffic.ping(a.host, b.lease.public_ip)
+        state = sink(a)
+        for subnet in ("10.244.5.0/24", "10.244.6.0/24"):
+            command.expect(any(subnet in each for each in state["pending"]), f"{subnet} is not reported: {state}")
+        command.expect(state["applied"] < state["desired"], f"status says what is not so: {state}")
+        a.use([a.lease, b.lease])
+        command.wait_until(lambda: last.subnet not in ours(a.host), lambda: f"ours: {ours(a.host)}")
+        command.expect_equal(shown(a.host), before, "the routes of others after such peers")
+        traffic.ping(a.pod, b.pod_ip)
+
+
+def test_flushed_routes():
+    """Back within a second, both families, and again."""
+    with weft_pair(ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        for family, device, subnet, pod in (("-4", node.DEVICE, b.lease.subnet, b.pod_ip), ("-6", node.DEVICE6, b.lease.subnet6, b.pod_ip6)):
+            for _ in range(3):
+                a.host.run("ip", family, "route", "flush", "dev", device, "proto", MARK)
+                begin = time.monotonic()
+                command.wait_until(lambda: subnet in ours(a.host, family), lambda: f"ours: {ours(a.host, family)}", timeout=1)
+                print(f"    {device}: flushed, back after {time.monotonic() - begin:.3f} s")
+            traffic.ping(a.pod, pod)
+
+
+def test_replaced_route():
+    """Put back at once, then not fought over: reported, and put back after a pause."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        theirs = f"route replace {b.lease.subnet} via 192.168.77.77 dev u0"
+        a.host.ip(theirs)
+        command.wait_until(lambda: b.lease.subnet in ours(a.host), "put back at once", timeout=1)
+        a.host.ip(theirs)
+        command.wait_until(lambda: sink(a)["applied"] == 0, lambda: f"status denies it: {sink(a)}", timeout=2)
+        command.expect(b.lease.subnet not in ours(a.host), "fought over")
+        said = [row["trouble"] for row in a.status()["troubles"]]
+        command.expect(any(b.lease.subnet in each and "192.168.77.77" in each for each in said), f"{said}")
+        command.wait_until(lambda: b.lease.subnet in ours(a.host), "put back after a pause", timeout=10)
+        traffic.ping(a.pod, b.pod_ip)
+
+
+def test_what_upstream_left_is_given_back():
+    """A cluster that goes from host-gw to vxlan: upstream's route gives way to the tunnel, and comes back by a reset."""
+    with weft_pair() as lab:
+        a, b = lab.nodes
+        upstreams = f"{b.lease.subnet} via {b.lease.public_ip} dev u0"
+        a.host.ip(f"route add {upstreams}")
+        before = shown(a.host)
+        lab.up()
+        command.expect_equal(ours(a.host), {b.lease.subnet: node.DEVICE}, "routes")
+        traffic.ping(a.pod, b.pod_ip)
+        a.daemon.stop()
+        a.daemon = None
+        said = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={a.path('state')}", f"--admin={a.path('admin.sock')}")
+        command.expect(f"gave back route {b.lease.subnet} via {b.lease.public_ip}" in said, said)
+        command.expect_equal(shown(a.host), before, "routes after a reset")
+
+
+def into_device(host):
+    """How many routes lead into the tunnel; cheap, so that the count does not become the load."""
+    return host.read("/proc/net/route").count(node.DEVICE)
+
+
+def bare(host, count):
+    """The yardstick: `ip -batch` of as many routes into a device."""
+    host.ip("tuntap add dev t0 mode tun", "link set t0 up")
+    subnets = ipaddress.ip_network("11.0.0.0/8").subnets(new_prefix=24)
+    lines = [f"route add {next(subnets)} dev t0" for _ in range(count)]
+    begin = time.monotonic()
+    host.ip(*lines)
+    took = time.monotonic() - begin
+    host.ip("link del t0")
+    return took
+
+
+def test_twenty_thousand_at_once():
+    """In slices: health answers all the while, and it costs about what the kernel alone costs."""
+    with topology.pair(node.WeftNode, node.KernelNode, network="10.0.0.0/8") as lab:
+        lab.up()
+        a, b = lab.nodes
+        alone = bare(a.host, MANY)
+        subnets = ipaddress.ip_network("10.128.0.0/9").subnets(new_prefix=24)
+        crowd = lease.crowd(MANY, subnets)
+        a.use([a.lease, b.lease, *crowd])
+        first, slowest, begin = None, 0.0, time.monotonic()
+        while (there := into_device(a.host)) < MANY + 1:
+            if first is None and there > 1:
+                first = time.monotonic()
+            asked = time.monotonic()
+            command.expect_equal(a.health("/healthz")[0], 200, "health meanwhile")
+            slowest = max(slowest, time.monotonic() - asked)
+            command.expect(asked - begin < 30, f"{there} of {MANY} routes")
+            time.sleep(0.02)
+        took = time.monotonic() - (first or begin)
+        print(f"    {MANY} routes: {took:.2f} s, by ip -batch {alone:.2f} s; slowest answer of /healthz {slowest:.3f} s")
+        command.expect(slowest < 1, f"/healthz answered after {slowest:.2f} s")
+        command.expect(took < 4 * alone + 4, f"{took:.1f} s for what `ip -batch` does in {alone:.1f}")
+        traffic.ping(a.pod, b.pod_ip)
+        a.use([a.lease, b.lease])
+        command.wait_until(lambda: into_device(a.host) == 1, lambda: f"{into_device(a.host)} routes left", timeout=20)
+        traffic.ping(a.pod, b.pod_ip)
