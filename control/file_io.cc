@@ -2,10 +2,8 @@
 #include "control/file_io.h"
 
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <system_error>
 
 namespace weft::control {
 
@@ -24,15 +22,6 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
   if (file.bad()) return absl::UnavailableError("it cannot be read");
   if (text.size() > most) return absl::ResourceExhaustedError("it is too large");
   return text;
-}
-
-bool IsOfEarlierBoot(const std::string& path) {
-  std::error_code error;
-  const auto modified = std::filesystem::last_write_time(PathOf(path), error);
-  const std::int64_t boot = BootTime();
-  if (error || boot == 0) return false;
-  const auto wall = std::chrono::file_clock::to_sys(modified).time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(wall).count() < boot;
 }
 
 }  // namespace weft::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the standard library cannot do with files: name one in UTF-8; replace one so that no reader
-// and no crash sees a half-written one; tell whether one is of this boot.
+// and no crash sees a half-written one. And by which text each boot of the system is known.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,8 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
 // system's text; the caller names the file.
 absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 
-// When the system started, in seconds since 1970 by the clock as it stands now; zero if that is not
-// known.
-std::int64_t BootTime();
 // Another text after each start of the system and the same until the next, whatever the clock does;
 // empty where it cannot be known.
 std::string BootId();
-// Whether `path` was last written before that; false where it is not known, or not there.
-bool IsOfEarlierBoot(const std::string& path);
 
 }  // namespace weft::control

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,14 +47,6 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
     ::close(directory);
   }
   return absl::OkStatus();
-}
-
-std::int64_t BootTime() {
-  timespec wall{}, since_boot{};
-  if (::clock_gettime(CLOCK_REALTIME, &wall) < 0 ||
-      ::clock_gettime(CLOCK_BOOTTIME, &since_boot) < 0)
-    return 0;
-  return wall.tv_sec - since_boot.tv_sec;
 }
 
 std::string BootId() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <windows.h>
 
-#include <chrono>
 #include <random>
 #include <system_error>
 
@@ -73,13 +72,6 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   }
   ::DeleteFileW(temporary.c_str());
   return Failure("cannot replace it", error);
-}
-
-std::int64_t BootTime() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::seconds,
-      std::chrono::system_clock;
-  const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
-  return duration_cast<seconds>(now - milliseconds(::GetTickCount64())).count();
 }
 
 // A name that the first who asks gives the boot, in a key that goes with it: Windows keeps volatile

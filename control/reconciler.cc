@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/log_limit.h"
 
 namespace weft::control {
 namespace {
@@ -27,6 +28,12 @@ void Append(std::vector<T>& all, const std::vector<T>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
+bool IsReady(const lease::SinkReport& sink) {
+  const bool takes_none = sink.applied == 0 && sink.desired > 1;
+  return sink.settled && sink.pending.size() <= sink.failed + sink.stuck && !takes_none &&
+         sink.applied + sink.failed >= sink.desired;
+}
+
 std::string Items(const std::vector<std::string>& items) {
   const std::size_t shown = std::min(items.size(), kMaxItems);
   std::string text =
@@ -43,6 +50,8 @@ struct Reconciler::Impl {
     Backoff backoff;
     std::optional<TimePoint> retry_at;
     SinkStatus status;
+    LogLimit limit{};
+    bool logged = false;  // that something is pending
   };
 
   Impl(const Clock& the_clock, Random the_random, ReconcilerHooks the_hooks,
@@ -56,6 +65,12 @@ struct Reconciler::Impl {
 
   void Notice(NoticeLevel level, const std::string& line) const {
     if (hooks.on_notice) hooks.on_notice(level, line);
+  }
+  // Of a condition that may come, go and count every second.
+  bool Warn(LogLimit& limit, const std::string& line) const {
+    const bool allowed = limit.Allows(WithoutNumbers(line), clock.Now());
+    if (allowed) Notice(NoticeLevel::kWarning, line);
+    return allowed;
   }
   void Changed() const {
     if (hooks.on_change) hooks.on_change();
@@ -76,8 +91,7 @@ struct Reconciler::Impl {
     }
     if (other_refusals && !at.status.report.refused.empty()) {
       ++at.status.refusals_told;
-      Notice(NoticeLevel::kWarning,
-             absl::StrCat(at.status.name, ": ", Items(at.status.report.refused)));
+      Warn(at.limit, absl::StrCat(at.status.name, ": ", Items(at.status.report.refused)));
     }
     if (at.status.report.more) {
       at.retry_at = clock.Now();
@@ -87,18 +101,16 @@ struct Reconciler::Impl {
     if (pending.empty()) {
       at.backoff.Reset();
       at.retry_at.reset();
-      if (news) {
+      if (std::exchange(at.logged, false)) {
         Notice(NoticeLevel::kInfo, absl::StrCat(at.status.name, ": nothing pending any more, ",
                                                 at.status.report.applied, " leases in place"));
       }
       return;
     }
     at.retry_at = clock.Now() + at.backoff.Next();
-    if (news) {
-      Notice(NoticeLevel::kWarning,
-             absl::StrCat(at.status.name, ": ", pending.size(),
-                          " pending, will be tried again: ", Items(pending)));
-    }
+    if (news && Warn(at.limit, absl::StrCat(at.status.name, ": ", pending.size(),
+                                            " pending, will be tried again: ", Items(pending))))
+      at.logged = true;
   }
 
   void Resync(Attached& at) {
@@ -172,6 +184,8 @@ struct Reconciler::Impl {
   bool source_synced = false;
   bool in_snapshot = false;
   std::optional<std::string> trouble;
+  LogLimit trouble_limit;
+  bool trouble_logged = false;
   std::uint64_t troubles_total = 0;
   std::vector<Attached> sinks;
   std::optional<TimePoint> flush_at;
@@ -269,7 +283,7 @@ ReconcilerReport Reconciler::report() const {
   const Impl& my = *impl_;
   ReconcilerReport report;
   report.source_synced = my.source_synced;
-  report.in_sync = my.Ready() && !my.flush_at;
+  report.in_sync = report.ready = my.Ready() && !my.flush_at;
   report.generation = my.table.generation();
   report.leases = my.table.size();
   report.refused = my.table.refused();
@@ -282,6 +296,7 @@ ReconcilerReport Reconciler::report() const {
     // Once Ready() and flushed, each of them was resynced.
     if (!sink.settled || !sink.pending.empty() || sink.applied != sink.desired)
       report.in_sync = false;
+    report.ready = report.ready && IsReady(sink);
   }
   return report;
 }
@@ -360,12 +375,16 @@ void Reconciler::OnTrouble(const absl::Status& status) {
   if (status.ok()) {
     if (!impl_->trouble) return;
     impl_->trouble.reset();
-    impl_->Notice(NoticeLevel::kInfo, "the lease source can be read again");
+    if (std::exchange(impl_->trouble_logged, false))
+      impl_->Notice(NoticeLevel::kInfo, "the lease source can be read again");
   } else {
     if (impl_->trouble == status.message()) return;
     impl_->trouble = std::string(status.message());
     ++impl_->troubles_total;
-    impl_->Notice(NoticeLevel::kError, *impl_->trouble);
+    if (impl_->trouble_limit.Allows(WithoutNumbers(*impl_->trouble), impl_->clock.Now())) {
+      impl_->trouble_logged = true;
+      impl_->Notice(NoticeLevel::kError, *impl_->trouble);
+    }
   }
   impl_->Changed();
 }

@@ -54,8 +54,11 @@ struct SinkStatus {
 // Costs nothing that grows with the leases: states and refused nodes are asked of the table.
 struct ReconcilerReport {
   bool source_synced = false;  // the first snapshot has come
-  // The source is synced, we know who we are, and every sink holds what it should: ready.
+  // The source is synced, we know who we are, and every sink holds what it should.
   bool in_sync = false;
+  // The same but for single entries that a sink refuses while it takes others: each was tried. A
+  // sink that fails as a whole, takes none of several, or has not answered yet is not ready.
+  bool ready = false;
   std::uint64_t generation = 0;  // moves with every change of the leases
   std::size_t leases = 0;
   std::size_t refused = 0;             // nodes

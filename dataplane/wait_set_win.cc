@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <windows.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "dataplane/wait_set.h"
 
 namespace weft::dataplane {
+
+constexpr DWORD kAfterFailure = 10;  // ms
 
 struct WaitSet::Impl {
   HANDLE wake = nullptr;        // auto-reset event
@@ -21,6 +24,9 @@ struct WaitSet::Impl {
     const DWORD milliseconds = timeout.count() < 0 ? INFINITE : static_cast<DWORD>(timeout.count());
     const DWORD result =
         WaitForMultipleObjects(static_cast<DWORD>(count), handles.data(), FALSE, milliseconds);
+    // A handle that is none any more: the ports say so when they are read, and the worker is not to
+    // spin until then.
+    if (result == WAIT_FAILED) Sleep(std::min<DWORD>(milliseconds, kAfterFailure));
     return result > WAIT_OBJECT_0 && result < WAIT_OBJECT_0 + count;
   }
 };

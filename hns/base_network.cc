@@ -17,17 +17,17 @@ bool KeepsTheSwitch(const OverlayWish& wish, const Network& network) {
   if (network.name == kBaseNetworkName) return true;
   if (!IsExternal(network) || (network.flags & kEnableNonPersistent) != 0) return false;
   return network.provider_address() == wish.node_address ||
-         (!wish.adapter.empty() && network.adapter_name() == PhysicalAdapter(wish.adapter));
+         IsAdapterOf(wish, network.adapter_name());
 }
 
 }  // namespace
 
-Network BaseNetwork(const OverlayWish& wish) {
+Network BaseNetwork(const OverlayWish& wish, std::size_t way) {
   Network network;
   network.name = kBaseNetworkName;
   network.type = "Overlay";
-  if (!wish.adapter.empty())
-    network.policies.push_back(NetAdapterNamePolicy(PhysicalAdapter(wish.adapter)));
+  if (std::vector<std::vector<Policy>> ways = AdapterWays(wish); way < ways.size())
+    network.policies = std::move(ways[way]);
   Subnet subnet;
   subnet.prefix = *IpPrefix::Of(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
   subnet.isolation_id = kBaseIsolationId;
@@ -37,12 +37,12 @@ Network BaseNetwork(const OverlayWish& wish) {
 }
 
 std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
-                                          std::span<const Network> networks) {
+                                          std::span<const Network> networks, std::size_t way) {
   if (!wish.base_network || wish.name == kBaseNetworkName) return std::nullopt;
   for (const Network& network : networks) {
     if (network.name != wish.name && KeepsTheSwitch(wish, network)) return std::nullopt;
   }
-  return BaseNetwork(wish);
+  return BaseNetwork(wish, way);
 }
 
 }  // namespace weft::hns

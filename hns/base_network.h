@@ -4,6 +4,7 @@
 // for seconds, at each boot.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,11 +16,12 @@ namespace weft::hns {
 // Name and values of Microsoft's scripts, so that theirs and ours are the same network.
 inline constexpr std::string_view kBaseNetworkName = "External";
 
-Network BaseNetwork(const OverlayWish& wish);
+// `way`: of AdapterWays.
+Network BaseNetwork(const OverlayWish& wish, std::size_t way = 0);
 
 // Empty: none is wanted, or a network called "External" or a persistent one on that adapter is
 // there, which is enough whatever it looks like and whosever it is.
 std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
-                                          std::span<const Network> networks);
+                                          std::span<const Network> networks, std::size_t way = 0);
 
 }  // namespace weft::hns

@@ -3,6 +3,7 @@
 // one has to do so that they stand is decided here too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,10 @@ struct BridgeWish {
   // network_windows.go).
   std::string adapter{};
   IpAddress node_address;
+  // As OverlayWish's; `any_adapter`: at last HNS chooses.
+  std::string adapter_by_mac{};
+  bool any_adapter = false;
+  std::string ambiguous{};
 
   IpAddress gateway() const { return subnet.base().Next(); }
   // Of the endpoint through which the host reaches its pods, and they the host: .2, which the CNI
@@ -55,8 +60,12 @@ struct BridgeEndpoint {
   bool attached = false;  // State 2 or 3
 };
 
-// Requests of HNSCall.
-std::string BridgeNetworkJson(const BridgeWish& wish);
+// The names by which HNS is told the adapter, in the order in which they are tried; an empty one:
+// HNS chooses. None at all: it is ambiguous.
+std::vector<std::string> AdapterWays(const BridgeWish& wish);
+
+// Requests of HNSCall. `way`: of AdapterWays.
+std::string BridgeNetworkJson(const BridgeWish& wish, std::size_t way = 0);
 std::string BridgeEndpointJson(const BridgeWish& wish, const Guid& network);
 std::string HostAttachJson();  // the host's own compartment, 1
 // `output` of HNSCall's answer: one object or an array of them. Those without an id are left out.

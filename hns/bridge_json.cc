@@ -27,12 +27,23 @@ absl::StatusOr<Json> Objects(std::string_view output, std::string_view what) {
 
 }  // namespace
 
-std::string BridgeNetworkJson(const BridgeWish& wish) {
+std::vector<std::string> AdapterWays(const BridgeWish& wish) {
+  std::vector<std::string> ways;
+  const std::string first = PhysicalAdapter(wish.adapter);
+  if (!first.empty()) ways.push_back(first);
+  if (!wish.adapter_by_mac.empty() && wish.adapter_by_mac != first)
+    ways.push_back(wish.adapter_by_mac);
+  if (wish.ambiguous.empty() && (wish.any_adapter || ways.empty())) ways.emplace_back();
+  return ways;
+}
+
+std::string BridgeNetworkJson(const BridgeWish& wish, std::size_t way) {
   Json json = {{"Name", wish.name}, {"Type", "L2Bridge"}};
   Json subnet = {{"AddressPrefix", wish.subnet.ToString()},
                  {"GatewayAddress", wish.gateway().ToString()}};
   json["Subnets"] = Json::array({std::move(subnet)});
-  if (!wish.adapter.empty()) json["NetworkAdapterName"] = PhysicalAdapter(wish.adapter);
+  const std::vector<std::string> ways = AdapterWays(wish);
+  if (way < ways.size() && !ways[way].empty()) json["NetworkAdapterName"] = ways[way];
   if (!wish.dns_servers.empty()) json["DNSServerList"] = wish.dns_servers;
   return Dump(json);
 }

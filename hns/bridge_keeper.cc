@@ -13,6 +13,7 @@ namespace weft::hns {
 void BridgeKeeper::SetWish(const BridgeWish& wish) {
   if (wish == wish_) return;
   wish_ = wish;
+  adapter_way_ = 0;
   looked_ = false;
 }
 
@@ -70,6 +71,10 @@ BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork() {
   if (plan.network == BridgeAction::kRecreate && WasMade()) {
     return Wait{BridgeState::kNetwork, absl::StrCat(plan.reason, kNotAgain), kRefusalPeriod};
   }
+  const bool makes =
+      plan.network == BridgeAction::kCreate || plan.network == BridgeAction::kRecreate;
+  if (makes && AdapterWays(wish_).empty())
+    return Wait{BridgeState::kNetwork, wish_.ambiguous, kRefusalPeriod};
   if (plan.network == BridgeAction::kRefuse)
     return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
   if (plan.network == BridgeAction::kAdopt) {
@@ -91,9 +96,25 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
     journal_->Gone(Kind::kNetwork, wish_.name);
     replaced_ = plan.reason;
   }
-  const auto text = Make(absl::StrCat("create the network ", wish_.name), NetworkObject(),
-                         "/networks/", BridgeNetworkJson(wish_));
-  if (!text.ok()) return Failed(BridgeState::kNetwork, text.status());
+  const auto make = [this] {
+    return Make(absl::StrCat("create the network ", wish_.name), NetworkObject(), "/networks/",
+                BridgeNetworkJson(wish_, adapter_way_));
+  };
+  auto text = make();
+  const std::size_t ways = AdapterWays(wish_).size();
+  for (std::size_t tried = 1; tried < ways && IsAboutAdapter(text.status()); ++tried) {
+    adapter_way_ = (adapter_way_ + 1) % ways;
+    text = make();
+  }
+  if (!text.ok()) {
+    adapter_way_ = 0;
+    const bool ambiguous = IsAboutAdapter(text.status()) && !wish_.ambiguous.empty();
+    return Failed(BridgeState::kNetwork,
+                  ambiguous
+                      ? absl::Status(text.status().code(),
+                                     absl::StrCat(text.status().message(), "; ", wish_.ambiguous))
+                      : text.status());
+  }
   const auto made = ParseBridgeNetworks(*text);
   if (!made.ok() || made->empty()) {
     return Failed(BridgeState::kNetwork,

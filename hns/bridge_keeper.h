@@ -93,6 +93,7 @@ class BridgeKeeper {
   bool endpoint_right_ = false;
   std::optional<TimePoint> without_ip_since_;
   std::string replaced_;
+  std::size_t adapter_way_ = 0;   // of AdapterWays: the last one that was tried
   std::string made_shape_;        // of the network that this keeper created last
   std::optional<Guid> attached_;  // the endpoint that this keeper attached to the host
   bool adapter_there_ = true;

@@ -61,6 +61,11 @@ bool ProvesRefusal(Hresult code) {
   }
 }
 
+bool IsAboutAdapter(const absl::Status& status) {
+  const auto code = HresultOf(status);
+  return code == hresult::kAdapterNotFound || code == hresult::kInvalidArgument;
+}
+
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record) {
   if (!Failed(code) && error_record.empty()) return absl::OkStatus();
   const Told told = ToldBy(error_record);

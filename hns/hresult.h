@@ -76,6 +76,10 @@ bool IsServiceGone(Hresult code);
 // or a part.
 bool ProvesRefusal(Hresult code);
 
+// Of a create: perhaps HNS does not take the adapter that it was told. 0x80070057 for a virtual
+// one, 0x803B0006 for one that it does not know or may not use.
+bool IsAboutAdapter(const absl::Status& status);
+
 // `what` says object and action: "create the network flannel.4096". The message goes on with the
 // code's name and number, for people the error record's own text (one bounded line, whatever the
 // record is), and the next step where one is known; the number is kept in a payload. Ok: the call

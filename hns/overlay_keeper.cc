@@ -30,6 +30,7 @@ void OverlayKeeper::SetWish(const OverlayWish& wish) {
   wish_ = wish;
   ForgetNetwork();
   reading_.reset();
+  adapter_way_ = 0;
   base_ = Extra();
   address_again_.reset();
   address_delay_.Reset();
@@ -106,6 +107,8 @@ OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   outcome.desired = wanted_.size();
   if (looked_ && planned_) outcome.applied = standing_;
   outcome.pending = writer_.Pending();
+  outcome.refused = writer_.refused_additions();
+  outcome.refused_removals = writer_.refused_removals();
   outcome.notes = Notes();
   WatchAddress(now);
   const auto call_at = [&](TimePoint at) {
@@ -284,7 +287,9 @@ std::vector<std::string> OverlayKeeper::Notes() const {
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);
   const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(wish_.adapter);
-  if (!adapter.empty() && !wanted.empty() && PhysicalAdapter(adapter) != wanted) {
+  // Found by the node's address, it is the right one whatever it is called.
+  const bool by_address = wish_.by_address && reading_->provider_address() == wish_.node_address;
+  if (!adapter.empty() && !wanted.empty() && !by_address && !IsAdapterOf(wish_, adapter)) {
     notes.push_back(absl::StrCat("the HNS network ", wish_.name, " stands on the adapter ", adapter,
                                  ", not on ", wanted));
   }

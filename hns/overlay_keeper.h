@@ -49,7 +49,9 @@ struct OverlayOutcome {
   std::size_t desired = 0;           // routes
   std::size_t applied = 0;           // of those, read back; 0 while nothing can be read
   std::vector<std::string> pending;  // HNS refused it; tried again
-  std::vector<std::string> notes;    // worth knowing, and no reason to wait
+  // Of `pending`: routes, and removals, that were tried alone.
+  std::size_t refused = 0, refused_removals = 0;
+  std::vector<std::string> notes;  // worth knowing, and no reason to wait
   // When Round is to be called at the latest. Empty: when something changes, or for a Recheck.
   std::optional<TimePoint> next;
 };
@@ -146,6 +148,7 @@ class OverlayKeeper {
   std::optional<TimePoint> address_again_;
   RetryDelay address_delay_{std::chrono::seconds(1), std::chrono::seconds(60)};
   std::optional<Guid> base_id_;
+  std::size_t adapter_way_ = 0;  // of AdapterWays: the last one that was tried
   // Each is tried again at its time; a note while it is not done.
   struct Extra {
     std::string note;

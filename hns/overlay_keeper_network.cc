@@ -49,7 +49,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
     if (!found.ok()) return Failed(OverlayState::kNetwork, found.status());
     endpoints = *std::move(found);
   }
-  const NetworkPlan plan = PlanNetwork(wish_, *version_, *networks, endpoints);
+  const NetworkPlan plan = PlanNetwork(wish_, *version_, *networks, endpoints, adapter_way_);
   if (plan.action == NetworkAction::kRefuse) {
     ForgetNetwork();
     reading_.reset();
@@ -181,7 +181,15 @@ OverlayKeeper::MaybeWait OverlayKeeper::Replace(const NetworkPlan& plan) {
 OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
   network_.reset();
   absl::StatusOr<OpenedNetwork> opened = MakeNetwork(plan.document);
+  const std::size_t ways = AdapterWays(wish_).size();
+  for (std::size_t tried = 1; tried < ways && IsAboutAdapter(opened.status()); ++tried) {
+    adapter_way_ = (adapter_way_ + 1) % ways;
+    opened = MakeNetwork(OverlayNetwork(wish_, adapter_way_));
+  }
   if (!opened.ok()) {
+    adapter_way_ = 0;
+    if (IsAboutAdapter(opened.status()) && !wish_.ambiguous.empty())
+      return Failed(OverlayState::kNetwork, opened.status(), absl::StrCat("; ", wish_.ambiguous));
     if (auto wait = MakeRoom(opened.status())) return wait;
     list_all_ = HresultOf(opened.status()) == hresult::kNetworkAlreadyExists;
     return Failed(OverlayState::kNetwork, opened.status(), CreateHint(opened.status(), wish_));

@@ -80,12 +80,34 @@ std::string PhysicalAdapter(std::string_view adapter) {
   return std::string(adapter);
 }
 
-Network OverlayNetwork(const OverlayWish& wish) {
+bool IsAdapterOf(const OverlayWish& wish, std::string_view adapter) {
+  const std::string physical = PhysicalAdapter(adapter);
+  return !physical.empty() &&
+         (physical == PhysicalAdapter(wish.adapter) || physical == wish.adapter_by_mac);
+}
+
+std::vector<std::vector<Policy>> AdapterWays(const OverlayWish& wish) {
+  std::vector<std::vector<Policy>> ways;
+  const std::string first = PhysicalAdapter(wish.adapter);
+  if (!first.empty()) ways.push_back({NetAdapterNamePolicy(first)});
+  if (!wish.adapter_by_mac.empty() && wish.adapter_by_mac != first)
+    ways.push_back({NetAdapterNamePolicy(wish.adapter_by_mac)});
+  if (!wish.ambiguous.empty()) return ways;
+  if (wish.by_address) {
+    ways.push_back({ProviderAddressPolicy(wish.node_address)});
+    ways.emplace_back();
+  } else if (ways.empty()) {
+    ways.emplace_back();
+  }
+  return ways;
+}
+
+Network OverlayNetwork(const OverlayWish& wish, std::size_t way) {
   Network network;
   network.name = wish.name;
   network.type = kOverlayType;
-  if (!wish.adapter.empty())
-    network.policies.push_back(NetAdapterNamePolicy(PhysicalAdapter(wish.adapter)));
+  if (std::vector<std::vector<Policy>> ways = AdapterWays(wish); way < ways.size())
+    network.policies = std::move(ways[way]);
   if (wish.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(wish.port));
   Subnet subnet;
   subnet.prefix = wish.subnet;
@@ -140,16 +162,19 @@ const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> net
 }
 
 NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<const Network> networks,
-                        std::span<const Endpoint> endpoints) {
+                        std::span<const Endpoint> endpoints, std::size_t way) {
   NetworkPlan plan;
   const Network* const existing = FindOverlay(wish, networks);
   if (existing != nullptr) plan.existing = *existing;
   plan.reason = RefusedByVersion(wish, version);
   if (!plan.reason.empty()) return plan;
-  plan.base = MissingBaseNetwork(wish, networks);
+  plan.base = MissingBaseNetwork(wish, networks, way);
+  const bool named = !AdapterWays(wish).empty();
   if (existing == nullptr) {
-    plan.action = NetworkAction::kCreate;
-    plan.document = OverlayNetwork(wish);
+    plan.action = named ? NetworkAction::kCreate : NetworkAction::kRefuse;
+    plan.reason = named ? "" : wish.ambiguous;
+    if (!named) plan.base.reset();
+    plan.document = OverlayNetwork(wish, way);
     return plan;
   }
   const std::vector<std::string> found = Differences(wish, *existing);
@@ -164,11 +189,16 @@ NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<cons
     plan.reason = RefusedByInhabitants(wish, differences, std::move(names));
     return plan;
   }
+  if (!named) {
+    plan.base.reset();
+    plan.reason = wish.ambiguous;
+    return plan;
+  }
   plan.action = NetworkAction::kRecreate;
   plan.reason = absl::StrCat("the HNS network ", wish.name, " has ", differences,
                              ", and no endpoint with an address of our ", wish.subnet.ToString(),
                              " lives in it");
-  plan.document = OverlayNetwork(wish);
+  plan.document = OverlayNetwork(wish, way);
   return plan;
 }
 

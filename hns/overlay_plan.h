@@ -3,6 +3,7 @@
 // out; the keeper carries it out, `flannelctl plan` shows it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,6 +31,12 @@ struct OverlayWish {
   // A persistent network that keeps the vSwitch over reboots, so that only the very first start
   // cuts the node off (base_network.h).
   bool base_network = false;
+  // What HNS is told where it knows no adapter of that name, or there is none to give: the one
+  // physical adapter that has the vNIC's MAC; else, `by_address`, the node's address, then nothing.
+  std::string adapter_by_mac{};
+  bool by_address = false;
+  std::string
+      ambiguous{};  // why that adapter is not known: several have the MAC; none is made then
 
   IpAddress gateway() const { return subnet.base().Next(); }
   friend bool operator==(const OverlayWish&, const OverlayWish&) = default;
@@ -38,8 +45,15 @@ struct OverlayWish {
 // The adapter below HNS's own: "vEthernet (X)" is X. HNS binds no other.
 std::string PhysicalAdapter(std::string_view adapter);
 
-// The document for `wish`, as upstream v0.28.9 creates it.
-Network OverlayNetwork(const OverlayWish& wish);
+// Whether `adapter` is one of the names by which HNS is told the adapter.
+bool IsAdapterOf(const OverlayWish& wish, std::string_view adapter);
+
+// The policies that tell HNS the adapter, in the order in which they are tried; each empty: HNS
+// chooses. None at all: it is ambiguous.
+std::vector<std::vector<Policy>> AdapterWays(const OverlayWish& wish);
+
+// The document for `wish`, as upstream v0.28.9 creates it. `way`: of AdapterWays.
+Network OverlayNetwork(const OverlayWish& wish, std::size_t way = 0);
 
 // In what `network` is not what is wanted: type, subnet, VSID, UDP port; empty: it will do. A VSID
 // or port that HNS does not show is not known, which is no difference; of the VSID the network's
@@ -72,6 +86,6 @@ struct NetworkPlan {
 // differs. The rule: a network of our name that differs is replaced only when no local endpoint in
 // it has an address inside the PodCIDR that is ours now, because replacing it kills its pods.
 NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<const Network> networks,
-                        std::span<const Endpoint> endpoints);
+                        std::span<const Endpoint> endpoints, std::size_t way = 0);
 
 }  // namespace weft::hns

@@ -164,6 +164,12 @@ void RouteWriter::WaitFrom(TimePoint now) {
   if (!next_) next_ = now + delay_.Next();
 }
 
+std::size_t RouteWriter::refused_additions() const {
+  return static_cast<std::size_t>(
+      std::count_if(refused_.begin(), refused_.end(),
+                    [](const auto& entry) { return entry.second.addition.has_value(); }));
+}
+
 std::vector<std::string> RouteWriter::Pending() const {
   std::vector<std::string> pending;
   const auto tell = [&](std::string_view destination, std::string_view reason) {

@@ -59,6 +59,9 @@ class RouteWriter {
   std::optional<TimePoint> next() const { return next_; }
   // What HNS refused, each with the reason.
   std::vector<std::string> Pending() const;
+  // Of them, additions and removals that were refused alone.
+  std::size_t refused_additions() const;
+  std::size_t refused_removals() const { return refused_.size() - refused_additions(); }
 
  private:
   struct Refusal {

@@ -51,8 +51,11 @@ bool ReadQuery(std::string_view text, Request& request) {
 
 struct RequestReader::Parser : http::request_parser<http::empty_body> {};
 
-RequestReader::RequestReader(std::size_t header_octets, bool post)
-    : parser_(std::make_unique<Parser>()), limit_(header_octets), post_(post) {
+RequestReader::RequestReader(std::size_t header_octets, bool post, bool any_method)
+    : parser_(std::make_unique<Parser>()),
+      limit_(header_octets),
+      post_(post),
+      any_method_(any_method) {
   // Beast's own limit depends a little on how the octets were cut; ours does not.
   parser_->header_limit(std::numeric_limits<std::uint32_t>::max());
   parser_->body_limit(boost::none);  // a body is refused by Finish, with its own status
@@ -80,14 +83,14 @@ Reading RequestReader::Take(std::string_view octets) {
 Reading RequestReader::Finish() {
   const auto& message = parser_->get();
   request_.method = std::string(message.method_string());
-  if (message.method() != http::verb::get && message.method() != http::verb::head &&
+  if (!any_method_ && message.method() != http::verb::get && message.method() != http::verb::head &&
       !(post_ && message.method() == http::verb::post)) {
     return Refuse(405, "only GET and HEAD are allowed here");
   }
   if (message.version() >= 11 && message.find(http::field::host) == message.end()) {
     return Refuse(400, "the Host field is missing (RFC 9112 section 3.2)");
   }
-  if (parser_->chunked() || parser_->content_length().value_or(0) > 0)
+  if (!any_method_ && (parser_->chunked() || parser_->content_length().value_or(0) > 0))
     return Refuse(413, "request bodies are not taken here");
   const std::string_view target(message.target().data(), message.target().size());
   const std::size_t question = target.find('?');

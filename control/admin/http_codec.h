@@ -19,8 +19,9 @@ enum class Reading { kMore, kDone, kRefused };
 // Reads one request's line and fields. Once kDone or kRefused was returned, nothing more is taken.
 class RequestReader {
  public:
-  // Limit on line and fields together; whether POST is taken.
-  explicit RequestReader(std::size_t header_octets, bool post = false);
+  // Limit on line and fields together; whether POST is taken; whether any method is, and a body is
+  // nobody's.
+  explicit RequestReader(std::size_t header_octets, bool post = false, bool any_method = false);
   ~RequestReader();
 
   Reading Take(std::string_view octets);
@@ -37,6 +38,7 @@ class RequestReader {
   std::unique_ptr<Parser> parser_;
   std::size_t limit_;
   bool post_;
+  bool any_method_;
   std::size_t taken_ = 0;  // octets that the parser is done with
   std::string pending_;    // octets that it will want again
   Request request_;

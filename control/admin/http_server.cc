@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/admin/http_server.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <list>
 #include <set>
 #include <utility>
 #include <vector>
@@ -23,6 +27,7 @@ using StreamPtr = std::shared_ptr<ByteStream>;
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kAcceptPause{100};  // after the system refused a connection
 constexpr std::chrono::milliseconds kRefusalDeadline{1'000};
+constexpr std::size_t kMostRefused = 16;         // at a time; a further one is cut without a word
 constexpr std::size_t kDrainOctets = 64 * 1024;  // at most
 
 // Closes the stream when its time is over, unless stopped before.
@@ -51,64 +56,85 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     return (*listener)->port();
   }
 
+  // Nothing ends it but Close: without memory a connection is dropped, and the next one may find
+  // some.
   static awaitable<void> AcceptAll(std::shared_ptr<Impl> self, std::shared_ptr<Listener> listener) {
     steady_timer pause(self->io);
-    while (!self->closed) {
-      StreamPtr stream = co_await listener->Accept();
-      if (self->closed) break;
-      if (!stream) {
-        pause.expires_after(kAcceptPause);
-        co_await pause.async_wait(kNoThrow);
-      } else {
-        Spawn(self->io, Serve(self, std::move(stream)));
+    for (bool failed = false; !self->closed;) {
+      try {
+        if (failed) {
+          pause.expires_after(kAcceptPause);
+          co_await pause.async_wait(kNoThrow);
+        }
+        StreamPtr stream = co_await listener->Accept();
+        failed = !stream;
+        if (stream && !self->closed) Spawn(self->io, Serve(self, std::move(stream)));
+      } catch (...) {
+        failed = true;
       }
     }
   }
 
-  // A connection while it is served or refused.
+  enum class Phase : std::uint8_t { kReads, kHeld, kWrites };
+
+  // A connection while it is served.
   struct Open {
     Open(std::shared_ptr<Impl> server, StreamPtr opened)
         : self(std::move(server)), stream(std::move(opened)), deadline(self->io) {
-      self->streams.insert(stream);
+      self->open.push_back(this);
     }
-    ~Open() {
-      deadline.cancel();
-      stream->Close();
-      self->streams.erase(stream);
-    }
+    ~Open() { Cut(); }
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
+
+    // Its coroutine ends when it next looks.
+    void Cut() {
+      deadline.cancel();
+      stream->Close();
+      self->octets -= std::exchange(octets, 0);
+      self->open.remove(this);
+    }
 
     std::shared_ptr<Impl> self;
     StreamPtr stream;
     steady_timer deadline;
+    Phase phase = Phase::kReads;
+    std::size_t octets = 0;  // of its response, until the client has taken them
   };
 
-  struct Serving {
-    explicit Serving(Impl& server) : self(server) { ++self.serving; }
-    ~Serving() { --self.serving; }
-    Serving(const Serving&) = delete;
-    Serving& operator=(const Serving&) = delete;
-    Impl& self;
-  };
+  // The oldest in one of these phases, beside `but`.
+  Open* Oldest(std::initializer_list<Phase> phases, const Open* but) const {
+    for (Open* each : open) {
+      if (each != but && std::find(phases.begin(), phases.end(), each->phase) != phases.end())
+        return each;
+    }
+    return nullptr;
+  }
+
+  // False: all others are on hold.
+  bool MakeRoom(const Open& newest) {
+    if (open.size() <= limits.connections) return true;
+    Open* const oldest = Oldest({Phase::kReads, Phase::kWrites}, &newest);
+    if (oldest) oldest->Cut();
+    return oldest != nullptr;
+  }
 
   static awaitable<void> Serve(std::shared_ptr<Impl> self, StreamPtr accepted) {
     if (self->closed) co_return;
     Open open(self, std::move(accepted));
-    if (self->serving == self->limits.connections) {
+    if (self->MakeRoom(open)) {
+      co_await Exchange(open);
+    } else if (self->open.size() <= self->limits.connections + kMostRefused) {
       Arm(open.deadline, open.stream, kRefusalDeadline);
-      const Response refusal{.status = 503, .body = "too many connections; try again later\n"};
-      co_await SendAndDrain(*open.stream, refusal, /*head=*/false);
-      co_return;
+      Response refusal{.status = 503, .body = "too many connections; try again later\n"};
+      co_await SendAndDrain(open, std::move(refusal), /*head=*/false);
     }
-    const Serving counted(*self);
-    co_await Exchange(open);
   }
 
   static awaitable<void> Exchange(Open& open) {
     Impl& self = *open.self;
     Arm(open.deadline, open.stream, self.limits.deadline);
-    RequestReader reader(self.limits.header_octets, self.limits.post);
+    RequestReader reader(self.limits.header_octets, self.limits.post, self.limits.any_method);
     Reading reading = Reading::kMore;
     std::array<char, 2048> buffer;
     while (reading == Reading::kMore) {
@@ -117,22 +143,34 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
       reading = reader.Take({buffer.data(), size});
     }
     open.deadline.cancel();
+    open.phase = Phase::kHeld;
     Response response = reader.refusal();
     if (reading == Reading::kDone) response = co_await Answer(self, reader.request());
     if (self.closed) co_return;
     Arm(open.deadline, open.stream, self.limits.deadline);
-    co_await SendAndDrain(*open.stream, response, reader.request().method == "HEAD");
+    co_await SendAndDrain(open, std::move(response), reader.request().method == "HEAD");
   }
 
   // What the client still sends is read and thrown away: closing over it would reset the connection
   // under the response.
-  static awaitable<void> SendAndDrain(ByteStream& stream, const Response& response, bool head) {
-    const std::string octets = WriteResponse(response, head);
-    if (!co_await stream.Write(octets)) co_return;
-    stream.FinishWriting();
+  static awaitable<void> SendAndDrain(Open& open, Response response, bool head) {
+    Impl& self = *open.self;
+    open.phase = Phase::kWrites;
+    {
+      const std::string octets = WriteResponse(std::exchange(response, {}), head);
+      self.octets += open.octets = octets.size();
+      while (self.octets > self.limits.response_octets) {
+        Open* const oldest = self.Oldest({Phase::kWrites}, &open);
+        if (!oldest) break;
+        oldest->Cut();
+      }
+      if (!co_await open.stream->Write(octets)) co_return;
+    }
+    self.octets -= std::exchange(open.octets, 0);
+    open.stream->FinishWriting();
     std::array<char, 2048> buffer;
     for (std::size_t drained = 0; drained < kDrainOctets;) {
-      const std::size_t size = co_await stream.Read(buffer);
+      const std::size_t size = co_await open.stream->Read(buffer);
       if (size == 0) break;
       drained += size;
     }
@@ -168,7 +206,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   void Close() {
     closed = true;
     for (const auto& listener : listeners) listener->Close();
-    for (const StreamPtr& stream : streams) stream->Close();
+    for (Open* each : open) each->stream->Close();
     Wake();
     listeners.clear();
     handler = nullptr;
@@ -179,8 +217,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   const HttpLimits limits;
   bool closed = false;
   std::vector<std::shared_ptr<Listener>> listeners;
-  std::set<StreamPtr> streams;   // all that are open, refused ones too
-  std::size_t serving = 0;       // of them, those that count against the limit
+  std::list<Open*> open;         // in the order of their beginning; each lives in Serve's frame
+  std::size_t octets = 0;        // of their responses, together
   std::set<steady_timer*> held;  // each lives in the frame of the Answer that waits on it
 };
 
@@ -191,6 +229,10 @@ HttpServer::~HttpServer() { Close(); }
 absl::StatusOr<std::uint16_t> HttpServer::ListenTcp(const std::string& address,
                                                     std::uint16_t port) {
   return impl_->Listen(OpenTcpListener(impl_->io, address, port));
+}
+
+absl::StatusOr<std::uint16_t> HttpServer::ListenOn(std::shared_ptr<Listener> listener) {
+  return impl_->Listen(std::move(listener));
 }
 
 absl::Status HttpServer::ListenLocal(const std::string& path) {

@@ -20,13 +20,19 @@ class io_context;
 
 namespace weft::admin {
 
+class Listener;
+
 struct HttpLimits {
-  std::size_t connections =
-      64;  // at a time, over all listeners; further ones get 503 and are closed
+  // At a time, over all listeners. For a further one the oldest that waits for its client is cut;
+  // only where all are on hold it is refused, by 503.
+  std::size_t connections = 64;
+  // Of responses that their clients have not taken: beyond, the one that began first is cut.
+  std::size_t response_octets = 16 << 20;
   std::size_t header_octets = 8 * 1024;  // request line and fields; more is 431
   std::chrono::milliseconds deadline{
-      10'000};        // to send the request, and again to take the response
-  bool post = false;  // POST, without a body, is the handler's too
+      10'000};              // to send the request, and again to take the response
+  bool post = false;        // POST, without a body, is the handler's too
+  bool any_method = false;  // all are the handler's, as in Go's server
 };
 
 // Lives on the thread that runs `io`, which outlives it; every call comes from there. The
@@ -47,6 +53,9 @@ class HttpServer {
   // else is not), or on Windows a pipe for its owner, Administrators and SYSTEM. Unix: the file
   // goes away with the server.
   absl::Status ListenLocal(const std::string& path);
+
+  // For tests: one that is open already.
+  absl::StatusOr<std::uint16_t> ListenOn(std::shared_ptr<Listener> listener);
 
   // Asks the handler again for every request it has put on hold.
   void Wake();

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "control/admin/local_connection.h"
+#include "control/admin/pipe_name_win.h"
 
 namespace weft::admin {
 namespace {
@@ -84,7 +85,7 @@ class PipeConnection : public LocalConnection {
 
 absl::StatusOr<std::unique_ptr<LocalConnection>> ConnectLocal(const std::string& path,
                                                               std::chrono::milliseconds timeout) {
-  const std::wstring name(path.begin(), path.end());
+  const std::wstring name = PipeName(path);
   const auto wait = static_cast<DWORD>(timeout.count());
   for (;;) {
     // The server may learn who we are, but not act in our name.

@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "control/admin/pipe_name_win.h"
 #include "control/admin/socket_stream.h"
 
 namespace weft::admin {
@@ -119,7 +120,7 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io
     return absl::InvalidArgumentError(
         absl::StrCat("\"", path, "\" is not a pipe's name; it must begin with ", kPrefix));
   }
-  const std::wstring name(path.begin(), path.end());
+  const std::wstring name = PipeName(path);
   if (IsServed(name)) return Taken(path);
   PSECURITY_DESCRIPTOR descriptor = nullptr;
   if (::ConvertStringSecurityDescriptorToSecurityDescriptorW(kOwnerOnly, SDDL_REVISION_1,

@@ -40,6 +40,8 @@ class Bridge {
   // By the owner about every second; see RoundThread.
   std::string Look(control::RoundThread::Clock::time_point now) { return thread_.Look(now); }
 
+  // HNS's, as of the last round; empty: not given yet.
+  std::optional<IpAddress> management_ip() const { return thread_.State().outcome.management_ip; }
   // As of the last round and the last Forward.
   bool stands() const;
   std::string Sentence() const;  // for people: that it stands, or what it waits for and why

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
@@ -26,6 +27,12 @@ constexpr int kHostRounds = 5;    // the host's adapters are looked at in every 
 constexpr int kFactsRounds = 60;  // its default routes, where the system reports changes
 constexpr int kRouteRounds = 9;   // our routes, where it may not; at least every 10 s
 constexpr auto kRecheckPause = std::chrono::milliseconds(200);
+
+// Of the health port, which every pod reaches: with flannelctl's and the API server's they stay
+// within the 1,024 files that a service may be limited to.
+constexpr std::size_t kHealthConnections = 256;
+constexpr auto kHealthDeadline = std::chrono::seconds(3);
+constexpr auto kRecent = std::chrono::milliseconds(100);
 
 constexpr std::size_t kFilePrefix = std::string_view("file:").size();
 
@@ -124,13 +131,8 @@ control::ReconcilerHooks Daemon::Hooks() {
 }
 
 absl::Status Daemon::Start() {
-  if (absl::Status status = StartHealth(); !status.ok()) return status;
-  if (config_.options.admin != "none") {
-    admin_ = std::make_unique<admin::AdminServer>(loop_.io(), *this);
-    const std::string path = config_.options.admin.empty() ? std::string(admin::DefaultEndpoint())
-                                                           : config_.options.admin;
-    if (absl::Status status = admin_->Listen(path); !status.ok()) return status;
-  }
+  if (absl::Status status = OpenHealth(); !status.ok()) return status;
+  if (absl::Status status = OpenAdmin(); !status.ok()) return status;
   if (member_) {
     member_->Start(reconciler_);
   } else {
@@ -139,7 +141,7 @@ absl::Status Daemon::Start() {
   }
   DeriveFacts();
   network_now_.Look();
-  if (absl::Status status = network_.Apply(facts_); !status.ok()) return status;
+  network_.Apply(facts_);
   Identify();
   Settle();
   ArmTick();
@@ -148,20 +150,53 @@ absl::Status Daemon::Start() {
   return absl::OkStatus();
 }
 
-absl::Status Daemon::StartHealth() {
+absl::Status Daemon::OpenHealth() {
   const std::int64_t flag = config_.options.healthz_port;
-  if (!config_.healthz_port && flag <= 0) return absl::OkStatus();
-  health_ =
-      std::make_unique<admin::HttpServer>(loop_.io(), HealthHandler([this] { return Checks(); }));
+  if (health_ || (!config_.healthz_port && flag <= 0)) return absl::OkStatus();
+  admin::HttpLimits limits;
+  limits.connections = kHealthConnections;
+  limits.deadline = kHealthDeadline;
+  limits.any_method = true;
+  auto health = std::make_unique<admin::HttpServer>(
+      loop_.io(), HealthHandler([this] { return RecentChecks(); }), limits);
   const std::uint16_t port = config_.healthz_port.value_or(static_cast<std::uint16_t>(flag));
-  const absl::StatusOr<std::uint16_t> bound = health_->ListenTcp(config_.options.healthz_ip, port);
-  if (!bound.ok()) {
-    return absl::Status(bound.status().code(),
-                        absl::StrCat("health checks: ", bound.status().message(),
-                                     " (--healthz-ip, --healthz-port)"));
+  const absl::StatusOr<std::uint16_t> bound = health->ListenTcp(config_.options.healthz_ip, port);
+  if (bound.ok()) {
+    health_trouble_.Set("");
+    health_ = std::move(health);
+    healthz_port_ = *bound;
+    return absl::OkStatus();
   }
-  healthz_port_ = *bound;
+  const std::string message =
+      absl::StrCat("health checks: ", bound.status().message(), " (--healthz-ip, --healthz-port)");
+  if (absl::IsInvalidArgument(bound.status())) return absl::InvalidArgumentError(message);
+  health_trouble_.Set(absl::StrCat(message, "; tried again"));
   return absl::OkStatus();
+}
+
+absl::Status Daemon::OpenAdmin() {
+  if (admin_ || config_.options.admin == "none") return absl::OkStatus();
+  const std::string path =
+      config_.options.admin.empty() ? std::string(admin::DefaultEndpoint()) : config_.options.admin;
+  auto admin = std::make_unique<admin::AdminServer>(loop_.io(), *this);
+  const absl::Status status = admin->Listen(path);
+  if (status.ok()) {
+    admin_trouble_.Set("");
+    admin_ = std::move(admin);
+    return status;
+  }
+  if (absl::IsInvalidArgument(status)) return status;
+  admin_trouble_.Set(
+      absl::StrCat("flannelctl cannot ask this flanneld: ", status.message(), "; tried again"));
+  return absl::OkStatus();
+}
+
+const std::vector<admin::Check>& Daemon::RecentChecks() {
+  if (const auto now = steady_clock::now(); recent_checks_.empty() || now - checked_at_ > kRecent) {
+    recent_checks_ = Checks();
+    checked_at_ = now;
+  }
+  return recent_checks_;
 }
 
 void Daemon::Stop() {
@@ -223,7 +258,14 @@ std::optional<kube::Publication> Daemon::Wanted() const {
   if (!facts_.ok() || !network_.stands()) return std::nullopt;
   control::OwnFacts facts = *facts_;
   if (const auto mac = network_.router_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
-  return PublicationOf(facts, config_.conf, network_.setup()->underlay);
+  InterfaceChoice underlay = network_.setup()->underlay;
+  for (std::optional<ChosenFamily>* half : {&underlay.v4, &underlay.v6}) {
+    if (!*half) continue;
+    const std::optional<IpAddress> address = network_.public_ip((*half)->address.family());
+    if (!address) return std::nullopt;
+    (*half)->public_ip = *address;
+  }
+  return PublicationOf(facts, config_.conf, underlay);
 }
 
 void Daemon::Schedule() {
@@ -237,11 +279,7 @@ void Daemon::Schedule() {
     scheduled_ = false;
     last_round_ = steady_clock::now();
     if (!facts_.ok()) DeriveFacts();
-    if (absl::Status status = network_.Apply(facts_); !status.ok()) {
-      fatal_ = std::move(status);
-      loop_.Stop();
-      return;
-    }
+    network_.Apply(facts_);
     Identify();
     Settle();
     ArmTick();
@@ -275,6 +313,8 @@ void Daemon::ArmHousekeeping() {
     }
     if (config_.polls_host && rounds_ % kRouteRounds == 0)
       network_.RecheckRoutes(/*all=*/untold || !routes_watch_);
+    OpenHealth().IgnoreError();
+    OpenAdmin().IgnoreError();
     LookAtNetConf();
     network_now_.Look();
     Identify();
@@ -335,7 +375,7 @@ void Daemon::LookAtNetConf() {
 
 void Daemon::Settle() {
   const control::ReconcilerReport report = reconciler_.report();
-  network_.Settle(report.in_sync);
+  network_.Settle(report.ready);
   if (admin_ && generation() != told_generation_) {
     told_generation_ = generation();
     LogVerbose(1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));
@@ -347,12 +387,17 @@ void Daemon::Settle() {
   if (member_) member_->SetReady(ready);
   if (ready == ready_) return;
   ready_ = ready;
+  const auto now = steady_clock::now();
   if (ready_) {
     TellSupervisorReady();
-    return LogInfo("ready");
+    if (std::exchange(unready_logged_, false)) LogInfo("ready");
+    return;
   }
   for (const admin::Check& check : checks) {
-    if (!check.ok) LogWarning(absl::StrCat("not ready any more: ", check.name, ": ", check.text));
+    const std::string line = absl::StrCat("not ready any more: ", check.name, ": ", check.text);
+    if (check.ok || !limit_.Allows(control::WithoutNumbers(line), now)) continue;
+    unready_logged_ = true;
+    LogWarning(line);
   }
 }
 

@@ -32,6 +32,7 @@
 #include "control/daemon/trouble.h"
 #include "control/host/host.h"
 #include "control/kube/client/cluster_access.h"
+#include "control/log_limit.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
@@ -60,14 +61,12 @@ class Daemon final : public admin::StateProvider {
   ~Daemon() override;
 
   // Health first, so that a probe is answered while everything else waits; then admin, source, and
-  // as much of the setup as is known. An error is one that only another configuration mends.
+  // as much of the setup as is known. An error is one that only another command line mends; all
+  // else is waited for, and nothing ends the daemon after this.
   absl::Status Start();
   // Takes the devices and the admin socket away and stops answering; subnet.env stays. Idempotent,
   // under a second.
   void Stop();
-  // Such an error found after Start, before the first setup stood; the loop has been stopped.
-  const absl::Status& fatal() const { return fatal_; }
-
   std::uint16_t healthz_port() const { return healthz_port_; }  // zero: none
   std::vector<admin::Check> Checks() const { return Checks(reconciler_.report()); }
   admin::Status ReadStatus() override;
@@ -98,7 +97,12 @@ class Daemon final : public admin::StateProvider {
   void WatchHost();
   // Soon; at most five times a second, since that reads all routes.
   void RecheckRoutes();
-  absl::Status StartHealth();
+  // Again until each stands: another program may hold the address for a while. The error is of the
+  // command line.
+  absl::Status OpenHealth();
+  absl::Status OpenAdmin();
+  // As Checks, at most some milliseconds old: strangers may ask as often as they like.
+  const std::vector<admin::Check>& RecentChecks();
   void LookAtNetConf();
   // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
   // ready.
@@ -116,6 +120,9 @@ class Daemon final : public admin::StateProvider {
   std::string node_name_;  // empty: the API server is still to tell it
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
+  Trouble health_trouble_, admin_trouble_;
+  std::vector<admin::Check> recent_checks_;
+  std::chrono::steady_clock::time_point checked_at_{};
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
   absl::StatusOr<control::OwnFacts> facts_ =
@@ -138,7 +145,8 @@ class Daemon final : public admin::StateProvider {
   std::chrono::steady_clock::time_point last_round_{};    // of Schedule
   std::chrono::steady_clock::time_point last_recheck_{};  // of RecheckRoutes
   int rounds_ = 0;                                        // of housekeeping
-  absl::Status fatal_;
+  control::LogLimit limit_;                               // of ready and not ready
+  bool unready_logged_ = true;                            // so that the first ready is
 };
 
 }  // namespace weft::daemon

@@ -51,6 +51,8 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
     const bool published = member_->published();
     checks.push_back({"published", published, published || !why.empty() ? why : "not yet"});
   }
+  // Who cannot ask on the admin endpoint reads it here; the network works without.
+  if (!admin_trouble_.text().empty()) checks.push_back({"admin", true, admin_trouble_.text()});
   return checks;
 }
 
@@ -66,7 +68,6 @@ admin::Status Daemon::ReadStatus() {
   status.checks = Checks(report);
   status.ready = AllOk(status.checks);
   network_.FillStatus(status);
-  const std::optional<Setup>& setup = network_.setup();
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     if (!config_.conf.enabled(family)) continue;
     admin::OwnFacts own;
@@ -75,11 +76,14 @@ admin::Status Daemon::ReadStatus() {
       own.vtep_mac = facts_->of(family)->vtep_mac;
       if (network_.hns_decides()) own.vtep_mac = network_.router_mac();
     }
-    if (setup && setup->underlay.of(family)) own.public_ip = setup->underlay.of(family)->public_ip;
+    own.public_ip = network_.public_ip(family);
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
   Append("net-conf", net_conf_trouble_, status.troubles);
+  Append("health", health_trouble_, status.troubles);
+  Append("admin", admin_trouble_, status.troubles);
+  Append("subnet-file", network_.file_trouble(), status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
   Append("hns", network_.hns_trouble(), status.troubles);
   Append("ledger", network_.ledger_trouble(), status.troubles);

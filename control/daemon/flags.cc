@@ -49,7 +49,9 @@ absl::Status Set(const FlagRow& row, std::string_view text, Options& options) {
   } else if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place)) {
     const GoInt value = ParseGoInt(text);
     if (value.error == GoIntError::kSyntax) return absl::InvalidArgumentError("parse error");
-    if (value.error == GoIntError::kRange) return absl::InvalidArgumentError("value out of range");
+    const bool no_port = row.value == "PORT" && value.value > 65535;
+    if (value.error == GoIntError::kRange || no_port)
+      return absl::InvalidArgumentError("value out of range");
     options.** number = value.value;
   } else if (const auto* list = std::get_if<std::vector<std::string> Options::*>(&row.place)) {
     (options.**list).emplace_back(text);
@@ -124,7 +126,7 @@ class Parser {
   absl::Status One(std::string_view word) {
     std::string_view name = word.substr(word[1] == '-' ? 2 : 1);
     if (name.empty() || name[0] == '-' || name[0] == '=') {
-      return absl::InvalidArgumentError(absl::StrCat("bad flag syntax: ", word));
+      return absl::InvalidArgumentError(absl::StrCat("bad flag syntax: ", Shown(word)));
     }
     std::optional<std::string_view> value;
     if (const std::size_t equals = name.find('='); equals != name.npos) {
@@ -148,7 +150,7 @@ class Parser {
       const std::string_view kind = IsBool(*row) ? "invalid boolean value " : "invalid value ";
       const std::string_view link = IsBool(*row) ? " for -" : " for flag -";
       return absl::InvalidArgumentError(
-          absl::StrCat(kind, Quoted(*value), link, name, ": ", set.message()));
+          absl::StrCat(kind, Quoted(Shown(*value)), link, name, ": ", set.message()));
     }
     given_.insert(row->name);
     return absl::OkStatus();
@@ -160,7 +162,7 @@ class Parser {
     bool secret = false;  // the word before asked for one
     for (const std::string& word : words_.subspan(next_)) {
       const std::string_view name = std::string_view(word).substr(0, word.find('='));
-      ignored.push_back(Quoted(secret ? "..." : IsSecret(name) ? name : word));
+      ignored.push_back(Quoted(secret ? "..." : Shown(IsSecret(name) ? name : word)));
       secret = IsSecret(name) && name.size() == word.size();
     }
     out_.warnings.push_back(absl::StrCat(
@@ -180,6 +182,17 @@ class Parser {
 
 }  // namespace
 
+std::string Shown(std::string_view word) {
+  const std::size_t at = word.rfind('@');
+  const std::string_view before = word.substr(0, std::min(at, word.size()));
+  if (at == word.npos || before.find(':') == before.npos) return std::string(word);
+  const std::size_t scheme = before.find("://"), equals = before.find('=');
+  const std::size_t begin = scheme != before.npos   ? scheme + 3
+                            : equals != before.npos ? equals + 1
+                                                    : 0;
+  return absl::StrCat(before.substr(0, begin), "...", word.substr(at));
+}
+
 std::string Describe(const Options& options) {
   const Options defaults;
   std::vector<std::string> words;
@@ -196,7 +209,7 @@ std::string Describe(const Options& options) {
       if (text != defaults.*std::get<std::string Options::*>(row.place)) values = {text};
     }
     for (const std::string& value : values) {
-      words.push_back(absl::StrCat("--", row.name, "=", IsSecret(row.name) ? "..." : value));
+      words.push_back(absl::StrCat("--", row.name, "=", IsSecret(row.name) ? "..." : Shown(value)));
     }
   }
   return absl::StrJoin(words, " ");
@@ -226,8 +239,8 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
       set = status.ok();
       if (!set) {
         out.warnings.push_back(absl::StrCat("the variable ", VariableOf(row.name),
-                                            " is ignored: invalid value ", Quoted(*value), ": ",
-                                            status.message()));
+                                            " is ignored: invalid value ", Quoted(Shown(*value)),
+                                            ": ", status.message()));
       }
     }
     if (set && row.without_meaning) without_meaning.push_back(absl::StrCat("--", row.name));

@@ -41,6 +41,10 @@ std::string Usage();
 // What differs from the defaults, as flags: "--iface=eth0 --ip-masq=true". Secrets are left out.
 std::string Describe(const Options& options);
 
+// A word as it may be shown: without the user name and password that a URL can hold, with a scheme
+// or without. A password may hold any character, so that all up to the last '@' may be it.
+std::string Shown(std::string_view word);
+
 // FLANNELD_KUBE_SUBNET_MGR for kube-subnet-mgr.
 std::string VariableOf(std::string_view flag);
 

@@ -39,7 +39,13 @@ admin::Handler HealthHandler(ReadChecks read_checks) {
     if (request.path != "/readyz") return Answer(404, "404 page not found\n");
     const std::vector<admin::Check> checks = read_checks();
     const bool ready = AllOk(checks);
-    const std::string_view sentence = ready ? "flanneld is ready" : "flanneld is not ready yet";
+    // The first thing that is waited for; what depends on it waits too.
+    const auto failing = std::find_if(checks.begin(), checks.end(),
+                                      [](const admin::Check& check) { return !check.ok; });
+    const std::string sentence =
+        ready ? "flanneld is ready"
+              : absl::StrCat("flanneld is not ready yet: ", failing->name,
+                             failing->text.empty() ? "" : ": ", failing->text);
     const std::string lines = request.query.contains("verbose") ? Verbose(checks) : "";
     return Answer(ready ? 200 : 503, absl::StrCat(lines, sentence));
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// /healthz, /livez and /readyz with the texts of upstream v0.28.9, and ?verbose with
-// a line for each check.
+// /healthz, /livez and /readyz with the texts of upstream v0.28.9, and behind "not ready yet" the
+// first reason; ?verbose has a line for each check.
 #pragma once
 
 #include <functional>

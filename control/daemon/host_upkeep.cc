@@ -13,6 +13,11 @@
 namespace weft::daemon {
 namespace {
 
+// Between tries to make the firewall's rule, and between looks at one that stands.
+constexpr control::Duration kFirstPause = std::chrono::seconds(1);
+constexpr control::Duration kLongestPause = std::chrono::seconds(30);
+constexpr control::Duration kRuleLook = std::chrono::minutes(5);
+
 std::string Text(const host::Route& route) {
   return absl::StrCat(route.destination.ToString(),
                       route.gateway ? absl::StrCat(" via ", route.gateway->ToString()) : "");
@@ -56,36 +61,42 @@ void HostUpkeep::CarryRoutes(const HostFacts& facts, const host::Adapter& adapte
   if (ledger_) RememberStaticRoutes(*ledger_, carried_->memory());
 }
 
-// Entered before it is made; one that was there before, or may have been, is not ours.
+// Entered before it is made. One that was there before is used as it is, and entered so.
 absl::Status HostUpkeep::Allow(const std::string& rule, std::uint16_t port) {
   const absl::StatusOr<bool> there = host_.HasFirewallRule(rule);
-  const bool enter = ledger_ && there.ok() && !*there;
-  if (enter) {
-    ledger_->Use([&](control::Ledger& ledger) {
-      return ledger.Put(
-          {std::string(control::kFirewallRule), rule, absl::StrCat(port), /*adopted=*/false});
+  if (!there.ok()) return there.status();
+  const auto enter = [&](bool adopted) {
+    if (!ledger_) return;
+    ledger_->Use([&](control::Ledger& ledger) -> NodeLedger::Written {
+      if (adopted && ledger.Find(control::kFirewallRule, rule)) return std::nullopt;
+      return ledger.Put({std::string(control::kFirewallRule), rule, absl::StrCat(port), adopted});
     });
-  }
+  };
+  enter(/*adopted=*/*there);
   absl::Status status = host_.AllowUdpIn(rule, port);
-  if (enter && !status.ok()) {
+  if (ledger_ && !*there && !status.ok()) {
     ledger_->Use(
         [&](control::Ledger& ledger) { return ledger.Remove(control::kFirewallRule, rule); });
   }
   return status;
 }
 
-void HostUpkeep::AllowTunnel(std::uint16_t port) {
-  if (allowed_ == port) return;
+void HostUpkeep::AllowTunnel(std::uint16_t port, control::TimePoint now) {
+  if (allowed_ == port && now < allow_again_) return;
+  if (allowed_ != port) allow_pause_ = kFirstPause;
   allowed_ = port;
   const std::string rule =
       port == kVxlanPort ? host::kOverlayFirewallRule : absl::StrCat("OverlayTraffic", port, "UDP");
   const absl::Status status = Allow(rule, port);
-  firewall_trouble_.Set(status.ok() || absl::IsUnimplemented(status)
-                            ? ""
-                            : absl::StrCat("the firewall's rule ", rule,
-                                           " cannot be made: ", status.message(),
-                                           "; if peers do not reach this node, allow UDP to port ",
-                                           port, " yourself"));
+  const bool done = status.ok() || absl::IsUnimplemented(status);
+  // Also a rule that stood: a group policy or another program may take it away.
+  allow_again_ = now + (done ? kRuleLook : allow_pause_);
+  allow_pause_ = done ? kFirstPause : std::min(2 * allow_pause_, kLongestPause);
+  firewall_trouble_.Set(
+      done ? ""
+           : absl::StrCat("peers may not reach this node: ", status.message(),
+                          "; tried again; else let UDP to port ", port, " in yourself"),
+      now);
 }
 
 }  // namespace weft::daemon

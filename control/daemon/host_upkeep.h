@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "control/clock.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/node_ledger.h"
 #include "control/daemon/setup.h"
@@ -30,8 +31,9 @@ class HostUpkeep {
 
   // At each look at the host, before HNS is asked for anything.
   void Look(const HostFacts& facts, const InterfaceChoice& underlay);
-  // Once for each port of an overlay network.
-  void AllowTunnel(std::uint16_t port);
+  // About every second while an overlay network has this port: makes the firewall's rule, soon
+  // again where that fails, and every five minutes to see whether it is there still.
+  void AllowTunnel(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
 
   // A static route that the vSwitch swallowed cannot be put back.
   const Trouble& route_trouble() const { return route_trouble_; }
@@ -47,6 +49,8 @@ class HostUpkeep {
   const std::shared_ptr<NodeLedger> ledger_;
   std::optional<host::CarriedRoutes> carried_;  // from the first look on
   std::optional<std::uint16_t> allowed_;
+  control::TimePoint allow_again_{};
+  control::Duration allow_pause_{};
   Trouble route_trouble_, firewall_trouble_, left_routes_;
 };
 

@@ -27,11 +27,12 @@ const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters
 }
 
 // The first address of `family` that reaches beyond its link, else the first.
-std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family) {
+std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family, bool windows) {
   std::optional<IpAddress> link_local;
   for (const AssignedAddress& assigned : adapter.addresses) {
     if (assigned.address.family() != family) continue;
     if (!assigned.address.IsLinkLocal()) return assigned.address;
+    if (windows && IsUnset(assigned.address)) continue;
     if (!link_local) link_local = assigned.address;
   }
   return link_local;
@@ -132,11 +133,22 @@ class Chooser {
     if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
     const Adapter* named = ByName(text);
     if (!named || !HasWanted(*named)) {
-      const Adapter* other = ByName(OtherEndOfSwitch(text));
-      if (other && HasWanted(*other)) return Candidate{other, std::nullopt};
+      if (const Adapter* other = OtherEnd(text, named)) return Candidate{other, std::nullopt};
     }
     if (named) return Candidate{named, std::nullopt};
     return absl::NotFoundError("no adapter has that name");
+  }
+
+  // Of a virtual switch, that which has the addresses; or null.
+  const Adapter* OtherEnd(const std::string& name, const Adapter* named) const {
+    const Adapter* other = ByName(OtherEndOfSwitch(name));
+    if (other && HasWanted(*other)) return other;
+    if (!named || !request_.windows || named->mac == MacAddress()) return nullptr;
+    const auto found =
+        std::find_if(facts_.adapters.begin(), facts_.adapters.end(), [&](const Adapter& a) {
+          return a.mac == named->mac && a.index != named->index && HasWanted(a);
+        });
+    return found == facts_.adapters.end() ? nullptr : &*found;
   }
 
   const Adapter* ByName(const std::string& name) const {
@@ -145,23 +157,33 @@ class Chooser {
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
   bool HasWanted(const Adapter& adapter) const {
-    return (!request_.want_v4 || FirstAddress(adapter, IpFamily::kV4)) &&
-           (!request_.want_v6 || FirstAddress(adapter, IpFamily::kV6));
+    return (!request_.want_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
+           (!request_.want_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
+  }
+  // Where an address was not asked for by itself.
+  std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
+    return address && request_.windows && IsUnset(*address) ? std::nullopt : address;
   }
 
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
     const IpFamily family = request_.want_v4 ? IpFamily::kV4 : IpFamily::kV6;
     for (const Adapter& adapter : facts_.adapters) {
       for (const AssignedAddress& assigned : adapter.addresses) {
-        if (assigned.address.family() == family &&
+        if (assigned.address.family() == family && Usable(assigned.address) &&
             RE2::PartialMatch(assigned.address.ToString(), expression)) {
           return Candidate{&adapter, assigned.address};
         }
       }
     }
+    const Adapter* without = nullptr;
     for (const Adapter& adapter : facts_.adapters) {
-      if (RE2::PartialMatch(adapter.name, expression)) return Candidate{&adapter, std::nullopt};
+      if (!RE2::PartialMatch(adapter.name, expression)) continue;
+      if (HasWanted(adapter)) return Candidate{&adapter, std::nullopt};
+      if (const Adapter* other = OtherEnd(adapter.name, &adapter))
+        return Candidate{other, std::nullopt};
+      if (!without) without = &adapter;
     }
+    if (without) return Candidate{without, std::nullopt};
     return absl::NotFoundError("matches neither an address nor a name of an adapter");
   }
 
@@ -172,7 +194,7 @@ class Chooser {
     if (!adapter)
       return absl::NotFoundError(
           absl::StrCat("the route leads to the unknown adapter ", route->adapter_index));
-    return Candidate{adapter, route->source};
+    return Candidate{adapter, Usable(route->source)};
   }
 
   absl::StatusOr<Candidate> ByDefaultRoute() const {
@@ -184,7 +206,7 @@ class Chooser {
       if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
     }
     if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
-    return Candidate{ByIndex(best->adapter_index, facts_.adapters), best->source};
+    return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source)};
   }
 
   // The choice that `candidate` makes, or a note why it makes none.
@@ -201,18 +223,19 @@ class Chooser {
 
   absl::StatusOr<InterfaceChoice> ChoiceOf(const Candidate& candidate) const {
     const Adapter& adapter = *candidate.adapter;
-    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::Of(1500), {}, {}};
+    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::Of(1500), {}, {}, adapter.mac};
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       if (!(family == IpFamily::kV4 ? request_.want_v4 : request_.want_v6)) continue;
       std::optional<IpAddress> address = candidate.matched;
-      if (!address || address->family() != family) address = FirstAddress(adapter, family);
+      if (!address || address->family() != family)
+        address = FirstAddress(adapter, family, request_.windows);
       if (!address) {
         return absl::NotFoundError(
             absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
       }
       const std::optional<IpAddress>& public_ip = family == IpFamily::kV4 ? public_v4_ : public_v6_;
       (family == IpFamily::kV4 ? choice.v4 : choice.v6) =
-          ChosenFamily{*address, public_ip.value_or(*address)};
+          ChosenFamily{*address, public_ip.value_or(*address), public_ip.has_value()};
     }
     // A loopback's MTU exceeds what an IP packet can have.
     constexpr std::uint32_t kMost = InnerMtu::kMax + EncapsulationOverhead(IpFamily::kV4);
@@ -248,6 +271,44 @@ const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& ada
     }
   }
   return nullptr;
+}
+
+bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
+
+std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
+                      const std::vector<Adapter>& adapters) {
+  // Also behind a virtual switch, or a bridge.
+  const auto is_same = [&](std::uint32_t index, const std::string& name, const MacAddress& mac) {
+    return index == standing.index || name == standing.name ||
+           (mac == standing.mac && mac != MacAddress());
+  };
+  if (is_same(choice.index, choice.name, choice.mac)) return {};
+  const Adapter* there = nullptr;
+  for (const Adapter& adapter : adapters) {
+    if (is_same(adapter.index, adapter.name, adapter.mac) && !there) there = &adapter;
+  }
+  if (!there) return {};
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<ChosenFamily>&before = standing.of(family), &now = choice.of(family);
+    if (!before || !now) continue;
+    if (now->address == before->address) return {};
+    if (now->configured && now->public_ip != before->public_ip) return {};  // as was asked for
+    const bool lost = std::none_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
+      return is_same(adapter.index, adapter.name, adapter.mac) &&
+             std::any_of(
+                 adapter.addresses.begin(), adapter.addresses.end(),
+                 [&](const AssignedAddress& assigned) {
+                   return assigned.address == before->address ||
+                          (assigned.address.family() == family && !assigned.address.IsLinkLocal());
+                 });
+    });
+    if (!lost) continue;
+    return absl::StrCat(
+        there->name, " is there and has lost its address ", before->address.ToString(),
+        ": waiting for an address of it, and not moving", " to ", choice.name,
+        "; if the node is to move, restart flanneld or name ", choice.name, " with --iface");
+  }
+  return {};
 }
 
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,

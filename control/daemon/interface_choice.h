@@ -29,6 +29,9 @@ struct InterfaceRequest {
   std::string iface_can_reach;           // last
   std::string public_ip;
   std::string public_ipv6;
+  // A virtual switch takes a NIC's addresses to an adapter of its own, with the NIC's MAC; and
+  // 169.254/16 is what an adapter has until it is given an address: none, unless it is named.
+  bool windows = false;
 
   bool names_interface() const {
     return !iface.empty() || !iface_regex.empty() || !iface_can_reach.empty();
@@ -43,8 +46,9 @@ struct HostFacts {
 };
 
 struct ChosenFamily {
-  IpAddress address;    // of the interface: where outer packets leave from
-  IpAddress public_ip;  // what peers are told
+  IpAddress address;        // of the interface: where outer packets leave from
+  IpAddress public_ip;      // what peers are told
+  bool configured = false;  // public_ip is a flag's or an annotation's
   friend bool operator==(const ChosenFamily&, const ChosenFamily&) = default;
 };
 
@@ -53,6 +57,7 @@ struct InterfaceChoice {
   std::string name;
   OuterMtu mtu = *OuterMtu::Of(1500);  // of the link
   std::optional<ChosenFamily> v4, v6;  // of the wanted families, exactly
+  MacAddress mac{};
   const std::optional<ChosenFamily>& of(IpFamily family) const {
     return family == IpFamily::kV4 ? v4 : v6;
   }
@@ -65,6 +70,15 @@ struct InterfaceChoice {
 // are. A malformed flag is InvalidArgument, nothing found is NotFound.
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
                                                 const HostFacts& facts);
+
+// Why the node stays with `standing`, which it chose before, and not with `choice`: the adapter is
+// there and has merely lost its address, which is back soon (a virtual switch that is being made, a
+// DHCP lease). Empty: `choice` it is.
+std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
+                      const std::vector<host::Adapter>& adapters);
+
+// 169.254/16 on Windows: no address of a node.
+bool IsUnset(const IpAddress& address);
 
 // The adapter that has `address`, or null.
 const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);

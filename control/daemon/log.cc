@@ -8,6 +8,9 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+
+#include "control/log_limit.h"
 
 namespace weft::daemon {
 namespace {
@@ -57,6 +60,25 @@ class LineFormatter final : public spdlog::formatter {
   LogFormat format_;
 };
 
+// Warnings and errors of whichever part: the same one is not repeated for some minutes. Those that
+// say what a condition counts are rarer still (Trouble).
+class Repeats {
+ public:
+  bool Allow(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    return limit_.Allows(text, std::chrono::steady_clock::now());
+  }
+
+ private:
+  std::mutex mutex_;
+  control::LogLimit limit_;
+};
+
+Repeats& Warnings() {
+  static Repeats repeats;
+  return repeats;
+}
+
 std::int64_t& Verbosity() {
   static std::int64_t verbosity = 0;
   return verbosity;
@@ -74,6 +96,7 @@ void StartLog(LogFormat format, std::int64_t verbosity) {
 }
 
 void Log(Severity severity, std::string_view text, std::source_location where) {
+  if (severity != Severity::kInfo && !Warnings().Allow(text)) return;
   const spdlog::source_loc location(where.file_name(), static_cast<int>(where.line()),
                                     where.function_name());
   spdlog::default_logger_raw()->log(location, LevelOf(severity),

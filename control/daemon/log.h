@@ -19,7 +19,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 void StartLog(LogFormat format, std::int64_t verbosity);
 
 // One line; line breaks and other control characters in `text` are escaped, so that no Node object
-// can forge a line. Any thread.
+// can forge a line. A warning or error that was written within the last five minutes is left out.
+// Any thread.
 void Log(Severity severity, std::string_view text,
          std::source_location where = std::source_location::current());
 

@@ -27,7 +27,8 @@ SetupOptions SetupOptionsOf(const Options& options) {
                      PeerCheckOf(options.peer_check),
                      options.ip_masq,
                      options.hns.empty() ? HnsRole::kNone : HnsRole::kFollower,
-                     options.hns_base_network};
+                     options.hns_base_network,
+                     options.iface};
   if (options.dataplane == "hns") setup.hns = HnsRole::kPrimary;
   return setup;
 }
@@ -52,45 +53,45 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
 
 NodeNetwork::~NodeNetwork() { Close(); }
 
-absl::Status NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
+void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
+  if (facts.ok()) WithdrawOthersFile(*facts);
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
   const absl::StatusOr<HostFacts> host = ReadHost();
   if (host.ok()) ReadClaims(*host);
   const absl::StatusOr<InterfaceChoice> choice =
-      host.ok() ? ChooseUnderlay(options_, conf_, node, *host)
+      host.ok() ? ChooseUnderlay(options_, conf_, node, *host, setup_ ? &setup_->underlay : nullptr)
                 : absl::StatusOr<InterfaceChoice>(host.status());
-  if (!choice.ok()) {
-    HostChanged();
-    const bool named = !options_.iface.empty() || !options_.iface_regex.empty() ||
-                       !options_.iface_can_reach.empty();
-    // Without a flag it is the host that is not ready yet (no default route before DHCP has
-    // answered).
-    const absl::StatusCode code = choice.status().code();
-    if (!stood_ && code != absl::StatusCode::kFailedPrecondition &&
-        (named || code == absl::StatusCode::kInvalidArgument))
-      return choice.status();
-    interface_trouble_.Set(choice.status().message());
-    return absl::OkStatus();
-  }
-  interface_trouble_.Set("");
+  interface_trouble_.Set(choice.status().message());
+  if (!choice.ok()) return HostChanged();
   if (!facts.ok()) {
     const bool unread = absl::IsUnavailable(facts.status());  // said by the source's check
-    own_trouble_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));
-    if (stood_) return absl::OkStatus();
-    const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawIfOfEarlierBoot();
-    if (withdrawn.ok() && *withdrawn)
-      LogInfo(absl::StrCat("withdrew ", subnet_file_.path(), ", written before this boot"));
-    return absl::OkStatus();
+    return own_trouble_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));
   }
   own_trouble_.Set("");
   public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
+  interface_ = choice->name;
   if (carries_routes()) upkeep_.Look(*host, *choice);
-  const absl::StatusOr<Setup> setup = MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_));
+  const absl::StatusOr<Setup> setup =
+      MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_), host->adapters);
   const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
   if (status.ok()) FollowUnderlay(*host);
-  if (!status.ok() && !stood_) return status;
   tunnel_trouble_.Set(status.message());
-  return absl::OkStatus();
+}
+
+// Between another lease and its first truth no pod may start with the old subnet. For any other
+// change the file stays until its new text takes its place.
+void NodeNetwork::WithdrawOthersFile(const control::OwnFacts& facts) {
+  SubnetEnv lease;
+  if (facts.v4 && conf_.network) lease.v4 = SubnetEnvFamily{*conf_.network, facts.v4->subnet};
+  if (facts.v6 && conf_.ipv6_network)
+    lease.v6 = SubnetEnvFamily{*conf_.ipv6_network, facts.v6->subnet};
+  if (lease_ == lease && file_judged_) return;
+  lease_ = lease;
+  const absl::StatusOr<std::string> other = subnet_file_.WithdrawUnlessOf(lease);
+  file_trouble_.Set(other.status().message());
+  file_judged_ = other.ok();
+  if (other.ok() && !other->empty())
+    LogInfo(absl::StrCat("withdrew ", subnet_file_.path(), ": it is of another lease, ", *other));
 }
 
 void NodeNetwork::ReadClaims(const HostFacts& facts) {
@@ -116,10 +117,6 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
   if (bridge_ && hns_decides()) bridge_->Forward(facts.adapters);
   if (setup_ == setup && IsComplete()) return absl::OkStatus();
 
-  const absl::StatusOr<bool> withdrawn = subnet_file_.WithdrawUnless(Text(setup.env));
-  if (!withdrawn.ok()) return withdrawn.status();
-  if (*withdrawn)
-    LogInfo(absl::StrCat("withdrew ", subnet_file_.path(), ": it is of another lease"));
   setup_ = setup;
   was_in_sync_ = false;
   for (const TunnelConfig& config : setup.tunnels) {
@@ -130,7 +127,6 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
   }
   PutHns(setup.overlay);
   PutBridge(setup.bridge);
-  stood_ = true;
   if (!BridgeStands()) return absl::OkStatus();
   for (const control::HostRouteConfig& config : setup.host_routes) {
     const bool open = std::any_of(host_routes_.begin(), host_routes_.end(),
@@ -138,6 +134,16 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
     if (!open) OpenHostRoutes(config);
   }
   return absl::OkStatus();
+}
+
+std::optional<IpAddress> NodeNetwork::public_ip(IpFamily family) const {
+  if (!setup_ || !setup_->underlay.of(family)) return std::nullopt;
+  const ChosenFamily& chosen = *setup_->underlay.of(family);
+  const bool by_hns = hns_decides() && family == IpFamily::kV4 && (hns_sink_ || bridge_);
+  if (!by_hns || chosen.configured) return chosen.public_ip;
+  const std::optional<IpAddress> ip =
+      hns_sink_ ? hns_sink_->State().outcome.management_ip : bridge_->management_ip();
+  return ip && IsUnset(*ip) && *ip != chosen.address ? std::nullopt : ip;
 }
 
 std::optional<MacAddress> NodeNetwork::router_mac() const {
@@ -175,6 +181,7 @@ void NodeNetwork::HnsChanged() {
 
 void NodeNetwork::LookAtHns() {
   const auto now = std::chrono::steady_clock::now();
+  if (hns_sink_ && hns_decides()) upkeep_.AllowTunnel(hns_sink_->wish().port, now);
   if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(now));
   if (bridge_) hns_trouble_.Set(bridge_->Look(now));
   if (ledger_) ledger_trouble_.Set(ledger_->trouble());
@@ -242,16 +249,16 @@ void NodeNetwork::Close() {
   PutBridge(std::nullopt);
 }
 
-void NodeNetwork::Settle(bool in_sync) {
-  if (in_sync && BridgeStands()) was_in_sync_ = true;
+void NodeNetwork::Settle(bool ready, control::TimePoint now) {
+  if (ready && BridgeStands()) was_in_sync_ = true;
   if (!was_in_sync_ || !IsComplete()) return;
+  // The lease may be another one while the interface for it is waited for.
+  if (!lease_ || setup_->env.v4 != lease_->v4 || setup_->env.v6 != lease_->v6) return;
   const std::string text = Text(setup_->env);
-  const bool first = !subnet_file_.written();
-  if (!first && subnet_file_.Holds(text)) return;
-  const absl::Status status = subnet_file_.Write(text);
-  file_trouble_.Set(status.message());
-  if (!status.ok()) return;
-  LogInfo(absl::StrCat(first ? "wrote " : "put back ", subnet_file_.path()));
+  const bool first = !subnet_file_.written(), held = !first && subnet_file_.Holds(text);
+  file_trouble_.Set(subnet_file_.Keep(text, now).message(), now);
+  if (!held && subnet_file_.Holds(text))
+    LogInfo(absl::StrCat(first ? "wrote " : "put back ", subnet_file_.path()));
 }
 
 }  // namespace weft::daemon

@@ -59,13 +59,12 @@ class NodeNetwork {
   NodeNetwork(const NodeNetwork&) = delete;
   NodeNetwork& operator=(const NodeNetwork&) = delete;
 
-  // Brings the tunnels in line with `facts`, which are of the reconciler's own node. An error is
-  // one that only another configuration mends, and comes only while nothing has stood yet; all else
-  // is a check that fails, until a later Apply.
-  absl::Status Apply(const absl::StatusOr<control::OwnFacts>& facts);
-  // Writes subnet.env once `in_sync`, the reconciler's, has been true on what HNS has to hold since
+  // Brings the tunnels in line with `facts`, which are of the reconciler's own node. What keeps it
+  // from that is a check that fails, until a later Apply.
+  void Apply(const absl::StatusOr<control::OwnFacts>& facts);
+  // Writes subnet.env once `ready`, the reconciler's, has been true on what HNS has to hold since
   // the last rebuild, and puts it back when it was touched.
-  void Settle(bool in_sync);
+  void Settle(bool ready, control::TimePoint now = std::chrono::steady_clock::now());
   // The next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
   // `changed` on any thread: an Apply may find the host otherwise.
@@ -111,12 +110,17 @@ class NodeNetwork {
   bool hns_decides() const { return options_.dataplane == "hns"; }
   // That MAC, once it is known; there is none without tunnels.
   std::optional<MacAddress> router_mac() const;
+  // What peers are to send to: a configured address, else HNS's own where it moves the packets.
+  // Empty: not known yet.
+  std::optional<IpAddress> public_ip(IpFamily family) const;
   // Peers were told another address of ours than the chosen one. Fails no check.
   const Trouble& public_ip_trouble() const { return public_ip_trouble_; }
   // A call into HNS takes too long, or never came back. Fails no check.
   const Trouble& hns_trouble() const { return hns_trouble_; }
   // What is made cannot be entered. Fails no check.
   const Trouble& ledger_trouble() const { return ledger_trouble_; }
+  // subnet.env cannot be written or withdrawn, or another program changes it.
+  const Trouble& file_trouble() const { return file_trouble_; }
   // Of the host around HNS; they fail no check.
   const HostUpkeep& upkeep() const { return upkeep_; }
   // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".
@@ -133,6 +137,8 @@ class NodeNetwork {
     return hns_decides() || (options_.dataplane == "routes" && host_->is_windows());
   }
   std::vector<control::HostRouteSink*> route_sinks() const;
+  // Once for each lease of ours, which the source has confirmed.
+  void WithdrawOthersFile(const control::OwnFacts& facts);
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
   // What is on link decides the way to a peer: with other addresses the sinks look again.
   void FollowUnderlay(const HostFacts& facts);
@@ -164,6 +170,7 @@ class NodeNetwork {
 
   std::optional<std::vector<lease::HostClaim>> claims_;
   std::optional<HostFacts> host_facts_;  // as last read; empty: to be read
+  std::string interface_;  // as chosen last; empty: not yet
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
   struct HostRoutes {
@@ -176,8 +183,11 @@ class NodeNetwork {
   HostUpkeep upkeep_;
   std::vector<host::AssignedAddress> underlay_addresses_;  // as the sinks last saw them
   SubnetFile subnet_file_;
-  bool was_in_sync_ = false;  // every sink held everything once, since the last rebuild
-  bool stood_ = false;        // a setup stood once: from now on nothing is fatal
+  // Our lease as the source confirmed it last: networks and subnets alone. Whether subnet.env was
+  // judged by it.
+  std::optional<SubnetEnv> lease_;
+  bool file_judged_ = false;
+  bool was_in_sync_ = false;  // every sink was ready once, since the last rebuild
   Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_,
       hns_trouble_, ledger_trouble_;
 };

@@ -65,9 +65,9 @@ std::string NotYet(std::string_view what, const Trouble& trouble) {
 void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
                                std::vector<admin::Check>& checks) const {
   const std::string& no_interface = interface_trouble_.text();
-  checks.push_back({"interface", setup_ && no_interface.empty(),
+  checks.push_back({"interface", !interface_.empty() && no_interface.empty(),
                     !no_interface.empty() ? no_interface
-                    : setup_              ? setup_->underlay.name
+                    : !interface_.empty() ? interface_
                                           : "not chosen yet"});
   const bool up = IsComplete() && tunnel_trouble_.text().empty();
   const bool by_routes = setup_ && !setup_->host_routes.empty();

@@ -9,6 +9,8 @@
 #include "control/daemon/service.h"
 #include "control/emulator/open_hns.h"
 #include "control/lease/quoted.h"
+#include "re2/re2.h"
+#include "vxlan/ip_address.h"
 
 namespace weft::daemon {
 namespace {
@@ -17,7 +19,7 @@ absl::Status Wrong(std::string_view text) { return absl::InvalidArgumentError(te
 
 absl::Status CheckLeaseSource(const Options& options) {
   if (options.kube_subnet_mgr && !options.lease_source.empty()) {
-    return Wrong(absl::StrCat("--kube-subnet-mgr and --lease-source=", options.lease_source,
+    return Wrong(absl::StrCat("--kube-subnet-mgr and --lease-source=", Shown(options.lease_source),
                               " both say where leases come from; give one of them"));
   }
   if (options.kube_subnet_mgr) return absl::OkStatus();
@@ -27,8 +29,36 @@ absl::Status CheckLeaseSource(const Options& options) {
         "upstream asks etcd, which flanneld does not speak)");
   }
   if (!absl::StartsWith(options.lease_source, "file:") || options.lease_source.size() == 5) {
-    return Wrong(absl::StrCat("--lease-source=", options.lease_source,
+    return Wrong(absl::StrCat("--lease-source=", Shown(options.lease_source),
                               " is not understood; write file:PATH"));
+  }
+  return absl::OkStatus();
+}
+
+// What can be known to be wrong before the host is read; an interface that is not there is waited
+// for.
+absl::Status CheckInterface(const Options& options) {
+  const struct {
+    std::string_view flag;
+    const std::string& text;
+    std::optional<IpFamily> family;
+  } addresses[] = {{"--public-ip", options.public_ip, IpFamily::kV4},
+                   {"--public-ipv6", options.public_ipv6, IpFamily::kV6},
+                   {"--iface-can-reach", options.iface_can_reach, std::nullopt}};
+  for (const auto& [flag, text, family] : addresses) {
+    const std::optional<IpAddress> address = IpAddress::Parse(text);
+    if (text.empty() || (address && (!family || address->family() == *family))) continue;
+    return Wrong(absl::StrCat(flag, "=", text, " is not an ",
+                              !family                    ? "IP"
+                              : *family == IpFamily::kV4 ? "IPv4"
+                                                         : "IPv6",
+                              " address; correct it"));
+  }
+  for (const std::string& pattern : options.iface_regex) {
+    if (const RE2 expression(pattern, RE2::Quiet); !expression.ok()) {
+      return Wrong(absl::StrCat("--iface-regex=", pattern,
+                                " is not a regular expression of RE2: ", expression.error()));
+    }
   }
   return absl::OkStatus();
 }
@@ -77,7 +107,7 @@ absl::Status FindNode(Options& options, const Environment& environment) {
 
 absl::Status CheckEmulator(std::string_view flag, const std::string& value) {
   if (value.empty() || emulator::IsEmulator(value)) return absl::OkStatus();
-  return Wrong(absl::StrCat(flag, "=", value, " is not understood; write ", flag,
+  return Wrong(absl::StrCat(flag, "=", Shown(value), " is not understood; write ", flag,
                             "=emulator:PATH, or leave it out for this machine's own"));
 }
 
@@ -103,10 +133,7 @@ absl::Status CheckOptions(Options& options, const Environment& environment) {
     return Wrong(absl::StrCat("--subnet-lease-renew-margin=", options.subnet_lease_renew_margin,
                               " must lie in 1..1439 (minutes of a day)"));
   }
-  if (options.healthz_port > 65535) {
-    return Wrong(
-        absl::StrCat("--healthz-port=", options.healthz_port, " is no port; the highest is 65535"));
-  }
+  if (absl::Status status = CheckInterface(options); !status.ok()) return status;
   if (absl::Status status = CheckLeaseSource(options); !status.ok()) return status;
   if (absl::Status status = FindNode(options, environment); !status.ok()) return status;
   if (options.dataplane.empty()) options.dataplane = DefaultDataplane();

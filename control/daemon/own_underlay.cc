@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/daemon/service.h"
 #include "control/lease/quoted.h"
 
 namespace weft::daemon {
@@ -54,17 +55,25 @@ absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lea
 void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& own) {
   if (!chosen) return;
   const auto told = kube::ParsePublicIp(own.public_ip_overwrite, chosen->address.family());
-  if (told) chosen->public_ip = *told;
+  if (!told) return;
+  chosen->public_ip = *told;
+  chosen->configured = true;
+}
+
+// An emulated host is a Windows node's.
+bool IsWindows(const Options& options) {
+  return options.dataplane == "hns" || !options.host.empty() || DefaultDataplane() == "hns";
 }
 
 }  // namespace
 
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
-                                               const HostFacts& host) {
+                                               const HostFacts& host,
+                                               const InterfaceChoice* standing) {
   InterfaceRequest request{conf.enable_ipv4,    conf.enable_ipv6,        options.iface,
                            options.iface_regex, options.iface_can_reach, options.public_ip,
-                           options.public_ipv6};
+                           options.public_ipv6, IsWindows(options)};
   if (node) {
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       if (!conf.enabled(family)) continue;
@@ -75,6 +84,10 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
       request.public_ipv6 = PublicIp(options, options.public_ipv6, node->v6, host);
   }
   absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
+  if (choice.ok() && standing) {
+    const std::string stays = StaysWith(*standing, *choice, host.adapters);
+    if (!stays.empty()) return absl::UnavailableError(stays);
+  }
   if (choice.ok() && conf.type == control::BackendType::kHostGw) {
     if (absl::Status status = CheckGateway(*choice, node, host); !status.ok()) return status;
   }

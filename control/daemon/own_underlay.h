@@ -18,10 +18,12 @@ namespace weft::daemon {
 // ChooseInterface with the flags, and over them node-public-ip of `node`. Where neither names an
 // address and nobody publishes (a file of leases), the address of ours that `node` publishes. Then
 // public-ip-overwrite is what peers are told; it chooses nothing. FailedPrecondition: an annotation
-// is wrong, and may be mended while we wait.
+// is wrong, and may be mended while we wait. `standing`: the choice before, or null; where it has
+// merely lost its address (StaysWith), Unavailable.
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
-                                               const HostFacts& host);
+                                               const HostFacts& host,
+                                               const InterfaceChoice* standing = nullptr);
 
 // One sentence when `node` publishes another address than the chosen one and nobody will put it
 // right; empty otherwise.

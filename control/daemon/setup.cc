@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace weft::daemon {
 namespace {
@@ -55,22 +56,31 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
 // Empty: HNS takes no such VNI, which was told at the start.
 std::optional<hns::OverlayWish> OverlayOf(const TunnelConfig& tunnel, const control::NetConf& conf,
                                           const InterfaceChoice& underlay,
-                                          const SetupOptions& options) {
+                                          const SetupOptions& options, const AdapterHint& nic) {
   const std::optional<hns::IsolationId> isolation_id = hns::IsolationId::Of(tunnel.vni.value());
   if (!isolation_id) return std::nullopt;
   return hns::OverlayWish{conf.name,
                           tunnel.subnet,
                           *isolation_id,
                           tunnel.port,
-                          hns::PhysicalAdapter(underlay.name),
+                          nic.name,
                           underlay.v4->address,
-                          options.hns_base_network};
+                          options.hns_base_network,
+                          nic.by_mac,
+                          /*by_address=*/true,
+                          nic.ambiguous};
 }
 
 absl::StatusOr<hns::BridgeWish> BridgeOf(const IpPrefix& subnet, const control::NetConf& conf,
-                                         const InterfaceChoice& underlay) {
-  hns::BridgeWish wish{conf.name, subnet, conf.dns_servers, hns::PhysicalAdapter(underlay.name),
-                       underlay.v4->address};
+                                         const InterfaceChoice& underlay, const AdapterHint& nic) {
+  hns::BridgeWish wish{conf.name,
+                       subnet,
+                       conf.dns_servers,
+                       nic.name,
+                       underlay.v4->address,
+                       nic.by_mac,
+                       /*any_adapter=*/true,
+                       nic.ambiguous};
   if (subnet.Contains(wish.endpoint_address())) return wish;
   return absl::FailedPreconditionError(
       absl::StrCat("our PodCIDR ", subnet.ToString(), " has no room for the host's own endpoint, ",
@@ -78,11 +88,45 @@ absl::StatusOr<hns::BridgeWish> BridgeOf(const IpPrefix& subnet, const control::
                    ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
 }
 
+bool IsVirtualSwitchs(std::string_view adapter) { return adapter.starts_with("vEthernet ("); }
+
 }  // namespace
 
+AdapterHint AdapterBelow(const InterfaceChoice& underlay,
+                         const std::vector<host::Adapter>& adapters,
+                         const std::vector<std::string>& iface) {
+  AdapterHint hint;
+  // "vEthernet (X) 2" and a name that Hyper-V gave hold no name of a NIC.
+  const std::string physical = hns::PhysicalAdapter(underlay.name);
+  const bool there =
+      std::any_of(adapters.begin(), adapters.end(),
+                  [&](const host::Adapter& adapter) { return adapter.name == physical; });
+  if (there || adapters.empty()) hint.name = physical;
+  if (IsVirtualSwitchs(hint.name)) hint.name.clear();
+  std::vector<std::string> same;  // the vNIC's MAC is its NIC's
+  for (const host::Adapter& adapter : adapters) {
+    if (adapter.index == underlay.index || adapter.mac != underlay.mac ||
+        adapter.mac == MacAddress() || IsVirtualSwitchs(adapter.name))
+      continue;
+    same.push_back(adapter.name);
+  }
+  const auto given = std::find_first_of(same.begin(), same.end(), iface.begin(), iface.end());
+  if (given != same.end()) same = {*given};
+  if (same.size() == 1 && same.front() != hint.name) hint.by_mac = same.front();
+  if (same.size() > 1) {
+    hint.ambiguous =
+        absl::StrCat("which physical adapter is below ", underlay.name,
+                     " is not known: ", absl::StrJoin(same, " and "), " have its MAC ",
+                     underlay.mac.ToString(), ", as in a team; name the one to use with --iface");
+  }
+  return hint;
+}
+
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
-                                const InterfaceChoice& underlay, const SetupOptions& options) {
+                                const InterfaceChoice& underlay, const SetupOptions& options,
+                                const std::vector<host::Adapter>& adapters) {
   Setup setup{underlay, {}, {}, {}, {}, {}};
+  const AdapterHint nic = AdapterBelow(underlay, adapters, options.iface);
   setup.env.ip_masq = options.ip_masq;
   // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
   std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
@@ -95,7 +139,7 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
     const bool is_bridge = conf.type == control::BackendType::kHostGw &&
                            options.hns != HnsRole::kNone && family == IpFamily::kV4;
     if (is_bridge) {
-      const absl::StatusOr<hns::BridgeWish> bridge = BridgeOf(own->subnet, conf, underlay);
+      const absl::StatusOr<hns::BridgeWish> bridge = BridgeOf(own->subnet, conf, underlay, nic);
       if (!bridge.ok()) return bridge.status();
       setup.bridge = *bridge;
     }
@@ -108,7 +152,7 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
     mtu = std::min(mtu, tunnel.mtu.octets());
     if (options.tunnels) setup.tunnels.push_back(tunnel);
     if (options.hns != HnsRole::kNone && family == IpFamily::kV4)
-      setup.overlay = OverlayOf(tunnel, conf, underlay, options);
+      setup.overlay = OverlayOf(tunnel, conf, underlay, options, nic);
   }
   // Every IPv6 link carries 1,280 octets (RFC 8200 section 5): the kernel takes no smaller MTU for
   // an IPv6 device.

@@ -54,6 +54,7 @@ struct SetupOptions {
   bool ip_masq = false;
   HnsRole hns = HnsRole::kNone;
   bool hns_base_network = false;
+  std::vector<std::string> iface{};  // as given
 };
 
 struct Setup {
@@ -67,9 +68,22 @@ struct Setup {
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
-// `underlay` has the addresses of every enabled family. The error: an MTU that leaves no room for
-// a packet, or a PodCIDR none for the host's own endpoint.
+// `underlay` has the addresses of every enabled family and is one of `adapters`. The error: an MTU
+// that leaves no room for a packet, or a PodCIDR none for the host's own endpoint.
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
-                                const InterfaceChoice& underlay, const SetupOptions& options);
+                                const InterfaceChoice& underlay, const SetupOptions& options,
+                                const std::vector<host::Adapter>& adapters = {});
+
+// How HNS, which builds on physical adapters only, is told the one below `underlay`.
+struct AdapterHint {
+  std::string name;       // empty: not known by its name
+  std::string by_mac;     // the one other adapter with the MAC; empty: there is none, or several
+  std::string ambiguous;  // why there is none, for people: several have it
+  friend bool operator==(const AdapterHint&, const AdapterHint&) = default;
+};
+// `iface`: names that were given, of which one may decide.
+AdapterHint AdapterBelow(const InterfaceChoice& underlay,
+                         const std::vector<host::Adapter>& adapters,
+                         const std::vector<std::string>& iface = {});
 
 }  // namespace weft::daemon

@@ -19,11 +19,20 @@ using control::Ledger;
 using control::LedgerEntry;
 using Memory = host::CarriedRoutes::Memory;
 
+// Asked for once: it stays the same while this process runs.
+const std::string& ThisBoot() {
+  static const std::string boot = control::BootId();
+  return boot;
+}
+
 // Its shape: MAC, adapter's index, metric.
 LedgerEntry EntryOf(const MacAddress& mac, const host::Route& route) {
-  return {std::string(control::kStaticRoute), route.destination.ToString(),
-          route.gateway ? route.gateway->ToString() : "", /*adopted=*/true,
-          absl::StrCat(mac.ToString(), " ", route.adapter_index, " ", route.metric)};
+  return {std::string(control::kStaticRoute),
+          route.destination.ToString(),
+          route.gateway ? route.gateway->ToString() : "",
+          /*adopted=*/true,
+          absl::StrCat(mac.ToString(), " ", route.adapter_index, " ", route.metric),
+          ThisBoot()};
 }
 
 // Empty: somebody wrote it by hand, and it cannot be read.
@@ -58,8 +67,8 @@ std::vector<LedgerEntry> Remembered(const Ledger& ledger) {
 Memory RecallStaticRoutes(NodeLedger& node) {
   Memory memory;
   node.Use([&](Ledger& ledger) -> NodeLedger::Written {
-    if (control::IsOfEarlierBoot(ledger.path())) return std::nullopt;
     for (const LedgerEntry& entry : Remembered(ledger)) {
+      if (entry.boot.empty() || entry.boot != ThisBoot()) continue;
       if (auto route = RouteOf(entry)) memory[route->first].push_back(route->second);
     }
     return std::nullopt;

@@ -47,4 +47,22 @@ std::optional<IpPrefix> ReadPrefix(std::string_view text, std::string_view key) 
   return prefixes.front();
 }
 
+std::string OtherLease(std::string_view text, const SubnetEnv& env) {
+  const auto other = [&](std::string_view key, const std::optional<IpPrefix>& ours) {
+    for (const IpPrefix& found : ReadPrefixes(text, key)) {
+      if (found != ours) return absl::StrCat(key, " ", found.ToString());
+    }
+    return std::string();
+  };
+  for (const bool v4 : {true, false}) {
+    const std::optional<SubnetEnvFamily>& family = v4 ? env.v4 : env.v6;
+    std::optional<IpPrefix> network, subnet;
+    if (family) network = family->network, subnet = family->subnet;
+    std::string found = other(v4 ? "FLANNEL_SUBNET" : "FLANNEL_IPV6_SUBNET", subnet);
+    if (found.empty()) found = other(v4 ? "FLANNEL_NETWORK" : "FLANNEL_IPV6_NETWORK", network);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 }  // namespace weft::daemon

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/subnet_file.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -15,7 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // Larger is none of ours.
-constexpr std::uintmax_t kMaxSize = 64 * 1024;  // octets
+constexpr std::uintmax_t kMaxSize = 64 * 1024;  // bytes
+
+// How long the file is left to another program that changes it again; doubled each time.
+constexpr auto kFirstPause = std::chrono::seconds(10);
+constexpr auto kLongestPause = std::chrono::minutes(5);
+// It is at rest again: longer than such a program, if it is one of ours, pauses.
+constexpr auto kRest = 2 * kLongestPause;
 
 std::optional<std::string> Read(const std::string& path) {
   std::error_code error;
@@ -40,35 +48,42 @@ absl::Status SubnetFile::Write(const std::string& text) {
         status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(),
                                     "; give flanneld a folder it may write to with --subnet-file"));
   }
-  written_ = true;
+  text_ = text;
   return absl::OkStatus();
 }
 
 bool SubnetFile::Holds(const std::string& text) const { return Read(path_) == text; }
 
-absl::StatusOr<bool> SubnetFile::WithdrawUnless(const std::string& text) {
-  std::error_code error;
-  if (!fs::exists(control::PathOf(path_), error) || Holds(text)) return false;
-  const absl::Status status = Remove();
-  if (!status.ok()) return status;
-  return true;
+absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
+  const bool holds = Holds(text);
+  if (holds && text_ == text) {
+    if (changes_ > 0 && now - put_back_at_ >= kRest) changes_ = 0;
+  } else if (holds || text_ != text) {  // of an earlier process, or of our own change
+    if (absl::Status status = Write(text); !status.ok()) return status;
+  } else if (changes_ == 0 || now - put_back_at_ >= pause_) {
+    if (absl::Status status = Write(text); !status.ok()) return status;
+    pause_ = changes_++ == 0 ? kFirstPause : std::min<control::Duration>(2 * pause_, kLongestPause);
+    put_back_at_ = now;
+  }
+  if (changes_ < 2) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(
+      "subnet file ", path_, ": another program changes it again and again, and is given way to",
+      " for some minutes; if that is a second flanneld, stop it, or give it its own "
+      "--subnet-file"));
 }
 
-absl::StatusOr<bool> SubnetFile::WithdrawIfOfEarlierBoot() {
-  if (!control::IsOfEarlierBoot(path_)) return false;
-  const absl::Status status = Remove();
-  if (!status.ok()) return status;
-  return true;
-}
-
-absl::Status SubnetFile::Remove() {
-  written_ = false;
+absl::StatusOr<std::string> SubnetFile::WithdrawUnlessOf(const SubnetEnv& env) {
+  const std::optional<std::string> text = Read(path_);
+  std::string other = text ? OtherLease(*text, env) : "";
+  if (other.empty()) return other;
+  text_.reset();
   std::error_code error;
   fs::remove(control::PathOf(path_), error);
-  if (!error) return absl::OkStatus();
+  if (!error) return other;
   return absl::UnavailableError(absl::StrCat(
-      "subnet file ", path_, ": it is out of date and cannot be removed: ", error.message(),
-      "; remove it, pods would start with its addresses"));
+      "subnet file ", path_, ": it is of another lease (", other,
+      ") and cannot be removed: ", error.message(),
+      "; remove it, or make its folder writable: pods would start with its addresses"));
 }
 
 }  // namespace weft::daemon

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file at --subnet-file: written whole or not at all, put back when it was touched, withdrawn
-// when it would mislead.
+// when it names another lease than this node's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/clock.h"
+#include "control/daemon/subnet_env.h"
 
 namespace weft::daemon {
 
@@ -21,22 +24,27 @@ class SubnetFile {
   // Whether the file holds exactly `text` now.
   bool Holds(const std::string& text) const;
 
-  // Takes away a file that is not `text`, so that no pod starts with another lease's subnet. True
-  // when there was one.
-  absl::StatusOr<bool> WithdrawUnless(const std::string& text);
-  // Takes away a file that was written before the system started, while it is not known yet what
-  // belongs there.
-  absl::StatusOr<bool> WithdrawIfOfEarlierBoot();
+  // Sees to it that the file holds `text`. One that another program changed is put back once at
+  // once, then ever more rarely, so that two programs never fight over it: the error says so until
+  // it was left alone for a while.
+  absl::Status Keep(const std::string& text, control::TimePoint now);
+
+  // Takes the file away if it names another lease than `env`'s: no pod starts with its subnet. What
+  // it named; empty: it stays. The only reason to take it away, since without it no pod starts.
+  absl::StatusOr<std::string> WithdrawUnlessOf(const SubnetEnv& env);
 
   const std::string& path() const { return path_; }
   // Whether Write succeeded, and no withdrawal followed.
-  bool written() const { return written_; }
+  bool written() const { return text_.has_value(); }
 
  private:
-  absl::Status Remove();
-
   std::string path_;
-  bool written_ = false;
+  std::optional<std::string> text_;  // as written last
+  // Of what another program does to it: how often in a row, when it was put back, and how long it
+  // is left to that program.
+  int changes_ = 0;
+  control::TimePoint put_back_at_{};
+  control::Duration pause_{};
 };
 
 }  // namespace weft::daemon

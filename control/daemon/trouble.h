@@ -8,18 +8,23 @@
 #include <string_view>
 
 #include "control/daemon/log.h"
+#include "control/log_limit.h"
 
 namespace weft::daemon {
 
 class Trouble {
  public:
-  // A sentence for people; empty: it is over.
-  void Set(std::string_view text) {
+  // A sentence for people; empty: it is over. A sentence that differs in its numbers only is the
+  // same one. Each is logged when it begins, and again no sooner than after five minutes, also
+  // where it was over meanwhile.
+  void Set(std::string_view text, control::TimePoint now = std::chrono::steady_clock::now()) {
     if (text == text_) return;
+    const std::string condition = control::WithoutNumbers(text);
+    const bool begins = condition != control::WithoutNumbers(text_);
     text_ = text;
     if (text_.empty()) return;
-    ++times_;
-    LogWarning(text_);
+    if (begins) ++times_;
+    if (limit_.Allows(condition, now)) LogWarning(text_);
   }
   const std::string& text() const { return text_; }
   std::uint64_t times() const { return times_; }  // it began or changed
@@ -27,6 +32,7 @@ class Trouble {
  private:
   std::string text_;
   std::uint64_t times_ = 0;
+  control::LogLimit limit_;
 };
 
 }  // namespace weft::daemon

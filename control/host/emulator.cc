@@ -296,12 +296,14 @@ absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t por
   const std::lock_guard lock(mutex_);
   if (absl::Status status = CheckFirewall("make", rule); !status.ok()) return status;
   const auto first = FirstNamed(state_.firewall, rule);
-  if (first != state_.firewall.end()) {
-    first->udp_port = port;
-  } else {
+  if (first == state_.firewall.end()) {
     state_.firewall.push_back({rule, port});
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return first->udp_port == port
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(absl::StrCat(
+                   "the firewall rule ", rule, " was there, and it is not of port ", port));
 }
 
 absl::StatusOr<bool> EmulatedHost::HasFirewallRule(const std::string& rule) {

@@ -3,6 +3,9 @@
 
 #include <oleauto.h>
 
+#include <algorithm>
+#include <cwchar>
+#include <iterator>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +82,60 @@ HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
   return code;
 }
 
+class OwnedText {
+ public:
+  ~OwnedText() { ::SysFreeString(text_); }
+  BSTR* out() { return &text_; }
+  std::wstring text() const { return text_ ? std::wstring(text_, ::SysStringLen(text_)) : L""; }
+
+ private:
+  BSTR text_ = nullptr;
+};
+
+// Whether `ports` ("*", "4789", "80,4000-5000") names `port`.
+bool Names(const std::wstring& ports, std::uint16_t port) {
+  for (std::size_t at = 0; at <= ports.size();) {
+    const std::size_t end = std::min(ports.find(L',', at), ports.size());
+    const std::wstring part = ports.substr(at, end - at);
+    const std::size_t dash = part.find(L'-');
+    const unsigned long low = std::wcstoul(part.c_str(), nullptr, 10);
+    const unsigned long high =
+        dash == std::wstring::npos ? low : std::wcstoul(part.c_str() + dash + 1, nullptr, 10);
+    if (part == L"*" || (low <= port && port <= high)) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+// Why `rule` does not let UDP to `port` in from everywhere; empty: it does.
+std::string Lacks(INetFwRule& rule, std::uint16_t port) {
+  VARIANT_BOOL enabled = VARIANT_FALSE;
+  NET_FW_RULE_DIRECTION direction = NET_FW_RULE_DIR_OUT;
+  NET_FW_ACTION action = NET_FW_ACTION_BLOCK;
+  LONG protocol = 0, profiles = 0;
+  OwnedText ports, addresses;
+  const HRESULT codes[] = {rule.get_Enabled(&enabled),
+                           rule.get_Direction(&direction),
+                           rule.get_Action(&action),
+                           rule.get_Protocol(&protocol),
+                           rule.get_Profiles(&profiles),
+                           rule.get_LocalPorts(ports.out()),
+                           rule.get_RemoteAddresses(addresses.out())};
+  if (std::any_of(std::begin(codes), std::end(codes), [](HRESULT code) { return FAILED(code); }))
+    return "it cannot be read";
+  if (enabled == VARIANT_FALSE) return "it is disabled";
+  if (direction != NET_FW_RULE_DIR_IN) return "it is of the other direction";
+  if (action != NET_FW_ACTION_ALLOW) return "it blocks";
+  constexpr LONG kAnyProtocol = 256;  // NET_FW_IP_PROTOCOL_ANY, which mingw-w64 lacks
+  const bool any = protocol == kAnyProtocol;
+  if (!any && protocol != NET_FW_IP_PROTOCOL_UDP) return "it is not of UDP";
+  if (!any && !Names(ports.text(), port)) return absl::StrCat("it is not of port ", port);
+  constexpr LONG kEach = NET_FW_PROFILE2_DOMAIN | NET_FW_PROFILE2_PRIVATE | NET_FW_PROFILE2_PUBLIC;
+  if ((profiles & kEach) != kEach) return "it is not of all profiles";
+  if (addresses.text() != L"*") return "it is not of all addresses";
+  return {};
+}
+
 // The firewall's rules, to do `what`.
 class Rules {
  public:
@@ -128,12 +185,16 @@ absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rul
 
   const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
   Held<INetFwRule> there;
-  if (SUCCEEDED(rules->Item(name.get(), there.out())) && there.get()) {
-    const HRESULT code = Fill(*there.get(), name, ports);
-    return SUCCEEDED(code) ? absl::OkStatus() : Refused(what, "the rule of that name", code);
+  HRESULT code = rules->Item(name.get(), there.out());
+  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "asking for it", code);
+  if (there.get()) {
+    const std::string lacks = Lacks(*there.get(), port);
+    if (lacks.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the firewall rule ", rule, " was there, and ", lacks));
   }
   Held<INetFwRule> made;
-  HRESULT code = com.make_rule(made.out());
+  code = com.make_rule(made.out());
   if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
   code = Fill(*made.get(), name, ports);
   if (SUCCEEDED(code)) code = rules->Add(made.get());

@@ -27,8 +27,9 @@ struct FirewallCom {
   static FirewallCom System();
 };
 
-// Makes the inbound rule `rule`, or sets the one of that name right: UDP to `port`, all profiles,
-// allowed, enabled. As the others, initialises COM on the calling thread for the time of the call.
+// Makes the inbound rule `rule`: UDP to `port`, all profiles, allowed, enabled. One of that name is
+// left as it is (host.h). As the others, initialises COM on the calling thread for the time of the
+// call.
 absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rule,
                                   std::uint16_t port);
 absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule);

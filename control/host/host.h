@@ -125,8 +125,9 @@ class Host {
   // makes an adapter anew (HNS, with each first network) forgets it.
   virtual absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) = 0;
   virtual absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) = 0;
-  // Lets UDP to `port` in from everywhere, by a firewall rule of this name; one that is there
-  // already is set right. Unimplemented, as the next two, where rules have no names.
+  // Lets UDP to `port` in from everywhere, by a firewall rule of this name. One that is there
+  // already is left as it is, whoever made it; FailedPrecondition: it does not let that in (it is
+  // disabled, of another port, ...). Unimplemented, as the next two, where rules have no names.
   virtual absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) = 0;
   virtual absl::StatusOr<bool> HasFirewallRule(const std::string& rule) = 0;
   // One that is not there is fine.

@@ -66,6 +66,7 @@ lease::SinkReport DataplaneSink::Report() const {
   lease::SinkReport report;
   report.desired = wanted_.size();
   report.applied = table_.size();
+  report.failed = unreachable_.size();
   for (const auto& [subnet, peer] : unreachable_) {
     report.pending.push_back(
         absl::StrCat(subnet.ToString(), ": public IP ", peer.public_ip.ToString(), " of node ",

@@ -37,6 +37,8 @@ lease::SinkReport HnsSink::Report() const {
   report.applied = std::min(state.outcome.applied, routes_.size());
   report.settled = state.settled;
   report.pending = state.outcome.pending;
+  report.failed = state.outcome.refused;
+  report.stuck = state.outcome.refused_removals;
   if (state.known && state.outcome.state < hns::OverlayState::kRoutes)
     report.pending.insert(report.pending.begin(), state.outcome.sentence);
   return report;

@@ -12,7 +12,8 @@
 namespace weft::control {
 namespace {
 
-constexpr auto kGrace = std::chrono::seconds(2);
+constexpr auto kGrace =
+    std::chrono::milliseconds(500);  // of the process, which ends within a second
 
 std::int64_t SecondsSince(RoundThread::Clock::time_point since,
                           RoundThread::Clock::time_point now) {

@@ -47,7 +47,7 @@ class RoundThread {
   using Make = std::function<Session(std::function<void()> wake)>;
   explicit RoundThread(Make make);
   RoundThread(Make make, Limits limits);
-  // Waits two seconds for the round under way, then leaves its thread behind.
+  // Waits half a second for the round under way, then leaves its thread behind.
   ~RoundThread();
   RoundThread(const RoundThread&) = delete;
   RoundThread& operator=(const RoundThread&) = delete;

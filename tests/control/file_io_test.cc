@@ -115,15 +115,6 @@ TEST_F(FileIoTest, AFolderInItsPlaceStays) {
   EXPECT_EQ(FilesInFolder(), 1u) << "the new text is not left behind";
 }
 
-TEST_F(FileIoTest, AFileIsOfTheBootThatItWasWrittenIn) {
-  EXPECT_FALSE(IsOfEarlierBoot(path_)) << "there is none";
-  ASSERT_TRUE(Replace(0));
-  EXPECT_FALSE(IsOfEarlierBoot(path_));
-  std::filesystem::last_write_time(
-      PathOf(path_), std::filesystem::file_time_type::clock::now() - std::chrono::years(20));
-  EXPECT_TRUE(IsOfEarlierBoot(path_));
-}
-
 TEST(BootIdTest, IsTheSameUntilTheNextBoot) {
   EXPECT_NE(BootId(), "");
   EXPECT_EQ(BootId(), BootId());

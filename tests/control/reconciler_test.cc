@@ -657,6 +657,7 @@ TEST_F(ReconcilerTest, WhatASinkRefusesIsSaidWhenItDiffers) {
   reconciler.OnSinkReport(sink, {1, 1, {}});
   EXPECT_EQ(log.size(), 1u) << "neither the same again nor its end";
   EXPECT_EQ(reconciler.report().sinks[0].refusals_told, 1u);
+  clock.Advance(std::chrono::minutes(5));
   reconciler.OnSinkReport(sink, refuses);
   EXPECT_EQ(log.size(), 2u);
 }
@@ -717,6 +718,82 @@ TEST_F(ReconcilerTest, OneSinkIsRechecked) {
   EXPECT_EQ(sink.retries, 0);
   EXPECT_EQ(other.retries, 1);
   EXPECT_EQ(late.retries, 0);
+}
+
+// ---- ready: what one peer's entry is refused for holds nobody else up
+
+TEST_F(ReconcilerTest, ReadyWithoutAnEntryThatIsRefusedWhileOthersAreTaken) {
+  const auto report = [](std::size_t desired, std::size_t applied, std::size_t failed,
+                         std::size_t stuck, std::size_t others) {
+    lease::SinkReport made{desired, applied,
+                           std::vector<std::string>(failed + stuck + others, "refused")};
+    made.failed = failed;
+    made.stuck = stuck;
+    return made;
+  };
+  lease::SinkReport unanswered = report(2, 2, 0, 0, 0);
+  unanswered.settled = false;
+  source.Put(a);
+  source.Put(b);
+  Ready();
+  const struct {
+    const char* description;
+    lease::SinkReport report;
+    bool ready;
+  } rows[] = {
+      {"all in place", report(2, 2, 0, 0, 0), true},
+      {"one of two is refused", report(2, 1, 1, 0, 0), true},
+      {"all but one are refused", report(9, 1, 8, 0, 0), true},
+      {"the only one is refused", report(1, 0, 1, 0, 0), true},
+      {"an old one cannot be removed", report(2, 2, 0, 1, 0), true},
+      {"all of several are refused", report(2, 0, 2, 0, 0), false},
+      {"one is not tried yet", report(3, 1, 1, 0, 0), false},
+      {"one is not tried yet, an old one is stuck", report(2, 1, 0, 1, 0), false},
+      {"the sink as a whole: nothing can be read", report(2, 0, 0, 0, 1), false},
+      {"the sink as a whole, without an entry", report(0, 0, 0, 0, 1), false},
+      {"the sink as a whole, beside a refused one", report(2, 1, 1, 0, 1), false},
+      {"an answer is outstanding", unanswered, false},
+  };
+  for (const auto& row : rows) {
+    reconciler.OnSinkReport(sink, row.report);
+    EXPECT_EQ(reconciler.report().ready, row.ready) << row.description;
+    reconciler.OnSinkReport(sink, report(2, 2, 0, 0, 0));
+    ASSERT_TRUE(reconciler.report().ready);
+  }
+}
+
+TEST_F(ReconcilerTest, NotReadyBeforeEverySinkHasTriedAll) {
+  EXPECT_FALSE(reconciler.report().ready) << "without a sink, too";
+  sink.failing = {a.v4->subnet};
+  reconciler.SetOwn(Us());
+  reconciler.AddSink(sink);
+  EXPECT_FALSE(reconciler.report().ready) << "nothing is known yet";
+  source.Put(a);
+  source.Put(b);
+  source.Sync();
+  EXPECT_TRUE(reconciler.report().ready);
+  EXPECT_FALSE(reconciler.report().in_sync);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
+  FakeSink other("other");
+  other.settled = false;
+  reconciler.AddSink(other);
+  EXPECT_FALSE(reconciler.report().ready);
+}
+
+// ---- the same condition is logged once, and then at most every five minutes
+
+TEST_F(ReconcilerTest, AConditionThatFlapsDoesNotFillTheLog) {
+  source.Put(a);
+  Ready();
+  for (int second = 0; second < 600; ++second, clock.Advance(std::chrono::seconds(1))) {
+    const std::string tries = std::to_string(second);
+    reconciler.OnSinkReport(sink, {1, 0, {"10.244.1.0/24: tried " + tries + " times"}});
+    reconciler.OnSinkReport(sink, {1, 1, {}});
+    reconciler.OnTrouble(absl::UnavailableError("no answer, tried " + tries + " times"));
+    reconciler.OnTrouble(absl::OkStatus());
+  }
+  EXPECT_EQ(log.size(), 8u) << "beginning and end of both, twice";
+  EXPECT_EQ(reconciler.report().troubles_total, 600u);
 }
 
 TEST_F(ReconcilerTest, ASinkOfOneFamilyNeverSeesTheOther) {

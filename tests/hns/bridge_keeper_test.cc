@@ -291,6 +291,58 @@ TEST(BridgeKeeperTest, HnsRestarts) {
   }
 }
 
+TEST(BridgeKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
+  const struct {
+    const char* description;
+    std::string name, by_mac, ambiguous;
+    std::vector<std::string> told;
+    BridgeState state;
+  } rows[] = {
+      {"by name", "Ethernet", "", "", {"Ethernet"}, BridgeState::kHolds},
+      {"a virtual one, then by MAC",
+       "Host",
+       "Ethernet",
+       "",
+       {"Host", "Ethernet"},
+       BridgeState::kHolds},
+      {"a virtual one, then HNS chooses", "Host", "", "", {"Host", ""}, BridgeState::kHolds},
+      {"a virtual one, then several",
+       "Host",
+       "",
+       "A and B have its MAC",
+       {"Host"},
+       BridgeState::kNetwork},
+      {"several", "", "", "A and B have its MAC", {}, BridgeState::kNetwork},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    BridgeStage stage;
+    stage.host.Add({"Host", {}, true, /*is_virtual=*/true});
+    stage.wish.adapter = row.name;
+    stage.wish.adapter_by_mac = row.by_mac;
+    stage.wish.any_adapter = true;
+    stage.wish.ambiguous = row.ambiguous;
+    stage.StartKeeper();
+    std::vector<std::string> told;
+    stage.api.before = [&](const Step& step) -> MaybeRefused {
+      if (!step.document.starts_with("POST /networks/")) return std::nullopt;
+      const std::string key = R"("NetworkAdapterName":")";
+      const std::size_t at = step.document.find(key);
+      told.push_back(
+          at == std::string::npos
+              ? ""
+              : step.document.substr(at + key.size(),
+                                     step.document.find('"', at + key.size()) - at - key.size()));
+      return std::nullopt;
+    };
+    const BridgeOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state == BridgeState::kNetwork, row.state == BridgeState::kNetwork)
+        << outcome.sentence;
+    EXPECT_THAT(outcome.sentence, HasSubstr(row.ambiguous));
+    EXPECT_EQ(told, row.told);
+  }
+}
+
 TEST(BridgeKeeperTest, HnsOnAnotherAdapterIsANote) {
   BridgeStage stage;
   stage.wish.node_address = Ip("192.168.2.10");

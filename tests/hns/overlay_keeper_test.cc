@@ -65,6 +65,71 @@ TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
   }
 }
 
+// The adapter's name does not fit: HNS refuses what it does not know (0x803B0006) and what is
+// virtual (0x80070057).
+TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
+  using Adapter = emulator::SimpleHost::Adapter;
+  const Adapter nic{"Ethernet", {Ip("192.168.1.10")}};
+  const Adapter vnic{"Host", {}, true, /*is_virtual=*/true};
+  const struct {
+    const char* description;
+    std::string name, by_mac, ambiguous;
+    std::size_t creates;
+    OverlayState state;
+  } rows[] = {
+      {"by name", "Ethernet", "", "", 1, OverlayState::kHolds},
+      {"a virtual one, then by MAC", "Host", "Ethernet", "", 2, OverlayState::kHolds},
+      {"one that is not there, then by MAC", "Other", "Ethernet", "", 2, OverlayState::kHolds},
+      {"a virtual one, then by the node's address", "Host", "", "", 2, OverlayState::kHolds},
+      {"by the node's address", "", "", "", 1, OverlayState::kHolds},
+      {"a virtual one, then several", "Host", "", "A and B have its MAC", 1,
+       OverlayState::kNetwork},
+      {"several", "", "", "A and B have its MAC", 0, OverlayState::kNetwork},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    OverlayStage stage;
+    stage.host.Remove("Ethernet");
+    stage.host.Add(nic);
+    stage.host.Add(vnic);
+    stage.wish.adapter = row.name;
+    stage.wish.adapter_by_mac = row.by_mac;
+    stage.wish.by_address = true;
+    stage.wish.ambiguous = row.ambiguous;
+    stage.StartKeeper();
+    std::size_t creates = 0;
+    stage.api.before = [&](const Step& step) -> MaybeRefused {
+      if (Says(step, "HcnCreateNetwork", "")) ++creates;
+      return std::nullopt;
+    };
+    const OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, row.state) << outcome.sentence;
+    EXPECT_THAT(outcome.sentence, HasSubstr(row.ambiguous));
+    EXPECT_EQ(creates, row.creates);
+    EXPECT_THAT(outcome.notes, IsEmpty());
+    EXPECT_EQ(stage.host.HasSwitch("Ethernet"), row.state == OverlayState::kHolds);
+  }
+}
+
+// At last HNS is left to choose; then it begins with the name again.
+TEST(OverlayKeeperTest, WhereNoWayFitsEachIsTriedInTurn) {
+  OverlayStage stage;
+  stage.wish.by_address = true;
+  stage.StartKeeper();
+  std::vector<std::string> told;
+  stage.api.before = [&](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnCreateNetwork", "")) return std::nullopt;
+    const auto names = [&](const char* what) { return Says(step, "HcnCreateNetwork", what); };
+    told.push_back(names("NetAdapterName")    ? "name"
+                   : names("ProviderAddress") ? "address"
+                                              : "nothing");
+    return hresult::kAdapterNotFound;
+  };
+  EXPECT_EQ(stage.Round().state, OverlayState::kNetwork);
+  EXPECT_EQ(stage.Round().state, OverlayState::kNetwork);
+  EXPECT_THAT(told, ElementsAre("name", "address", "nothing", "name", "address", "nothing"));
+}
+
 TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   OverlayStage stage;
   stage.Drive();

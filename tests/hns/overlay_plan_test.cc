@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hns/base_network.h"
 #include "tests/hns/overlay_makers.h"
 
 namespace weft::hns {
@@ -56,6 +57,63 @@ TEST(OverlayPlanTest, HnsIsToldTheAdapterBelowItsOwn) {
     wish.adapter = row.shown;
     EXPECT_EQ(OverlayNetwork(wish).adapter_name(), row.physical);
   }
+}
+
+// By name, by MAC, by the node's address, not at all; an ambiguous MAC leaves no other way.
+TEST(OverlayPlanTest, TheAdapterIsToldInOneWayAfterTheOther) {
+  const struct {
+    const char* description;
+    std::string name, by_mac, ambiguous;
+    bool by_address;
+    std::vector<std::string> ways;
+  } rows[] = {
+      {"by name alone", "Ethernet", "", "", false, {"Ethernet"}},
+      {"HNS chooses", "", "", "", false, {""}},
+      {"each way", "Host", "Ethernet", "", true, {"Host", "Ethernet", "192.168.1.10", ""}},
+      {"both names are one",
+       "vEthernet (Ethernet)",
+       "Ethernet",
+       "",
+       true,
+       {"Ethernet", "192.168.1.10", ""}},
+      {"no name", "", "", "", true, {"192.168.1.10", ""}},
+      {"ambiguous behind a name", "Team", "", "several", true, {"Team"}},
+      {"ambiguous", "", "", "several", true, {}},
+  };
+  for (const auto& row : rows) {
+    OverlayWish wish = Wish();
+    wish.adapter = row.name;
+    wish.adapter_by_mac = row.by_mac;
+    wish.ambiguous = row.ambiguous;
+    wish.by_address = row.by_address;
+    std::vector<std::string> ways;
+    for (std::size_t way = 0; way < AdapterWays(wish).size(); ++way) {
+      const Network document = OverlayNetwork(wish, way);
+      const auto address = document.provider_address();
+      ways.push_back(address ? address->ToString() : document.adapter_name());
+      EXPECT_EQ(BaseNetwork(wish, way).policies, document.policies) << row.description;
+    }
+    EXPECT_EQ(ways, row.ways) << row.description;
+  }
+}
+
+// One that stands needs no adapter.
+TEST(OverlayPlanTest, AnAmbiguousAdapterIsRefusedWhereANetworkIsToBeMade) {
+  OverlayWish wish = Wish();
+  wish.adapter.clear();
+  wish.ambiguous = "Team and NIC 1 have its MAC";
+  wish.base_network = true;
+  NetworkPlan plan = PlanNetwork(wish, k2022, {}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kRefuse);
+  EXPECT_EQ(plan.reason, wish.ambiguous);
+  EXPECT_FALSE(plan.base);
+  Network network = OverlayNetwork(Wish());
+  plan = PlanNetwork(wish, k2022, std::vector{network}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kAdopt);
+  network.subnets[0].prefix = Cidr("10.244.9.0/24");
+  plan = PlanNetwork(wish, k2022, std::vector{network}, {});
+  EXPECT_EQ(plan.action, NetworkAction::kRefuse) << "and not deleted first";
+  EXPECT_FALSE(plan.base);
 }
 
 TEST(OverlayPlanTest, AnotherPortIsAPolicyWhereHnsHasIt) {

@@ -1,4 +1,4 @@
-"""Bad input after start-up never ends the daemon: it is named, counted and shown. At start-up it ends with one clear error."""
+"""Bad input after start-up never ends the daemon: it is named, counted and shown. A wrong command line or net-conf ends it with one clear error."""
 
 import json
 import os
@@ -229,12 +229,12 @@ WRONG_STARTS = [
     ("a port that is no number", {"healthz_port": "many"}, None, FLAGS, ["healthz-port"]),
     ("a data plane that is none", {"dataplane": "magic"}, None, FLAGS, ["dataplane"]),
     ("a peer check that is none", {"peer_check": "maybe"}, None, FLAGS, ["peer-check"]),
-    ("a port out of range", {"healthz_port": "70000"}, None, CONFIGURATION, ["healthz-port"]),
+    ("a port out of range", {"healthz_port": "70000"}, None, FLAGS, ["healthz-port"]),
     ("no net-conf", {"net_config_path": "/nonexistent/net-conf.json"}, None, CONFIGURATION, ["/nonexistent/net-conf.json"]),
     ("net-conf that is no JSON", {}, "{", CONFIGURATION, ["net-conf.json"]),
     ("a back end that weft has not", {}, '{"Network":"10.244.0.0/16","Backend":{"Type":"ipsec"}}', CONFIGURATION, ["ipsec"]),
     ("no Network", {}, '{"Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}', CONFIGURATION, ["Network"]),
-    ("an interface that is not there", {"iface": "nowhere0"}, None, CONFIGURATION, ["nowhere0"]),
+    ("an address that is none", {"public_ip": "nat"}, None, CONFIGURATION, ["public-ip"]),
 ]
 
 

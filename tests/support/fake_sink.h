@@ -62,6 +62,8 @@ class FakeSink final : public lease::Sink {
       tracker_.EraseActual(subnet);
     }
     lease::SinkReport report{tracker_.desired().size(), tracker_.applied(), {}, settled};
+    report.failed = tracker_.pending_upserts().size();
+    report.stuck = tracker_.pending_removals().size();
     for (const auto* set : {&tracker_.pending_upserts(), &tracker_.pending_removals()}) {
       for (const IpPrefix& subnet : *set)
         report.pending.push_back(subnet.ToString() + ": told to fail");

@@ -62,10 +62,16 @@ absl::Status AddAuthorities(SSL_CTX* context, const Secret& secret) {
   }
   const auto text = ReadSecret(secret, "CA");
   if (!text.ok()) return text.status();
-  const PemText pem(*text);
   int added = 0;
-  while (const Certificate each = pem.NextCertificate())
-    added += X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
+  // Block by block: as in Go one that is no certificate, or is broken, spoils no other.
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  for (std::size_t at = text->find(kBegin); at != std::string::npos;) {
+    const std::size_t next = text->find(kBegin, at + 1);
+    const std::string block = text->substr(at, next - at);
+    if (const Certificate each = PemText(block).NextCertificate())
+      added += X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
+    at = next;
+  }
   if (added == 0)
     return Unusable(secret, "CA", "holds no PEM certificate; write the cluster's CA into it");
   return absl::OkStatus();

@@ -4,10 +4,16 @@
 
 #include <array>
 #include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <future>
+#include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "control/admin/byte_stream.h"
 #include "control/admin/http_codec.h"
 #include "control/admin/local_connection.h"
 #include "gmock/gmock.h"
@@ -106,18 +112,103 @@ TEST(HttpServerTest, CutsAClientThatDoesNotTakeItsAnswer) {
   EXPECT_LT(ReadToEnd(*client), kMuch);
 }
 
-TEST(HttpServerTest, RefusesConnectionsAboveTheLimitUntilOthersEnd) {
-  RunningServer server(Echo, {.connections = 2});
-  auto first = Connect(server);
-  auto second = Connect(server);
-  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), StartsWith("HTTP/1.1 503 "));
-  first.reset();
-  // The server notices the end when it comes to it: a few answers later at most.
-  std::string answer;
-  for (int i = 0; i < 10'000 && !answer.starts_with("HTTP/1.1 200 "); ++i) {
-    answer = RawExchange(server.endpoint(), WriteRequest("/"));
+// A pod that opens connections and says nothing keeps nobody else out.
+TEST(HttpServerTest, AboveTheLimitTheOldestThatWaitsForItsClientIsCut) {
+  RunningServer server(Echo, {.connections = 4, .deadline = 60s});
+  std::vector<std::unique_ptr<LocalConnection>> idle;
+  for (int i = 0; i < 40; ++i) {
+    idle.push_back(Connect(server));
+    if (i % 3 == 1) ASSERT_TRUE(idle.back()->Write("GET / HT").ok());             // half a request
+    if (i % 3 == 2) ASSERT_TRUE(idle.back()->Write(WriteRequest("/done")).ok());  // and stays
   }
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), StartsWith("HTTP/1.1 200 "));
+  // The first was cut long ago, and not by the deadline.
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ReadToEnd(*idle.front()), 0u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
+TEST(HttpServerTest, ThousandsOfIdleConnectionsKeepNobodyOut) {
+  RunningServer server(Echo, {.connections = 128, .deadline = 60s});
+  std::vector<std::unique_ptr<LocalConnection>> idle;
+  for (int i = 0; i < 600; ++i) {
+    idle.push_back(Connect(server));
+    if (i % 50 != 0) continue;
+    EXPECT_THAT(RawTcpExchange(server.tcp_port(), WriteRequest("/healthz")),
+                StartsWith("HTTP/1.1 200 "));
+  }
+}
+
+TEST(HttpServerTest, WhereAllAreOnHoldAFurtherOneIsRefused) {
+  std::atomic<int> asked = 0;
+  RunningServer server(
+      [&](const Request& request) {
+        ++asked;
+        Response response{.body = "late\n"};
+        if (request.path == "/hold") response.hold = 60s;
+        return response;
+      },
+      {.connections = 2});
+  const auto first = Connect(server), second = Connect(server);
+  ASSERT_TRUE(first->Write(WriteRequest("/hold")).ok());
+  ASSERT_TRUE(second->Write(WriteRequest("/hold")).ok());
+  while (asked < 2) std::this_thread::yield();
+  EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/")), StartsWith("HTTP/1.1 503 "));
+  server.Do([](HttpServer& s) { s.Close(); });
+}
+
+// flannelctl as root may ask for all leases as often as it likes; who does not read is cut.
+TEST(HttpServerTest, ResponsesThatNobodyTakesAreBounded) {
+  constexpr std::size_t kEach = 4 << 20;
+  RunningServer server([](const Request&) { return Response{.body = std::string(kEach, 'x')}; },
+                       {.connections = 64, .response_octets = 3 * kEach, .deadline = 60s});
+  std::vector<std::unique_ptr<LocalConnection>> readers;
+  std::array<char, 1> first;
+  for (int i = 0; i < 8; ++i) {
+    readers.push_back(Connect(server));
+    ASSERT_TRUE(readers.back()->Write(WriteRequest("/")).ok());
+    ASSERT_TRUE(readers.back()->Read(first).ok());
+  }
+  EXPECT_LT(ReadToEnd(*readers.front()), kEach) << "cut";
+  EXPECT_GE(ReadToEnd(*readers.back()), kEach) << "the last one is served";
+}
+
+TEST(HttpServerTest, AnyMethodIsTheHandlersWhereItIsAskedFor) {
+  RunningServer server([](const Request& request) { return Response{.body = request.method}; },
+                       {.any_method = true});
+  for (const char* request :
+       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
+        "OPTIONS /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "PUT / HTTP/1.1\r\nHost: x\r\n\r\n"})
+    EXPECT_THAT(RawTcpExchange(server.tcp_port(), request), StartsWith("HTTP/1.1 200 ")) << request;
+}
+
+// No memory, for a moment.
+TEST(HttpServerTest, AnAcceptThatThrowsEndsNothing) {
+  class Throwing final : public Listener {
+   public:
+    explicit Throwing(std::shared_ptr<Listener> behind) : behind_(std::move(behind)) {}
+    boost::asio::awaitable<std::shared_ptr<ByteStream>> Accept() override {
+      if (++accepted_ % 2 == 1) throw std::bad_alloc();
+      return behind_->Accept();
+    }
+    void Close() override { behind_->Close(); }
+    std::uint16_t port() const override { return behind_->port(); }
+
+   private:
+    std::shared_ptr<Listener> behind_;
+    int accepted_ = 0;
+  };
+  boost::asio::io_context io;
+  HttpServer server(io, Echo);
+  auto listener = OpenTcpListener(io, "127.0.0.1", 0);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const auto port = server.ListenOn(std::make_shared<Throwing>(*listener));
+  ASSERT_TRUE(port.ok());
+  std::thread thread([&] { io.run(); });
+  for (int i = 0; i < 3; ++i)
+    EXPECT_THAT(RawTcpExchange(*port, WriteRequest("/")), StartsWith("HTTP/1.1 200 "));
+  boost::asio::post(io, [&] { server.Close(); });
+  thread.join();
 }
 
 TEST(HttpServerTest, ServesManyAtATime) {

@@ -7,6 +7,7 @@
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
 #include "tests/control/daemon/daemon_fixture.h"
+#include "tests/hns/watched_api.h"
 #include "tests/support/fake_host.h"
 
 namespace weft::daemon {
@@ -101,6 +102,42 @@ TEST_F(DaemonHnsTest, ReadyOnceEveryRouteStands) {
   EXPECT_EQ(status.hns->router_mac, network.dr_mac());
   EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "what HNS chose is what peers are told";
   EXPECT_THAT(status.tunnels, ::testing::IsEmpty());
+}
+
+// For whatever reason: it is that peer's condition. All of several are HNS's.
+TEST_F(DaemonHnsTest, OneRouteThatHnsRefusesHoldsNobodyUp) {
+  for (const bool all : {false, true}) {
+    const auto watched = std::make_shared<hns::WatchedApi>(world_->hns);
+    watched->before = [all](const hns::WatchedApi::Step& step) -> std::optional<hns::Hresult> {
+      const bool route = step.document.find("RemoteSubnetRoute") != std::string::npos;
+      const bool bad = step.document.find("10.244.3.0/24") != std::string::npos;
+      if (step.function != "HcnModifyNetwork" || !route || !(bad || all)) return std::nullopt;
+      return hns::hresult::kInvalidPolicy;
+    };
+    WriteNodes(
+        {Own(), Peer(), Node("c").Leased("10.244.3.0/24", "192.168.1.3", "02:00:00:00:00:03")});
+    config_.options.dataplane = "hns";
+    config_.hns = watched;
+    ASSERT_TRUE(Start(weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254")).ok());
+    ASSERT_TRUE(RunUntil([&] {
+      const auto sinks = daemon_->ReadStatus().sinks;
+      return !sinks.empty() && sinks[0].pending.size() == (all ? 2 : 1);
+    }));
+    EXPECT_THAT(daemon_->ReadStatus().sinks[0].pending[all ? 1 : 0],
+                HasSubstr("remote subnet 10.244.3.0/24: "));
+    if (all)
+      EXPECT_FALSE(CheckNamed("sinks").ok);
+    else
+      EXPECT_TRUE(RunUntilReady());
+    EXPECT_EQ(Read("subnet.env").empty(), all);
+    if (!all)
+      EXPECT_THAT(Routes(), ElementsAre("10.244.2.0/24 via 192.168.1.2 "
+                                        "02:00:00:00:00:02"));
+    daemon_.reset();
+    ASSERT_TRUE(hns::Client(world_->hns).DeleteNetwork(Network().id, "flannel.4096").ok());
+    std::filesystem::remove(Path("subnet.env"));
+    std::filesystem::remove_all(Path("state"));
+  }
 }
 
 TEST_F(DaemonHnsTest, BeforeTheManagementIpThereIsNeitherSubnetEnvNorReadiness) {

@@ -234,19 +234,26 @@ TEST_F(DaemonLinuxTest, DualStackHasADeviceAFamily) {
   ASSERT_EQ(daemon_->ReadStatus().tunnels.size(), 2u);
 }
 
-TEST_F(DaemonLinuxTest, ATakenPortEndsTheStartAndLeavesNoDevice) {
+TEST_F(DaemonLinuxTest, ATakenPortIsWaitedForAndLeavesNoDevice) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartHere().ok());
-  EventLoop loop;
   DaemonConfig second = config_;
   second.conf.vni = *Vni::Of(5000);
   second.options.subnet_file = Path("second.env");
-  auto other = Daemon::Make(loop, second, *host::OpenHost());
-  ASSERT_TRUE(other.ok());
-  const absl::Status status = (*other)->Start();
-  EXPECT_THAT(std::string(status.message()),
-              ::testing::AllOf(HasSubstr("4789"), HasSubstr("taken")));
+  second.options.state_dir = Path("second");
+  auto other = Daemon::Make(loop_, second, *host::OpenHost());
+  ASSERT_TRUE(other.ok() && (*other)->Start().ok());
+  const auto tunnels = [&] {
+    for (const admin::Check& check : (*other)->Checks())
+      if (check.name == "tunnels") return check;
+    return admin::Check();
+  };
+  EXPECT_FALSE(tunnels().ok);
+  EXPECT_THAT(tunnels().text, ::testing::AllOf(HasSubstr("4789"), HasSubstr("taken")));
   EXPECT_EQ(IndexOf("flannel.5000"), 0u);
+  daemon_.reset();
+  EXPECT_TRUE(RunUntil([&] { return tunnels().ok; }));
+  EXPECT_NE(IndexOf("flannel.5000"), 0u);
 }
 
 TEST_F(DaemonLinuxTest, StatusHasCountersOfEveryDrop) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon waits for, writes and tells, on a host in memory and without a data plane: on
 // every system.
+#include "control/admin/endpoint.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/fake_host.h"
 
@@ -166,32 +167,48 @@ TEST_F(DaemonStateTest, AnotherLeasesFileIsReplacedBeforeReady) {
   EXPECT_EQ(Read("subnet.env"), kEnv);
 }
 
-TEST_F(DaemonStateTest, AFileOfThisBootStaysUntilTheLeaseIsKnown) {
-  Write("subnet.env", kEnv);
-  ASSERT_TRUE(StartDefault().ok());
-  EXPECT_EQ(Read("subnet.env"), kEnv);
-}
-
-TEST_F(DaemonStateTest, AFileOfAnEarlierBootGoesAtOnce) {
+// Neither the clock nor a source that cannot be read takes it away: only another lease does.
+TEST_F(DaemonStateTest, AFileStaysUntilTheLeaseIsKnownHoweverOldItIs) {
   Write("subnet.env", kEnv);
   std::filesystem::last_write_time(
       Path("subnet.env"),
       std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
   ASSERT_TRUE(StartDefault().ok());
-  EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+  WriteNodes({Peer()});
+  ASSERT_TRUE(RunUntil([this] { return CheckNamed("source").ok; }));
+  EXPECT_EQ(Read("subnet.env"), kEnv) << "our Node is not there";
+  WriteNodes({Own()});
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
 }
 
-TEST_F(DaemonStateTest, OneOfAnEarlierBootThatCannotBeRemovedEndsTheDaemonWithTheLease) {
+TEST_F(DaemonStateTest, AFolderInItsPlaceIsToldAndWaitedFor) {
   std::filesystem::create_directories(Path("subnet.env") + "/full");
-  std::error_code error;  // Windows dates no folder so
-  std::filesystem::last_write_time(
-      Path("subnet.env"),
-      std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650), error);
-  ASSERT_TRUE(StartDefault().ok());
-  EXPECT_TRUE(std::filesystem::exists(Path("subnet.env")));
   WriteNodes({Own()});
-  RunUntil([this] { return !daemon_->fatal().ok(); });  // which ends the loop
-  EXPECT_THAT(std::string(daemon_->fatal().message()), HasSubstr("cannot be removed"));
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(CheckNamed("subnet-file").text, HasSubstr("subnet.env: cannot "));
+  EXPECT_EQ(daemon_->ReadStatus().troubles.at(0).subject, "subnet-file");
+  std::filesystem::remove_all(Path("subnet.env"));
+  EXPECT_TRUE(RunUntilReady());
+}
+
+// Each puts its text back whenever it looks; neither is quiet about it.
+TEST_F(DaemonStateTest, TwoDaemonsOnOneFileSaySo) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  DaemonConfig second = config_;
+  second.options.ip_masq = true;
+  second.options.state_dir = Path("second");
+  auto other = Daemon::Make(loop_, second, MakeHost());
+  ASSERT_TRUE(other.ok() && (*other)->Start().ok());
+  const auto says = [](Daemon& daemon) {
+    const std::vector<admin::TroubleStatus> troubles = daemon.ReadStatus().troubles;
+    return !troubles.empty() && troubles[0].subject == "subnet-file" &&
+           troubles[0].trouble.find("a second flanneld") != std::string::npos;
+  };
+  EXPECT_TRUE(RunUntil([&] { return says(*daemon_) && says(**other); }));
+  EXPECT_FALSE(Ready() && AllOk((*other)->Checks()));
 }
 
 TEST_F(DaemonStateTest, ADeletedFileIsPutBack) {
@@ -242,10 +259,13 @@ TEST_F(DaemonStateTest, AllocWritesTheLinksMtu) {
 
 // ---- interface
 
-TEST_F(DaemonStateTest, AnUnknownInterfaceEndsTheStart) {
+TEST_F(DaemonStateTest, AMissingInterfaceIsWaitedFor) {
   config_.options.iface = {"eth9"};
-  const absl::Status status = StartDefault();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--iface=eth9: no adapter has that name"));
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(CheckNamed("interface").text, HasSubstr("--iface=eth9: no adapter has that name"));
+  host_->adapters[0].name = "eth9";
+  EXPECT_TRUE(RunUntilReady());
 }
 
 TEST_F(DaemonStateTest, AHostWithoutDefaultRouteIsWaitedFor) {
@@ -452,7 +472,9 @@ TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsPassedOver) {
   EXPECT_TRUE(RunUntil([&] { return ran; }));
 }
 
-TEST_F(DaemonStateTest, HealthIsAnsweredOnAFreePortAndATakenOneEndsTheStart) {
+// An earlier process of ours may hold it for a while.
+TEST_F(DaemonStateTest, ATakenHealthPortIsWaitedFor) {
+  WriteNodes({Own()});
   config_.options.healthz_ip = "127.0.0.1";
   config_.healthz_port = 0;
   ASSERT_TRUE(StartDefault().ok());
@@ -461,14 +483,44 @@ TEST_F(DaemonStateTest, HealthIsAnsweredOnAFreePortAndATakenOneEndsTheStart) {
     DaemonConfig second = config_;
     second.healthz_port = daemon_->healthz_port();
     if (by_flag) second.options.healthz_port = *std::exchange(second.healthz_port, std::nullopt);
-    EventLoop loop;
-    auto other = Daemon::Make(loop, second, MakeHost());
-    ASSERT_TRUE(other.ok());
-    const absl::Status status = (*other)->Start();
-    EXPECT_THAT(std::string(status.message()),
-                ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")))
-        << by_flag;
+    auto other = Daemon::Make(loop_, second, MakeHost());
+    ASSERT_TRUE(other.ok() && (*other)->Start().ok()) << by_flag;
+    EXPECT_EQ((*other)->healthz_port(), 0);
+    EXPECT_EQ((*other)->ReadStatus().troubles.at(0).subject, "health");
+    EXPECT_THAT((*other)->ReadStatus().troubles.at(0).trouble,
+                ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")));
+    if (!by_flag) continue;
+    daemon_.reset();
+    EXPECT_TRUE(RunUntil([&] { return (*other)->healthz_port() != 0; }));
+    EXPECT_EQ((*other)->ReadStatus().troubles.at(0).trouble, "");
   }
+}
+
+TEST_F(DaemonStateTest, ATakenAdminEndpointIsWaitedFor) {
+  WriteNodes({Own()});
+  config_.options.admin = admin::DefaultEndpoint().starts_with('\\')
+                              ? R"(\\.\pipe\weft-taken-admin-endpoint)"
+                              : Path("admin.sock");
+  ASSERT_TRUE(StartDefault().ok());
+  DaemonConfig second = config_;
+  second.options.subnet_file = Path("second.env");
+  auto other = Daemon::Make(loop_, second, MakeHost());
+  ASSERT_TRUE(other.ok() && (*other)->Start().ok());
+  EXPECT_TRUE(RunUntil([&] { return AllOk((*other)->Checks()); })) << "the network works";
+  EXPECT_THAT((*other)->Checks().back().text, HasSubstr("flannelctl cannot ask this flanneld: "));
+  EXPECT_EQ((*other)->ReadStatus().troubles.at(0).subject, "admin");
+  daemon_.reset();
+  EXPECT_TRUE(RunUntil([&] { return (*other)->ReadStatus().troubles.at(0).trouble.empty(); }));
+  EXPECT_NE((*other)->Checks().back().name, "admin");
+}
+
+TEST_F(DaemonStateTest, AnAddressOfHealthOrAdminThatIsNoneEndsTheStart) {
+  config_.healthz_port = 0;
+  config_.options.healthz_ip = "localhost";
+  EXPECT_TRUE(absl::IsInvalidArgument(StartDefault()));
+  config_.healthz_port.reset();
+  config_.options.admin = "/" + std::string(200, 'x');
+  EXPECT_TRUE(absl::IsInvalidArgument(StartDefault()));
 }
 
 // Both are due at once: the second one's handler is already queued when the first cancels it.

@@ -2,6 +2,8 @@
 // The daemon on a whole Windows node in memory: a host, and the HNS that binds its adapter. What
 // changes is told by the host and by HNS: looking at them by itself, every 5 s and every minute,
 // would come too late for most of these tests or is off.
+#include <set>
+
 #include "control/emulator/world.h"
 #include "hns/base_network.h"
 #include "hns/client.h"
@@ -251,6 +253,156 @@ TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartCutsTheNodeOff) {
 TEST_F(DaemonWindowsNodeTest, WithoutOneEachBootDoes) {
   RebootWithBaseNetwork(false);
   EXPECT_FALSE(node_->world.host().Reachable());
+}
+
+// ---- the interface while HNS makes its switch
+
+// Ethernet, 192.168.1.10, whose default route is the better one, and Ethernet 2, 172.16.0.10. While
+// a switch is made the host's adapter is late, and has an address of 169.254/16 first.
+class TwoNicsNodeTest : public DaemonWindowsNodeTest {
+ protected:
+  void SetUp() override {
+    DaemonWindowsNodeTest::SetUp();
+    host::Adapter second;
+    second.name = "Ethernet 2";
+    second.mtu = 1500;
+    second.up = true;
+    second.mac = *MacAddress::Parse("00:15:5d:00:00:02");
+    second.addresses = {{Address("172.16.0.10"), 24}};
+    host::Route route;
+    route.gateway = Address("172.16.0.1");
+    route.adapter_index = node_->world.host().AddAdapter(second);
+    route.metric = 100;
+    ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
+    hns::emulator::Settings settings;
+    settings.gap = std::chrono::milliseconds(800);
+    settings.new_interface = std::chrono::milliseconds(400);
+    settings.link_local = std::chrono::milliseconds(800);
+    settings.management_ip = std::chrono::milliseconds(200);
+    node_->world.hns().Set(settings);
+    config_.polls_host = true;
+    JoinCluster();
+  }
+  // Each request that names an address to peers.
+  std::vector<std::string> Published() {
+    std::vector<std::string> published;
+    const std::string key = "public-ip\":\"";
+    for (const std::string& request : server_.requests()) {
+      const std::size_t at = request.find(key);
+      if (at == std::string::npos) continue;
+      const std::size_t begin = at + key.size();
+      published.push_back(request.substr(begin, request.find('"', begin) - begin));
+    }
+    return published;
+  }
+};
+
+TEST_F(TwoNicsNodeTest, OnlyTheFirstNicsAddressIsEverPublished) {
+  ASSERT_TRUE(StartHere().ok());
+  std::set<std::string> interfaces;
+  bool waited = false;
+  ASSERT_TRUE(RunUntil([&] {
+    const admin::Status status = daemon_->ReadStatus();
+    if (!status.interface_name.empty()) interfaces.insert(status.interface_name);
+    for (const admin::Check& check : status.checks)
+      waited = waited || check.text.find("has lost its address") != std::string::npos;
+    return !Published().empty() && status.hns && status.hns->state == "holds";
+  }));
+  EXPECT_TRUE(waited) << "the outage was not played";
+  EXPECT_THAT(interfaces, ::testing::ElementsAre("Ethernet", "vEthernet (Ethernet)"));
+  EXPECT_THAT(Published(), ::testing::Each("192.168.1.10"));
+  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("192.168.1.10"));
+}
+
+// Later, too: a DHCP lease that ran out.
+TEST_F(TwoNicsNodeTest, ALostAddressIsWaitedForAndNoOtherIsPublished) {
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return !Published().empty(); }));
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("interface").text == "vEthernet (Ethernet)"; }));
+  node_->world.host().SetAddresses("vEthernet (Ethernet)", {});
+  ASSERT_TRUE(RunUntil([&] { return !CheckNamed("interface").ok; }));
+  EXPECT_THAT(CheckNamed("interface").text, HasSubstr("vEthernet (Ethernet)"));
+  node_->world.host().SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("interface").ok; }));
+  EXPECT_THAT(Published(), ::testing::Each("192.168.1.10"));
+}
+
+// HNS built on, and sends from, the other NIC: that is where peers must send to.
+TEST_F(TwoNicsNodeTest, ThePublishedAddressIsHnssOwn) {
+  const hns::Network standing = hns::OverlayNetwork(
+      {"flannel.4096", *IpPrefix::Parse("10.244.1.0/24"), *hns::IsolationId::Of(4096), 4789,
+       "Ethernet 2", Address("172.16.0.10"), false});
+  ASSERT_TRUE(hns::Client(node_->world.hns()).Create(standing).ok());
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return !Published().empty(); }));
+  EXPECT_EQ(daemon_->ReadStatus().interface_name, "Ethernet");
+  EXPECT_THAT(Published(), ::testing::Each("172.16.0.10"));
+  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("172.16.0.10"));
+}
+
+TEST_F(TwoNicsNodeTest, AConfiguredAddressIsPublishedWhateverHnsSays) {
+  config_.options.iface = {"Ethernet"};
+  config_.options.public_ip = "203.0.113.7";
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return !Published().empty(); }));
+  EXPECT_THAT(Published(), ::testing::Each("203.0.113.7"));
+  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("203.0.113.7"));
+}
+
+TEST_F(DaemonWindowsNodeTest, AnApipaAddressIsNeitherTheNodesNorPublished) {
+  node_->world.host().SetAddresses("Ethernet", {{Address("169.254.7.7"), 16}});
+  JoinCluster();
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
+  EXPECT_FALSE(CheckNamed("interface").ok);
+  EXPECT_EQ(Read("subnet.env"), "");
+  EXPECT_EQ(server_.requests().size(), 1u) << "nothing is published";
+  node_->world.host().SetAddresses("Ethernet", {{Address("192.168.1.10"), 24}});
+  EXPECT_TRUE(RunUntilWritten("public-ip\":\"192.168.1.10\""));
+}
+
+TEST_F(DaemonWindowsNodeTest, ANameByExpressionIsReadyWithTheSwitch) {
+  for (const char* pattern : {"^Ethernet$", "Ethernet", "^(v?Ethernet.*)"}) {
+    config_.options.iface_regex = {pattern};
+    ASSERT_TRUE(StartHere().ok());
+    EXPECT_TRUE(RunUntilReady()) << pattern;
+    ASSERT_TRUE(node_->world.host().state().switches.contains("Ethernet"));
+    daemon_.reset();
+  }
+}
+
+// "vEthernet (Ethernet) 2", and a name that says nothing: HNS takes neither for an adapter.
+TEST_F(DaemonWindowsNodeTest, AHostAdapterWhoseNameDoesNotFitIsNoObstacle) {
+  for (const char* name : {"vEthernet (Ethernet) 2", "LAN"}) {
+    SCOPED_TRACE(name);
+    const auto node = std::make_shared<MemoryNode>();
+    emulator::AddEthernet(node->world.host(), {Address("192.168.1.10"), 24},
+                          Address("192.168.1.1"));
+    // A switch of Hyper-V's, which another HNS network stands on.
+    hns::emulator::Settings settings;
+    settings.host_adapter = name;
+    node->world.hns().Set(settings);
+    ASSERT_TRUE(hns::Client(node->world.hns())
+                    .Create(hns::OverlayNetwork({"other", *IpPrefix::Parse("10.99.0.0/24"),
+                                                 *hns::IsolationId::Of(5000), 4789, "Ethernet",
+                                                 Address("192.168.1.10"), false}))
+                    .ok());
+    config_.hns = {node, &node->world.hns()};
+    ASSERT_TRUE(Start(std::make_unique<weft::testing::HostView>(node->world.host())).ok());
+    EXPECT_TRUE(RunUntilReady());
+    EXPECT_EQ(daemon_->ReadStatus().interface_name, name);
+    daemon_.reset();
+  }
+}
+
+// Windows' firewall comes up late at boot.
+TEST_F(DaemonWindowsNodeTest, AFirewallThatIsNotUpYetIsTriedAgain) {
+  node_->world.host().StopFirewall(std::chrono::milliseconds(1500));
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return !TroubleOf("firewall").empty(); }));
+  EXPECT_THAT(TroubleOf("firewall"), HasSubstr("0x800706d9"));
+  ASSERT_TRUE(RunUntil([&] { return node_->world.host().state().firewall.size() == 1; }));
+  EXPECT_EQ(TroubleOf("firewall"), "");
 }
 
 }  // namespace

@@ -122,6 +122,8 @@ TEST(FlagErrors, SayWhatGoSays) {
   const ErrorRow rows[] = {
       {"--healthz-port=http", "invalid value \"http\" for flag -healthz-port: parse error"},
       {"--healthz-port=", "invalid value \"\" for flag -healthz-port: parse error"},
+      {"--healthz-port=65536",
+       "invalid value \"65536\" for flag -healthz-port: value out of range"},
       {"--healthz-port=9223372036854775808",
        "invalid value \"9223372036854775808\" for flag -healthz-port: value out of range"},
       {"--ip-masq=yes", "invalid boolean value \"yes\" for -ip-masq: parse error"},
@@ -264,6 +266,40 @@ TEST(FlagTable, WhatHasMeaningIsNotTold) {
             "--healthz-port=1 --v=1")
           ->warnings,
       IsEmpty());
+}
+
+// ---- no secret is shown
+
+TEST(Secrets, UserAndPasswordOfAUrlAreNotShown) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"https://admin:hunter2@10.0.0.1:6443", "https://...@10.0.0.1:6443"},
+      {"https://hunter2@h", "https://...@h"},
+      {"admin:hunter2@h", "...@h"},
+      {"--kube-api-url=admin:hunter2@h", "--kube-api-url=...@h"},
+      {"https://a:hunter2@h,https://b:hunter2,@i", "https://...@i"},
+      {"https://a:hun@ter2@h/p", "https://...@h/p"},
+      {"https://10.0.0.1:6443", "https://10.0.0.1:6443"},
+      {"file:/etc/nodes.json", "file:/etc/nodes.json"},
+      {"me@h", "me@h"},
+      {"", ""},
+  };
+  for (const auto& [word, shown] : rows) EXPECT_EQ(Shown(word), shown);
+}
+
+// Every way in which a word of the command line or a variable comes into the log.
+TEST(Secrets, NoWayIntoTheLogShowsOne) {
+  const std::string url = "https://admin:hunter2@10.0.0.1";
+  const auto clean = [](const std::string& text) {
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("hunter2")));
+    return !text.empty();
+  };
+  for (const char* flag : {"--kube-api-url=", "--etcd-endpoints=", "--kubeconfig-file="})
+    EXPECT_TRUE(clean(Describe(Parse(flag + url)->options)));
+  EXPECT_TRUE(clean(Parse("word " + url)->warnings.at(0)));
+  EXPECT_TRUE(clean(Parse("word --kube-api-url=" + url)->warnings.at(0)));
+  EXPECT_TRUE(clean(std::string(Parse("--healthz-port=" + url).status().message())));
+  EXPECT_TRUE(clean(std::string(Parse("--ip-masq=" + url).status().message())));
+  EXPECT_TRUE(clean(std::string(Parse("---" + url).status().message())));
 }
 
 // ---- environment (1.3)

@@ -39,7 +39,10 @@ TEST(Health, ReadyWhenEveryCheckIs) {
 
 TEST(Health, NotReadyOtherwise) {
   EXPECT_EQ(Ask(kBad, "/readyz").status, 503);
-  EXPECT_EQ(Ask(kBad, "/readyz").body, "flanneld is not ready yet");
+  EXPECT_EQ(Ask(kBad, "/readyz").body,
+            "flanneld is not ready yet: own-node: node \"a\" is not there");
+  EXPECT_EQ(Ask({{"sinks", false, ""}, {"subnet-file", false, "not written"}}, "/readyz").body,
+            "flanneld is not ready yet: sinks");
 }
 
 TEST(Health, VerboseHasALineForEachCheck) {
@@ -50,7 +53,7 @@ TEST(Health, VerboseHasALineForEachCheck) {
   EXPECT_EQ(Ask(kBad, "/readyz", true).body,
             "[+]source ok\n"
             "[-]own-node failed: node \"a\" is not there\n"
-            "flanneld is not ready yet");
+            "flanneld is not ready yet: own-node: node \"a\" is not there");
   EXPECT_EQ(Ask(kBad, "/readyz", true).status, 503);
 }
 

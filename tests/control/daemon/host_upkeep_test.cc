@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "control/file_io.h"
 #include "control/host/emulator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -66,10 +67,12 @@ class HostUpkeepTest : public ::testing::Test {
   HostUpkeep upkeep_{host_, conf_};
 };
 
+constexpr control::TimePoint kStart{std::chrono::hours(1)};
+
 TEST_F(HostUpkeepTest, ARuleForEachPortOfTheTunnel) {
-  upkeep_.AllowTunnel(4789);
-  upkeep_.AllowTunnel(4789);
-  upkeep_.AllowTunnel(8472);
+  upkeep_.AllowTunnel(4789, kStart);
+  upkeep_.AllowTunnel(4789, kStart);
+  upkeep_.AllowTunnel(8472, kStart);
   EXPECT_THAT(host_.state().firewall,
               ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789},
                           host::FirewallRule{"OverlayTraffic8472UDP", 8472}));
@@ -79,41 +82,85 @@ TEST_F(HostUpkeepTest, ARuleForEachPortOfTheTunnel) {
 TEST_F(HostUpkeepTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot) {
   Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
   HostUpkeep upkeep(refusing, conf_);
-  upkeep.AllowTunnel(4789);
-  upkeep.AllowTunnel(4789);
+  upkeep.AllowTunnel(4789, kStart);
+  upkeep.AllowTunnel(4789, kStart);
   EXPECT_EQ(refusing.asked, 1);
   EXPECT_EQ(upkeep.firewall_trouble().times(), 1u);
   EXPECT_EQ(upkeep.firewall_trouble().text(),
-            "the firewall's rule OverlayTraffic4789UDP cannot be made: access is denied; if peers "
-            "do not reach this node, allow UDP to port 4789 yourself");
+            "peers may not reach this node: access is denied; tried again; else let UDP to port "
+            "4789 in yourself");
   Firewall elsewhere(host_, absl::UnimplementedError("rules have no names here"));
   HostUpkeep quiet(elsewhere, conf_);
-  quiet.AllowTunnel(4789);
+  quiet.AllowTunnel(4789, kStart);
   EXPECT_EQ(quiet.firewall_trouble().text(), "");
 }
 
-TEST_F(HostUpkeepTest, ARuleIsEnteredUnlessItWasThereBefore) {
+// At boot flanneld may be earlier than the firewall's service.
+TEST_F(HostUpkeepTest, AFirewallThatIsNotUpYetIsTriedAgainEverMoreRarely) {
+  Firewall refusing(host_, absl::UnavailableError("its service is not up"));
+  HostUpkeep upkeep(refusing, conf_);
+  int seconds = 0;
+  for (; seconds < 3600; ++seconds)
+    upkeep.AllowTunnel(4789, kStart + std::chrono::seconds(seconds));
+  EXPECT_GE(refusing.asked, 3600 / 30);
+  EXPECT_LE(refusing.asked, 3600 / 30 + 5);
+
+  host::EmulatedHost host({}, [&] { return std::chrono::seconds(seconds); });
+  seconds = 0;
+  host.StopFirewall(std::chrono::seconds(20));
+  HostUpkeep late(host, conf_);
+  late.AllowTunnel(4789, kStart);
+  EXPECT_NE(late.firewall_trouble().text(), "");
+  for (; seconds < 40; ++seconds) late.AllowTunnel(4789, kStart + std::chrono::seconds(seconds));
+  EXPECT_EQ(host.state().firewall.size(), 1u);
+  EXPECT_EQ(late.firewall_trouble().text(), "");
+}
+
+TEST_F(HostUpkeepTest, ARuleThatSomebodyTookAwayIsBackWithinFiveMinutes) {
+  upkeep_.AllowTunnel(4789, kStart);
+  ASSERT_TRUE(host_.RemoveFirewallRule("OverlayTraffic4789UDP").ok());
+  upkeep_.AllowTunnel(4789, kStart + std::chrono::minutes(5) - std::chrono::seconds(1));
+  EXPECT_EQ(host_.state().firewall.size(), 0u);
+  upkeep_.AllowTunnel(4789, kStart + std::chrono::minutes(5));
+  EXPECT_EQ(host_.state().firewall.size(), 1u);
+}
+
+TEST_F(HostUpkeepTest, ARuleThatWasThereStaysAsItIs) {
+  host::HostState state = host_.state();
+  state.firewall = {{"OverlayTraffic4789UDP", 1}};
+  host_.Replace(state);
+  upkeep_.AllowTunnel(4789, kStart);
+  EXPECT_EQ(host_.state().firewall, state.firewall);
+  EXPECT_THAT(upkeep_.firewall_trouble().text(),
+              HasSubstr("the firewall rule OverlayTraffic4789UDP was there, and it is not of port "
+                        "4789"));
+}
+
+TEST_F(HostUpkeepTest, ARuleIsEnteredAndOneThatWasThereBeforeAsAdopted) {
   const std::string folder = weft::testing::TestPath().string();
   {
     const auto ledger = std::make_shared<NodeLedger>(folder);
     ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
     HostUpkeep upkeep(host_, conf_, ledger);
-    upkeep.AllowTunnel(8472);
-    upkeep.AllowTunnel(4789);
+    upkeep.AllowTunnel(8472, kStart);
+    upkeep.AllowTunnel(4789, kStart);
     Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
-    HostUpkeep(refusing, conf_, ledger).AllowTunnel(4790);
-    HostUpkeep(host_, conf_, ledger).AllowTunnel(4789);  // the next process
+    HostUpkeep(refusing, conf_, ledger).AllowTunnel(4790, kStart);
+    HostUpkeep(host_, conf_, ledger).AllowTunnel(4789, kStart);  // the next process
     ledger->Use([](control::Ledger& entered) -> NodeLedger::Written {
-      EXPECT_THAT(entered.entries(), ElementsAre(control::LedgerEntry{
-                                         "firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
+      EXPECT_THAT(
+          entered.entries(),
+          ElementsAre(
+              control::LedgerEntry{"firewall-rule", "OverlayTraffic8472UDP", "8472", true},
+              control::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
       return std::nullopt;
     });
   }
   std::filesystem::remove_all(folder);
 }
 
-// It may have been there before.
-TEST_F(HostUpkeepTest, ARuleOfAFirewallThatCannotBeReadIsMadeAndNotEntered) {
+// Whose it would be is not known.
+TEST_F(HostUpkeepTest, WhereTheFirewallCannotBeReadNoRuleIsMade) {
   class Unreadable final : public weft::testing::HostView {
    public:
     using HostView::HostView;
@@ -121,18 +168,11 @@ TEST_F(HostUpkeepTest, ARuleOfAFirewallThatCannotBeReadIsMadeAndNotEntered) {
       return absl::UnavailableError("its service is not up");
     }
   };
-  const std::string folder = weft::testing::TestPath().string();
-  {
-    const auto ledger = std::make_shared<NodeLedger>(folder);
-    Unreadable unreadable(host_);
-    HostUpkeep(unreadable, conf_, ledger).AllowTunnel(4789);
-    EXPECT_EQ(host_.state().firewall.size(), 1u);
-    ledger->Use([](control::Ledger& entered) -> NodeLedger::Written {
-      EXPECT_THAT(entered.entries(), ElementsAre());
-      return std::nullopt;
-    });
-  }
-  std::filesystem::remove_all(folder);
+  Unreadable unreadable(host_);
+  HostUpkeep upkeep(unreadable, conf_);
+  upkeep.AllowTunnel(4789, kStart);
+  EXPECT_EQ(host_.state().firewall.size(), 0u);
+  EXPECT_THAT(upkeep.firewall_trouble().text(), HasSubstr("its service is not up"));
 }
 
 TEST_F(HostUpkeepTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
@@ -234,7 +274,8 @@ TEST_F(RestartedUpkeepTest, OneThatTheAdministratorRemovedIsNotPutBack) {
   EXPECT_THAT(Destinations(), ElementsAre());
 }
 
-TEST_F(RestartedUpkeepTest, AnEarlierBootsAreForgotten) {
+// The clock may be set, or the machine sleep: the file's date says nothing.
+TEST_F(RestartedUpkeepTest, ThoseOfThisBootAreRememberedWhateverTheClockSays) {
   Put("10.8.0.0/16", "192.168.1.254");
   LookOnce();
   Bind();
@@ -242,7 +283,26 @@ TEST_F(RestartedUpkeepTest, AnEarlierBootsAreForgotten) {
       folder_ / "ledger.json",
       std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
   LookOnce();
-  EXPECT_THAT(Destinations(), ElementsAre());
+  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
+}
+
+// One that an earlier weft wrote names no boot.
+TEST_F(RestartedUpkeepTest, ThoseOfAnotherBootAreForgotten) {
+  for (const char* boot : {"an earlier one", ""}) {
+    Put("10.8.0.0/16", "192.168.1.254");
+    LookOnce();
+    control::Ledger ledger(folder_.string());
+    ASSERT_TRUE(ledger.Load().ok());
+    std::vector<control::LedgerEntry> entries = ledger.entries();
+    ASSERT_EQ(entries.size(), 1u) << boot;
+    entries[0].boot = boot;
+    ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
+    Bind();
+    LookOnce();
+    EXPECT_THAT(Destinations(), ElementsAre()) << boot;
+    host_.UnbindSwitch("Ethernet", {}, {});
+    underlay_.index -= 1;
+  }
 }
 
 TEST_F(RestartedUpkeepTest, WhatIsNoRouteOfOursIsPassedOver) {
@@ -258,6 +318,7 @@ TEST_F(RestartedUpkeepTest, WhatIsNoRouteOfOursIsPassedOver) {
   entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, good});
   entries.push_back({"static-route", "10.8.0.0/16", "nonsense", true, good});
   entries.push_back({"static-route", "nonsense", "192.168.1.254", true, good});
+  for (control::LedgerEntry& entry : entries) entry.boot = control::BootId();
   ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
   HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string()));
   upkeep.Look(*ReadHostFacts(host_), underlay_);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace weft::daemon {
 namespace {
 
@@ -217,6 +219,86 @@ TEST_F(InterfaceChoiceTest, AnAddressBeyondTheLinkIsPreferredToApipa) {
   EXPECT_EQ(Choose().v4->address, A("10.0.1.5"));
   facts_.adapters.back().addresses.pop_back();
   EXPECT_EQ(Choose().v4->address, A("169.254.10.1"));  // there is no other
+}
+
+// ---- on Windows
+
+// 169.254/16 is what an adapter has while DHCP has not answered, or HNS makes its switch.
+TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
+  facts_.adapters = {AdapterWith(4, "Ethernet", {"169.254.10.1"}),
+                     AdapterWith(5, "Ethernet 2", {"169.254.20.1", "10.0.1.5"})};
+  facts_.routes_v4 = {DefaultVia(4, 1)};
+  facts_.routes_v4[0].source = A("169.254.10.1");
+  reach_ = facts_.routes_v4[0];
+  const struct {
+    const char* description;
+    std::function<void(InterfaceRequest&)> ask;
+    const char *windows, *elsewhere;  // the address; empty: none
+  } rows[] = {
+      {"default route", [](InterfaceRequest&) {}, "", "169.254.10.1"},
+      {"name", [](InterfaceRequest& r) { r.iface = {"Ethernet"}; }, "", "169.254.10.1"},
+      {"expression on a name", [](InterfaceRequest& r) { r.iface_regex = {"^Ethernet$"}; }, "",
+       "169.254.10.1"},
+      {"expression on an address", [](InterfaceRequest& r) { r.iface_regex = {"^1"}; }, "10.0.1.5",
+       "169.254.10.1"},
+      {"reach", [](InterfaceRequest& r) { r.iface_can_reach = "10.8.8.8"; }, "", "169.254.10.1"},
+      {"beside another", [](InterfaceRequest& r) { r.iface = {"Ethernet 2"}; }, "10.0.1.5",
+       "10.0.1.5"},
+      {"address", [](InterfaceRequest& r) { r.iface = {"169.254.10.1"}; }, "169.254.10.1",
+       "169.254.10.1"},
+      {"public address", [](InterfaceRequest& r) { r.public_ip = "169.254.20.1"; }, "169.254.20.1",
+       "169.254.20.1"},
+  };
+  for (const auto& row : rows) {
+    for (const bool windows : {true, false}) {
+      SCOPED_TRACE(row.description);
+      request_ = InterfaceRequest();
+      row.ask(request_);
+      request_.windows = windows;
+      const std::string expected = windows ? row.windows : row.elsewhere;
+      const auto choice = ChooseInterface(request_, facts_);
+      EXPECT_EQ(choice.ok() ? choice->v4->address.ToString() : "", expected);
+      if (!choice.ok())
+        EXPECT_THAT(std::string(choice.status().message()),
+                    HasSubstr("adapter Ethernet has no IPv4 address"));
+    }
+  }
+}
+
+// Once HNS has made its switch the NIC is there and has no address: other names match, too.
+TEST_F(InterfaceChoiceTest, ANameByExpressionFollowsItsAddressesToTheVirtualSwitch) {
+  facts_.adapters = {AdapterWith(1, "Loopback", {"127.0.0.1"}), AdapterWith(4, "Ethernet", {}),
+                     AdapterWith(9, "vEthernet (Ethernet)", {"192.168.1.10"})};
+  for (const char* pattern : {"^Ethernet$", "Ethernet", "^(v?Ethernet.*)"}) {
+    for (const bool windows : {true, false}) {
+      request_.iface_regex = {pattern};
+      request_.windows = windows;
+      EXPECT_EQ(Choose().index, 9u) << pattern;
+    }
+  }
+  facts_.adapters.pop_back();
+  EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address"));
+  // An adapter without address is passed over for another that fits.
+  facts_.adapters.push_back(AdapterWith(6, "Ethernet 2", {"10.0.1.5"}));
+  EXPECT_EQ(Choose().name, "Ethernet 2");
+}
+
+// "vEthernet (Ethernet) 2", or what Hyper-V called it: it has the NIC's MAC.
+TEST_F(InterfaceChoiceTest, OnWindowsANameFollowsItsMac) {
+  const MacAddress nic = *MacAddress::Parse("00:15:5d:00:00:0a");
+  facts_.adapters = {AdapterWith(4, "Ethernet", {}), AdapterWith(8, "Other", {"10.0.1.5"}),
+                     AdapterWith(9, "Host", {"192.168.1.10"})};
+  facts_.adapters[0].mac = facts_.adapters[2].mac = nic;
+  for (const bool by_name : {true, false}) {
+    request_ = InterfaceRequest();
+    (by_name ? request_.iface : request_.iface_regex) = {"Ethernet"};
+    EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address")) << "Linux";
+    request_.windows = true;
+    EXPECT_EQ(Choose().name, "Host");
+    facts_.adapters[0].mac = facts_.adapters[2].mac = MacAddress();
+    EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address")) << "no MAC";
+    facts_.adapters[0].mac = facts_.adapters[2].mac = nic;
+  }
 }
 
 // After an overlay network has bound the adapter, its address is on the vSwitch's.

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "control/daemon/trouble.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::daemon {
@@ -59,6 +64,56 @@ TEST(JsonLine, IsOneObject) {
 TEST(JsonLine, SurvivesTextThatIsNotUtf8) {
   const std::string line = Format(LogFormat::kJson, LineOf(Severity::kError, "bad \xff octet"));
   EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+}
+
+// ---- a condition is logged once, then at most every five minutes
+
+// What a run of the log holds, as its own stderr has it.
+std::size_t LinesOf(const std::function<void()>& run) {
+  ::testing::internal::CaptureStderr();
+  StartLog(LogFormat::kKlog, 0);
+  run();
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(TroubleTest, OneThatCountsOrFlapsIsLoggedEveryFiveMinutes) {
+  Trouble trouble;
+  control::TimePoint now{std::chrono::hours(1)};
+  EXPECT_EQ(LinesOf([&] {
+              for (int second = 0; second < 600; ++second, now += std::chrono::seconds(1)) {
+                trouble.Set("HcnOpenNetwork has been under way for " + std::to_string(second) +
+                                " s, flapping",
+                            now);
+                if (second % 7 == 0) trouble.Set("", now);
+              }
+            }),
+            2u);
+  EXPECT_EQ(trouble.times(), 600u / 7 + 2) << "as often as it began, not as often as it counted";
+  EXPECT_EQ(trouble.text(), "HcnOpenNetwork has been under way for 599 s, flapping");
+}
+
+TEST(TroubleTest, AnotherConditionIsLoggedAtOnce) {
+  Trouble trouble;
+  EXPECT_EQ(LinesOf([&] {
+              trouble.Set("eth0 has no address (at once)");
+              trouble.Set("eth0 has no MTU (at once)");
+              trouble.Set("");
+              trouble.Set("eth0 has no address (at once)");
+            }),
+            2u);
+  EXPECT_EQ(trouble.times(), 3u);
+}
+
+TEST(LogTest, AWarningOfWhicheverPartIsNotRepeated) {
+  EXPECT_EQ(LinesOf([] {
+              for (int i = 0; i < 5; ++i) {
+                LogWarning("the same warning");
+                LogError("the same error");
+                LogInfo("an event");
+              }
+            }),
+            7u);
 }
 
 }  // namespace

@@ -67,12 +67,15 @@ class NodeNetworkFixture : public ::testing::Test {
                                  weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2")},
                                 {});
   }
-  absl::Status Apply() { return network_->Apply(facts_); }
-  // As the daemon does in each round; the message of Apply's error.
+  void Apply() { network_->Apply(facts_); }
+  // As the daemon does in each round; what it waits for then.
   std::string Round() {
-    const absl::Status status = Apply();
-    network_->Settle(reconciler_.report().in_sync);
-    return std::string(status.message());
+    Apply();
+    network_->Settle(reconciler_.report().ready, clock_.Now());
+    for (const char* check : {"interface", "tunnels"}) {
+      if (!CheckNamed(check).ok) return CheckNamed(check).text;
+    }
+    return "";
   }
   admin::Check CheckNamed(std::string_view name) const {
     std::vector<admin::Check> checks;

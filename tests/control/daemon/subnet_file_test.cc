@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "control/file_io.h"
 #include "tests/support/test_path.h"
 
 namespace weft::daemon {
@@ -91,49 +90,139 @@ TEST_F(SubnetFileTest, ALargeFileIsNoneOfOurs) {
   }
 }
 
-TEST_F(SubnetFileTest, WhatCannotBeWithdrawnIsAnError) {
-  fs::create_directories(path_ / "full");
-  SubnetFile file(path_.string());
-  const auto other = file.WithdrawUnless("A=1\n");
-  EXPECT_THAT(std::string(other.status().message()),
-              ::testing::HasSubstr("it is out of date and cannot be removed"));
-  std::error_code error;
-  fs::last_write_time(path_, fs::file_time_type::clock::now() - std::chrono::hours(24 * 3650),
-                      error);
-  if (error) return;  // Windows dates no folder so
-  EXPECT_TRUE(absl::IsUnavailable(file.WithdrawIfOfEarlierBoot().status()));
+// ---- withdrawn for one reason
+
+SubnetEnv Lease(const char* subnet = "10.244.3.0/24", const char* network = "10.244.0.0/16") {
+  SubnetEnv env;
+  env.v4 = SubnetEnvFamily{*IpPrefix::Parse(network), *IpPrefix::Parse(subnet)};
+  return env;
+}
+
+TEST_F(SubnetFileTest, OnlyAFileOfAnotherLeaseIsWithdrawn) {
+  const struct {
+    const char* description;
+    std::string text;
+    const char* other;  // empty: it stays
+  } rows[] = {
+      {"ours", Text(Lease()), ""},
+      {"another MTU and IPMASQ",
+       "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=9000\n"
+       "FLANNEL_IPMASQ=true\n",
+       ""},
+      {"another order, spelling and line end",
+       "FLANNEL_SUBNET=10.244.3.77/24\r\nFLANNEL_NETWORK=10.244.9.9/16\r\n", ""},
+      {"half of it", "FLANNEL_SUBNET=10.244.3.1/24\n", ""},
+      {"nothing", "", ""},
+      {"cut within the length", "FLANNEL_SUBNET=10.244.3.1/2", "FLANNEL_SUBNET 0.0.0.0/2"},
+      {"no block", "FLANNEL_SUBNET=none\n", ""},
+      {"another subnet", Text(Lease("10.244.9.0/24")), "FLANNEL_SUBNET 10.244.9.0/24"},
+      {"a shorter subnet", Text(Lease("10.244.2.0/23")), "FLANNEL_SUBNET 10.244.2.0/23"},
+      {"another Network", Text(Lease("10.244.3.0/24", "10.0.0.0/8")), "FLANNEL_NETWORK 10.0.0.0/8"},
+      {"one more Network", "FLANNEL_NETWORK=10.244.0.0/16,10.9.0.0/16\n",
+       "FLANNEL_NETWORK 10.9.0.0/16"},
+      {"a family that is not ours", "FLANNEL_IPV6_SUBNET=fd00:1::1/64\n",
+       "FLANNEL_IPV6_SUBNET fd00:1::/64"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    Put(row.text);
+    SubnetFile file(path_.string());
+    const auto other = file.WithdrawUnlessOf(Lease());
+    ASSERT_TRUE(other.ok()) << other.status();
+    EXPECT_EQ(*other, row.other);
+    EXPECT_EQ(fs::exists(path_), *row.other == '\0');
+  }
+}
+
+TEST_F(SubnetFileTest, NeitherClockNorAgeWithdrawsAFile) {
+  Put(Text(Lease()));
+  fs::last_write_time(path_, fs::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  EXPECT_EQ(*SubnetFile(path_.string()).WithdrawUnlessOf(Lease()), "");
   EXPECT_TRUE(fs::exists(path_));
 }
 
-TEST_F(SubnetFileTest, WithdrawsAnotherLeasesFileAndKeepsOurs) {
+TEST_F(SubnetFileTest, WhatIsNotThereOrNoFileIsNotWithdrawn) {
   SubnetFile file(path_.string());
-  EXPECT_FALSE(*file.WithdrawUnless("A=1\n"));  // there is none
-  Put("A=1\n");
-  EXPECT_FALSE(*file.WithdrawUnless("A=1\n"));
+  EXPECT_EQ(*file.WithdrawUnlessOf(Lease()), "");
+  fs::create_directories(path_ / "full");
+  EXPECT_EQ(*file.WithdrawUnlessOf(Lease()), "");
   EXPECT_TRUE(fs::exists(path_));
-  EXPECT_TRUE(*file.WithdrawUnless("A=2\n"));
-  EXPECT_FALSE(fs::exists(path_));
 }
 
 TEST_F(SubnetFileTest, AWithdrawnFileIsNotWritten) {
   SubnetFile file(path_.string());
-  ASSERT_TRUE(file.Write("A=1\n").ok());
-  ASSERT_TRUE(*file.WithdrawUnless("A=2\n"));
+  ASSERT_TRUE(file.Write(Text(Lease("10.244.9.0/24"))).ok());
+  ASSERT_NE(*file.WithdrawUnlessOf(Lease()), "");
   EXPECT_FALSE(file.written());
 }
 
-TEST_F(SubnetFileTest, WithdrawsAFileOlderThanTheSystem) {
-  SubnetFile file(path_.string());
-  ASSERT_GT(control::BootTime(), 0);
-  EXPECT_FALSE(*file.WithdrawIfOfEarlierBoot());  // there is none
-  Put("A=1\n");
-  EXPECT_FALSE(*file.WithdrawIfOfEarlierBoot());
-  EXPECT_TRUE(fs::exists(path_));
-  const auto age = std::chrono::system_clock::now() -
-                   std::chrono::system_clock::from_time_t(control::BootTime());
-  fs::last_write_time(path_, fs::file_time_type::clock::now() - age - std::chrono::hours(1));
-  EXPECT_TRUE(*file.WithdrawIfOfEarlierBoot());
-  EXPECT_FALSE(fs::exists(path_));
+// ---- kept
+
+class KeptSubnetFileTest : public SubnetFileTest {
+ protected:
+  // Whether the file is ours after a look now, and whether it is complained of.
+  bool Keep(const std::string& text = "A=1\n") {
+    trouble_ = std::string(file_.Keep(text, now_).message());
+    return file_.Holds(text);
+  }
+
+  SubnetFile file_{path_.string()};
+  control::TimePoint now_{std::chrono::hours(1)};
+  std::string trouble_;
+};
+
+TEST_F(KeptSubnetFileTest, OneThatWasChangedIsPutBackAtOnce) {
+  ASSERT_TRUE(Keep());
+  Put("A=2\n");
+  EXPECT_TRUE(Keep());
+  EXPECT_EQ(trouble_, "");
+}
+
+TEST_F(KeptSubnetFileTest, AnotherTextOfOursIsNoChangeByAnother) {
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_TRUE(Keep("A=" + std::to_string(i) + "\n"));
+    EXPECT_EQ(trouble_, "");
+  }
+}
+
+// Two daemons, an hour long: each puts its text back whenever it looks.
+TEST_F(KeptSubnetFileTest, TwoProgramsDoNotFight) {
+  SubnetFile other(path_.string());
+  int ours = 0, theirs = 0;
+  bool complained = true;
+  for (int second = 0; second < 3600; ++second, now_ += std::chrono::seconds(1)) {
+    const bool held = file_.Holds("A=1\n");
+    Keep();
+    ours += held ? 0 : file_.Holds("A=1\n");
+    const bool other_held = other.Holds("A=2\n");
+    const absl::Status status = other.Keep("A=2\n", now_);
+    theirs += other_held ? 0 : other.Holds("A=2\n");
+    if (second > 60) complained = complained && !trouble_.empty() && !status.ok();
+  }
+  EXPECT_LE(ours, 20);
+  EXPECT_LE(theirs, 20);
+  EXPECT_TRUE(complained) << "both say so all the time";
+}
+
+TEST_F(KeptSubnetFileTest, OneThatIsLeftAloneIsAtRestAgain) {
+  ASSERT_TRUE(Keep());
+  Put("A=2\n");
+  ASSERT_TRUE(Keep());
+  Put("A=2\n");
+  EXPECT_FALSE(Keep()) << "given way";
+  now_ += std::chrono::seconds(10);
+  EXPECT_TRUE(Keep());
+  EXPECT_THAT(trouble_, ::testing::AllOf(::testing::HasSubstr(path_.string()),
+                                         ::testing::HasSubstr("another program changes it"),
+                                         ::testing::HasSubstr("--subnet-file")));
+  now_ += std::chrono::minutes(10) - std::chrono::seconds(1);
+  Keep();
+  EXPECT_NE(trouble_, "") << "not sure yet";
+  now_ += std::chrono::seconds(1);
+  Keep();
+  EXPECT_EQ(trouble_, "");
+  Put("A=2\n");
+  EXPECT_TRUE(Keep()) << "at once again";
 }
 
 TEST_F(SubnetFileTest, IsReadableByAll) {

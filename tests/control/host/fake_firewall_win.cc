@@ -89,6 +89,30 @@ class Rule final : public Object<INetFwRule> {
     *enabled = rule_->enabled ? VARIANT_TRUE : VARIANT_FALSE;
     return S_OK;
   }
+  HRESULT STDMETHODCALLTYPE get_Protocol(LONG* protocol) override {
+    *protocol = rule_->protocol;
+    return S_OK;
+  }
+  HRESULT STDMETHODCALLTYPE get_LocalPorts(BSTR* ports) override {
+    *ports = ::SysAllocString(rule_->ports.c_str());
+    return S_OK;
+  }
+  HRESULT STDMETHODCALLTYPE get_RemoteAddresses(BSTR* addresses) override {
+    *addresses = ::SysAllocString(rule_->remote_addresses.c_str());
+    return S_OK;
+  }
+  HRESULT STDMETHODCALLTYPE get_Direction(NET_FW_RULE_DIRECTION* direction) override {
+    *direction = rule_->direction;
+    return S_OK;
+  }
+  HRESULT STDMETHODCALLTYPE get_Action(NET_FW_ACTION* action) override {
+    *action = rule_->action;
+    return S_OK;
+  }
+  HRESULT STDMETHODCALLTYPE get_Profiles(LONG* profiles) override {
+    *profiles = rule_->profiles;
+    return S_OK;
+  }
   NOT_USED(get_Name, BSTR*);
   NOT_USED(get_Description, BSTR*);
   NOT_USED(put_Description, BSTR);
@@ -96,27 +120,21 @@ class Rule final : public Object<INetFwRule> {
   NOT_USED(put_ApplicationName, BSTR);
   NOT_USED(get_ServiceName, BSTR*);
   NOT_USED(put_ServiceName, BSTR);
-  NOT_USED(get_Protocol, LONG*);
-  NOT_USED(get_LocalPorts, BSTR*);
   NOT_USED(get_RemotePorts, BSTR*);
   NOT_USED(put_RemotePorts, BSTR);
   NOT_USED(get_LocalAddresses, BSTR*);
   NOT_USED(put_LocalAddresses, BSTR);
-  NOT_USED(get_RemoteAddresses, BSTR*);
   NOT_USED(put_RemoteAddresses, BSTR);
   NOT_USED(get_IcmpTypesAndCodes, BSTR*);
   NOT_USED(put_IcmpTypesAndCodes, BSTR);
-  NOT_USED(get_Direction, NET_FW_RULE_DIRECTION*);
   NOT_USED(get_Interfaces, VARIANT*);
   NOT_USED(put_Interfaces, VARIANT);
   NOT_USED(get_InterfaceTypes, BSTR*);
   NOT_USED(put_InterfaceTypes, BSTR);
   NOT_USED(get_Grouping, BSTR*);
   NOT_USED(put_Grouping, BSTR);
-  NOT_USED(get_Profiles, LONG*);
   NOT_USED(get_EdgeTraversal, VARIANT_BOOL*);
   NOT_USED(put_EdgeTraversal, VARIANT_BOOL);
-  NOT_USED(get_Action, NET_FW_ACTION*);
 
  private:
   template <typename T>

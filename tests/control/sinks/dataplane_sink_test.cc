@@ -78,6 +78,7 @@ TEST_F(DataplaneSinkTest, APeerOfAnotherOuterFamilyStaysPendingAndStopsNoOther) 
   lease::SinkReport report = sink.Resync(std::vector{a, far});
   EXPECT_EQ(report.desired, 2u);
   EXPECT_EQ(report.applied, 1u);
+  EXPECT_EQ(report.failed, 1u) << "that peer's own condition";
   EXPECT_THAT(report.pending,
               ElementsAre(HasSubstr("public IP 2001:db8::1 of node \"far\" is not of the family")));
   report = sink.Update({{MakePeer("far", "fd00:0:0:1::/64", "192.0.2.5")}, {}});
