@@ -277,7 +277,7 @@ step_build() {
 
 step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3 git; }
 
-step_netns() { packages iproute2 iputils-ping nftables ethtool tcpdump tshark iperf3 procps python3; }
+step_netns() { packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3; }
 
 step_windows() {
   step_build

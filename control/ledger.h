@@ -16,7 +16,9 @@ inline constexpr std::string_view kHnsEndpoint = "hns-endpoint";
 inline constexpr std::string_view kHostRoute = "host-route";
 inline constexpr std::string_view kFormerRoute = "former-route";  // in whose place one of ours is
 inline constexpr std::string_view kFirewallRule = "firewall-rule";
-inline constexpr std::string_view kStaticRoute = "static-route";  // the administrator's
+inline constexpr std::string_view kStaticRoute = "static-route";    // the administrator's
+inline constexpr std::string_view kFilterTable = "filter-table";    // "inet weft" of nftables
+inline constexpr std::string_view kForwardRules = "forward-rules";  // "nftables", "iptables-legacy"
 
 struct LedgerEntry {
   std::string kind;  // one of the above

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/net_conf.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/file_io.h"
 #include "control/folded_json.h"
 #include "control/lease/quoted.h"
@@ -103,7 +106,7 @@ constexpr std::string_view kIgnoredNumbers[] = {"SubnetLen", "IPv6SubnetLen"};
 void ReadFamilies(Members& top, NetConf& conf) {
   conf.enable_ipv4 = top.Bool("EnableIPv4", true);
   conf.enable_ipv6 = top.Bool("EnableIPv6", false);
-  top.Bool("EnableNFTables", false);
+  conf.nftables = top.Bool("EnableNFTables", false);
   const auto network = top.Network("Network", IpFamily::kV4);
   const auto ipv6_network = top.Network("IPv6Network", IpFamily::kV6);
   if (conf.enable_ipv4) conf.network = network;
@@ -138,12 +141,40 @@ void ReadIgnored(Members& top, NetConf& conf) {
   }
 }
 
+// What upstream reads in a member of the document, of any backend of its own: `Prot` for `Port` is
+// none of them.
+constexpr std::string_view kTopKeys[] = {
+    "EnableIPv4", "EnableIPv6", "EnableNFTables", "Network",       "IPv6Network",   "SubnetLen",
+    "SubnetMin",  "SubnetMax",  "IPv6SubnetLen",  "IPv6SubnetMin", "IPv6SubnetMax", "Backend"};
+constexpr std::string_view kVxlanKeys[] = {"Type", "Name",     "VNI",           "Port",     "MTU",
+                                           "GBP",  "Learning", "DirectRouting", "MacPrefix"};
+constexpr std::string_view kHostGwKeys[] = {"Type", "Name", "DNSServerList"};
+constexpr std::string_view kAllocKeys[] = {"Type"};
+
+void NoteUnknown(const json& object, std::string_view where,
+                 std::span<const std::string_view> known, NetConf& conf) {
+  constexpr std::size_t kMostNotes = 10;
+  std::size_t unknown = 0;
+  for (const auto& [key, value] : object.items()) {
+    const bool is_known = std::any_of(
+        known.begin(), known.end(),
+        [&key = key](std::string_view each) { return absl::AsciiStrToLower(each) == key; });
+    if (is_known || ++unknown > kMostNotes) continue;
+    conf.notes.push_back(absl::StrCat(where, Quoted(key),
+                                      " is unknown and ignored: the keys here are ",
+                                      absl::StrJoin(known, ", ")));
+  }
+}
+
 void ReadVxlan(Members& backend, NetConf& conf) {
-  conf.vni = *Vni::Of(backend.Number("VNI", Vni::kMax, kFlannelWindowsVni.value()));
+  const VxlanDefaults& defaults = conf.defaults;
+  const bool is_linux = defaults == kLinuxDefaults;
+  conf.vni = *Vni::Of(backend.Number("VNI", Vni::kMax, defaults.vni.value()));
   if (!backend.Has("VNI")) {
     conf.notes.push_back(absl::StrCat(
-        "Backend.VNI is absent: ", conf.vni.value(),
-        " is used as on Windows, where Linux flannel takes 1: write it for all nodes"));
+        "Backend.VNI is absent: ", conf.vni.value(), " is used, as by flannel on ",
+        is_linux ? "Linux, and Windows nodes take 4096" : "Windows, and Linux nodes take 1",
+        ": write it where both take part"));
   } else if (conf.vni.value() > std::numeric_limits<std::uint16_t>::max()) {
     conf.notes.push_back(
         absl::StrCat("Backend.VNI ", conf.vni.value(),
@@ -151,15 +182,18 @@ void ReadVxlan(Members& backend, NetConf& conf) {
   }
 
   conf.port = static_cast<std::uint16_t>(
-      backend.Number("Port", std::numeric_limits<std::uint16_t>::max(), kVxlanPort));
+      backend.Number("Port", std::numeric_limits<std::uint16_t>::max(), defaults.port));
+  const bool names_port = backend.Has("Port") && (conf.port != 0 || !is_linux);
+  if (!names_port) conf.port = defaults.port;  // Linux flannel takes 0 for that
   if (conf.port == 0) {
     backend.Refuse("Port", "0", "is no UDP port (Linux flannel takes 8472 for it)",
                    "write 4789 for all nodes");
   }
-  if (!backend.Has("Port")) {
-    conf.notes.push_back(
-        "Backend.Port is absent: 4789 is used, where Linux flannel takes 8472: write it for all "
-        "nodes");
+  if (!names_port) {
+    conf.notes.push_back(absl::StrCat(
+        "Backend.Port is absent: ", conf.port, " is used, as by flannel on ",
+        is_linux ? "Linux, and Windows nodes take 4789" : "Windows, and Linux nodes take 8472",
+        ": write it where both take part"));
   }
 
   if (const std::uint64_t mtu = backend.Number("MTU", OuterMtu::kMax, 0); mtu != 0) {
@@ -208,11 +242,14 @@ void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetC
   if (type == "vxlan") {
     conf.type = BackendType::kVxlan;
     ReadVxlan(backend, conf);
+    NoteUnknown(*value, "Backend: ", kVxlanKeys, conf);
   } else if (type == "alloc") {
     conf.type = BackendType::kAlloc;
+    NoteUnknown(*value, "Backend: ", kAllocKeys, conf);
   } else if (type == "host-gw") {
     conf.type = BackendType::kHostGw;
     ReadHostGw(backend, conf);
+    NoteUnknown(*value, "Backend: ", kHostGwKeys, conf);
   } else {
     backend.Refuse("Type", Quoted(written), "is not a backend that weft has",
                    "use \"vxlan\", \"host-gw\" or \"alloc\"");
@@ -233,7 +270,8 @@ std::string_view Name(BackendType type) {
   return "";
 }
 
-absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file) {
+absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file,
+                                     const VxlanDefaults& defaults) {
   const auto document = ParseFolded(text);
   if (!document.ok()) {
     return absl::InvalidArgumentError(
@@ -245,16 +283,18 @@ absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view fil
                      ", not an object; write {\"Network\": ..., \"Backend\": ...}"));
   }
   NetConf conf;
+  conf.defaults = defaults;
   absl::Status status;
   Members top(*document, "", file, status);
   ReadFamilies(top, conf);
   ReadIgnored(top, conf);
+  NoteUnknown(*document, "net-conf: ", kTopKeys, conf);
   ReadBackend(top, file, status, conf);
   if (!status.ok()) return status;
   return conf;
 }
 
-absl::StatusOr<NetConf> LoadNetConf(const std::string& path) {
+absl::StatusOr<NetConf> LoadNetConf(const std::string& path, const VxlanDefaults& defaults) {
   const absl::StatusOr<std::string> text = ReadFileText(path, kMaxFile);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(
@@ -264,7 +304,7 @@ absl::StatusOr<NetConf> LoadNetConf(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(
         "net-conf ", path, ": cannot be read, or is larger than 1 MiB; is it the right file?"));
   }
-  return ParseNetConf(*text, path);
+  return ParseNetConf(*text, path, defaults);
 }
 
 absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& network) {

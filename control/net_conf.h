@@ -25,10 +25,22 @@ enum class BackendType : std::uint8_t {
 // As net-conf and the backend-type annotation write it: "vxlan".
 std::string_view Name(BackendType type);
 
+// What upstream takes for a VNI and a UDP port that net-conf does not name: that depends on who
+// moves the packets.
+struct VxlanDefaults {
+  Vni vni = kFlannelWindowsVni;
+  std::uint16_t port = kVxlanPort;
+  friend bool operator==(const VxlanDefaults&, const VxlanDefaults&) = default;
+};
+inline constexpr VxlanDefaults kHnsDefaults{};
+// 8472 is the Linux kernel's, from before IANA gave out 4789.
+inline constexpr VxlanDefaults kLinuxDefaults{*Vni::Of(1), 8472};
+
 struct NetConf {
   bool enable_ipv4 = true;
   bool enable_ipv6 = false;
-  std::optional<IpPrefix> network;       // present when IPv4 is enabled
+  bool nftables = false;            // EnableNFTables: which of upstream's ways --ip-masq follows
+  std::optional<IpPrefix> network;  // present when IPv4 is enabled
   std::optional<IpPrefix> ipv6_network;  // present when IPv6 is enabled
   BackendType type = BackendType::kVxlan;
   Vni vni = kFlannelWindowsVni;
@@ -38,6 +50,7 @@ struct NetConf {
   bool direct_routing = false;  // vxlan: peers on the same link by routes of the host
   std::string name;  // of the HNS network; "flannel.<VNI>", or "cbr0" for host-gw, unless given
   std::string dns_servers;         // host-gw's DNSServerList, as written: for its HNS network
+  VxlanDefaults defaults{};        // as it was read with
   std::vector<std::string> notes;  // for the log: what was assumed or ignored, and why
 
   friend bool operator==(const NetConf&, const NetConf&) = default;
@@ -50,12 +63,13 @@ struct NetConf {
   }
 };
 
-// Keys match without case, unknown ones are ignored, of duplicates the last wins; a BOM is dropped;
-// types are strict; host bits of networks are cleared. `file` is for messages, which name file,
-// key, value, rule and what to do.
-absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file);
+// Keys match without case, unknown ones are ignored and named in a note, of duplicates the last
+// wins; a BOM is dropped; types are strict; host bits of networks are cleared. `file` is for
+// messages, which name file, key, value, rule and what to do.
+absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file,
+                                     const VxlanDefaults& defaults);
 // The same for the file at `path` (UTF-8).
-absl::StatusOr<NetConf> LoadNetConf(const std::string& path);
+absl::StatusOr<NetConf> LoadNetConf(const std::string& path, const VxlanDefaults& defaults);
 
 // Whether `pod_cidr` lies inside `network`, as upstream asks before it takes a lease.
 absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& network);

@@ -71,6 +71,7 @@ ExitCode Run(const Options& options, Io& io) {
   std::shared_ptr<hns::Api> api;
   std::optional<hns::Client> client;
   std::unique_ptr<host::Host> host;
+  std::unique_ptr<host::PacketFilter> filter;
   UndoPlaces places;
   if (NeedsHns(ledger)) {
     auto opened = OpenHns(options.hns);
@@ -85,6 +86,10 @@ ExitCode Run(const Options& options, Io& io) {
     if (!opened.ok()) return Fail(io, kVerb, opened.status());
     host = *std::move(opened);
     places.host = host.get();
+  }
+  if (NeedsFilter(ledger)) {
+    filter = host::OpenPacketFilter();
+    places.filter = filter.get();
   }
   const Undone undone = Undo(places, ledger, options.undo);
   for (const std::string& line : undone.lines) io.out << line << "\n";
@@ -118,8 +123,9 @@ Action AddReset(CLI::App& parser) {
       ->type_name("PATH");
   parser.footer(
       "Deleted is what flanneld's ledger says it made: networks and endpoints in HNS,\n"
-      "with what lives in them, host routes to peers, and the firewall's rule. What\n"
-      "was there before is left. subnet.env and the Node's annotations stay.\n\n"
+      "with what lives in them, host routes to peers, the firewall's rule, and on\n"
+      "Linux the rules for --ip-masq and --iptables-forward-rules. What was there\n"
+      "before is left. subnet.env and the Node's annotations stay.\n\n"
       "Exit code: 0 done, or nothing to do, 1 something still stands, 2 not begun:\n"
       "flanneld runs, HNS does not answer.\n\n"
       "Examples:\n"

@@ -21,12 +21,17 @@ bool IsRoute(const LedgerEntry& entry) { return entry.kind == control::kHostRout
 bool IsFormer(const LedgerEntry& entry) { return entry.kind == control::kFormerRoute; }
 bool IsStatic(const LedgerEntry& entry) { return entry.kind == control::kStaticRoute; }
 bool IsRule(const LedgerEntry& entry) { return entry.kind == control::kFirewallRule; }
+bool IsFilter(const LedgerEntry& entry) {
+  return entry.kind == control::kFilterTable || entry.kind == control::kForwardRules;
+}
 bool IsBase(const LedgerEntry& entry) {
   return IsNetwork(entry) && entry.name == hns::kBaseNetworkName;
 }
 
 std::string Title(const LedgerEntry& entry) {
   if (IsRule(entry)) return "firewall rule " + entry.name;
+  if (entry.kind == control::kFilterTable) return "table " + entry.name + " of nftables";
+  if (IsFilter(entry)) return "accept rules in chain FORWARD of " + entry.name;
   return absl::StrCat(IsNetwork(entry) ? "network " : "endpoint ", entry.name);
 }
 
@@ -86,7 +91,21 @@ MaybeFound FindRule(host::Host& host, const LedgerEntry& entry) {
   return Found{"", [&host, name = entry.name] { return host.RemoveFirewallRule(name); }};
 }
 
+// Of the packet filter, where ours bear a mark.
+MaybeFound FindFilter(host::PacketFilter* filter, const LedgerEntry& entry) {
+  if (filter == nullptr)
+    return absl::UnimplementedError("this system has no such thing: is it another node's ledger?");
+  const host::FilterPart part = entry.kind == control::kFilterTable ? host::FilterPart::kMasquerade
+                                : entry.name == "iptables-legacy" ? host::FilterPart::kForwardLegacy
+                                                                  : host::FilterPart::kForward;
+  const absl::StatusOr<bool> gone = filter->Has(part, {});
+  if (!gone.ok()) return gone.status();
+  if (*gone) return std::nullopt;
+  return Found{"", [filter, part] { return filter->Put(part, {}); }};
+}
+
 MaybeFound Find(const UndoPlaces& places, const LedgerEntry& entry) {
+  if (IsFilter(entry)) return FindFilter(places.filter, entry);
   if (IsRule(entry)) return FindRule(*places.host, entry);
   return IsNetwork(entry) ? FindNetwork(*places.hns, entry) : FindEndpoint(*places.hns, entry);
 }
@@ -97,7 +116,7 @@ std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
     return IsRoute(entry) || IsFormer(entry) || IsStatic(entry);
   });
   const auto rank = [](const LedgerEntry& entry) {
-    return IsBase(entry) ? 3 : IsRule(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
+    return IsBase(entry) ? 3 : IsRule(entry) || IsFilter(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
   };
   std::stable_sort(entries.begin(), entries.end(),
                    [&](const LedgerEntry& a, const LedgerEntry& b) { return rank(a) < rank(b); });
@@ -123,6 +142,8 @@ bool NeedsHost(const control::Ledger& ledger) {
   return MadeAny(ledger, IsRoute) || MadeAny(ledger, IsRule) ||
          std::any_of(ledger.entries().begin(), ledger.entries().end(), IsFormer);
 }
+
+bool NeedsFilter(const control::Ledger& ledger) { return MadeAny(ledger, IsFilter); }
 
 Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions& options) {
   Undone undone;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "control/host/host.h"
+#include "control/host/packet_filter.h"
 #include "control/ledger.h"
 #include "hns/client.h"
 
@@ -21,11 +22,13 @@ struct UndoOptions {
 struct UndoPlaces {
   hns::Client* hns = nullptr;
   host::Host* host = nullptr;
+  host::PacketFilter* filter = nullptr;
 };
 // Nothing in it that weft made, or took over.
 bool ListsNothing(const control::Ledger& ledger);
 bool NeedsHns(const control::Ledger& ledger);
 bool NeedsHost(const control::Ledger& ledger);
+bool NeedsFilter(const control::Ledger& ledger);
 
 struct Undone {
   std::vector<std::string> lines;   // one for each entry, in the order of the work

@@ -13,6 +13,7 @@
 #include "control/daemon/net_conf_trouble.h"
 #include "control/daemon/own_underlay.h"
 #include "control/daemon/service.h"
+#include "control/daemon/vni_trouble.h"
 #include "control/file_io.h"
 
 namespace weft::daemon {
@@ -105,7 +106,8 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                    const std::shared_ptr<bool> still = alive.lock();
                    if (still && *still) network_.CloseBroken(device, why);
                  });
-               }) {
+               },
+               config_.filter) {
   const Options& options = config_.options;
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(
@@ -318,7 +320,9 @@ void Daemon::ArmHousekeeping() {
     LookAtNetConf();
     network_now_.Look();
     Identify();
+    LookAtVni();
     network_.LookAtHns();
+    network_.LookAtPodRules(steady_clock::now());
     Settle();
     ArmHousekeeping();
   });
@@ -371,6 +375,13 @@ void Daemon::LookAtNetConf() {
   net_conf_trouble_.Set(NetConfTrouble(path, config_.conf));
   if (troubled && net_conf_trouble_.text().empty())
     LogInfo(absl::StrCat("net-conf ", path, " says again what runs"));
+}
+
+void Daemon::LookAtVni() {
+  const std::pair<bool, std::uint64_t> now{reconciler_.source_synced(), generation()};
+  if (now == vni_seen_) return;
+  vni_seen_ = now;
+  vni_trouble_.Set(VniTrouble(config_.conf, reconciler_.table(), now.first));
 }
 
 void Daemon::Settle() {

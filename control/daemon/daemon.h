@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +32,7 @@
 #include "control/daemon/options.h"
 #include "control/daemon/trouble.h"
 #include "control/host/host.h"
+#include "control/host/packet_filter.h"
 #include "control/kube/client/cluster_access.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
@@ -47,6 +49,7 @@ struct DaemonConfig {
   control::NetConf conf;
   std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
   std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
+  std::shared_ptr<host::PacketFilter> filter;  // null: pods are masqueraded by the CNI plugin
   // For tests: in place of --healthz-port; 0 takes a free one.
   std::optional<std::uint16_t> healthz_port;
   // For tests: else the host is looked at only when it tells of a change.
@@ -104,6 +107,7 @@ class Daemon final : public admin::StateProvider {
   // As Checks, at most some milliseconds old: strangers may ask as often as they like.
   const std::vector<admin::Check>& RecentChecks();
   void LookAtNetConf();
+  void LookAtVni();
   // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
   // ready.
   void Settle();
@@ -133,6 +137,8 @@ class Daemon final : public admin::StateProvider {
   NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of the network's host
   Trouble net_conf_trouble_;
+  Trouble vni_trouble_;
+  std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes
   bool synced_ = false;             // a round for the first snapshot's end has been scheduled

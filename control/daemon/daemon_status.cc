@@ -85,6 +85,11 @@ admin::Status Daemon::ReadStatus() {
   Append("admin", admin_trouble_, status.troubles);
   Append("subnet-file", network_.file_trouble(), status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
+  Append("interface", network_.link_trouble(), status.troubles);
+  Append("mtu", network_.mtu_trouble(), status.troubles);
+  Append("vni", vni_trouble_, status.troubles);
+  Append("masquerade", network_.pod_rules().masquerade_trouble(), status.troubles);
+  Append("forward-rules", network_.pod_rules().forward_trouble(), status.troubles);
   Append("hns", network_.hns_trouble(), status.troubles);
   Append("ledger", network_.ledger_trouble(), status.troubles);
   Append("static-routes", network_.upkeep().route_trouble(), status.troubles);

@@ -43,15 +43,27 @@ int Fail(const absl::Status& status) {
 
 int Run(Options options) {
   if (absl::Status status = CheckOptions(options, Variable); !status.ok()) return Fail(status);
-  absl::StatusOr<control::NetConf> conf = control::LoadNetConf(options.net_config_path);
+  absl::StatusOr<control::NetConf> conf =
+      control::LoadNetConf(options.net_config_path, DefaultsFor(options));
   if (!conf.ok()) return Fail(conf.status());
   for (const std::string& note : conf->notes) LogInfo(note);
   if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
+  if (conf->type == control::BackendType::kVxlan) {
+    LogInfo(absl::StrCat("vxlan: VNI ", conf->vni.value(), ", UDP port ", conf->port,
+                         "; every node must use this port, which none publishes"));
+  }
   absl::StatusOr<std::unique_ptr<host::Host>> host = emulator::OpenHost(options.host);
   if (!host.ok()) return Fail(host.status());
 
   absl::StatusOr<std::shared_ptr<hns::Api>> hns = OpenHns(options, **host);
   if (!hns.ok()) return Fail(hns.status());
+  std::shared_ptr<host::PacketFilter> filter;
+  if (options.host.empty() && options.dataplane != "hns") filter = host::OpenPacketFilter();
+  if (filter && options.dataplane == "none" && options.ip_masq) {
+    LogWarning(
+        "--ip-masq has no effect with --dataplane=none: subnet.env says FLANNEL_IPMASQ=false, so "
+        "that the CNI plugin masquerades");
+  }
 
   std::optional<kube::ClusterAccess> cluster;
   if (options.kube_subnet_mgr) {
@@ -64,7 +76,8 @@ int Run(Options options) {
 
   EventLoop loop;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Make(
-      loop, {options, *std::move(conf), std::move(cluster), *std::move(hns), std::nullopt},
+      loop, {options, *std::move(conf), std::move(cluster), *std::move(hns), std::move(filter),
+               std::nullopt},
       *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
   const StopSignals signals(loop.io(), [&](std::string_view name) {

@@ -16,7 +16,7 @@ std::string NetConfTrouble(const std::string& path, const control::NetConf& runn
   if (!stamp.ok())
     return absl::StrCat("net-conf ", path, " ", stamp.status().message(), kStays,
                         "; put the file back");
-  absl::StatusOr<control::NetConf> now = control::LoadNetConf(path);
+  absl::StatusOr<control::NetConf> now = control::LoadNetConf(path, running.defaults);
   if (!now.ok()) return absl::StrCat(now.status().message(), kStays);
   now->notes = running.notes;  // a key that is not used changes nothing
   if (*now == running) return "";

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/daemon/log.h"
 #include "control/daemon/own_underlay.h"
+#include "control/daemon/pod_device.h"
 
 namespace weft::daemon {
 namespace {
@@ -38,7 +39,7 @@ SetupOptions SetupOptionsOf(const Options& options) {
 NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
                          std::unique_ptr<host::Host> host, Hns hns,
                          std::shared_ptr<NodeLedger> ledger, control::Reconciler& reconciler,
-                         OnBroken on_broken)
+                         OnBroken on_broken, std::shared_ptr<host::PacketFilter> filter)
     : options_(options),
       conf_(conf),
       host_(std::move(host)),
@@ -49,6 +50,8 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
       hns_ledger_(ledger_ && hns_.api ? std::make_shared<HnsLedger>(ledger_) : nullptr),
       route_ledger_(ledger_ ? std::make_unique<RouteLedger>(ledger_) : nullptr),
       upkeep_(*host_, conf, ledger_),
+      pod_rules_(std::move(filter), ledger_,
+                 std::chrono::seconds(std::clamp<std::int64_t>(options.iptables_resync, 1, 3600))),
       subnet_file_(options.subnet_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
@@ -70,6 +73,8 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
   own_trouble_.Set("");
   public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
   interface_ = choice->name;
+  link_trouble_.Set(LinkTrouble(*choice, *host));
+  mtu_trouble_.Set(MtuTrouble(*choice, conf_));
   if (carries_routes()) upkeep_.Look(*host, *choice);
   const absl::StatusOr<Setup> setup =
       MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_), host->adapters);
@@ -119,6 +124,8 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
 
   setup_ = setup;
   was_in_sync_ = false;
+  if (options_.dataplane != "none")
+    pod_rules_.Want(PodRulesFor(setup.env), std::chrono::steady_clock::now());
   for (const TunnelConfig& config : setup.tunnels) {
     const bool open = std::any_of(tunnels_.begin(), tunnels_.end(),
                                   [&](const auto& t) { return t->config() == config; });
@@ -214,12 +221,45 @@ void NodeNetwork::CloseHostRoutesUnless(const std::vector<control::HostRouteConf
   });
 }
 
+PodRules::Desired NodeNetwork::PodRulesFor(const SubnetEnv& env) const {
+  PodRules::Desired desired;
+  const auto append = [](std::vector<host::FilterRule>& to, std::vector<host::FilterRule> rules) {
+    to.insert(to.end(), rules.begin(), rules.end());
+  };
+  for (const auto& own : {env.v4, env.v6}) {
+    if (!own) continue;
+    if (options_.ip_masq) {
+      append(desired.masquerade,
+             host::MasqueradeRules({own->network, own->subnet},
+                                   {conf_.nftables, !options_.ip_masq_fully_random_disable}));
+    }
+    if (options_.iptables_forward_rules) append(desired.forward, host::ForwardRules(own->network));
+  }
+  return desired;
+}
+
+void NodeNetwork::LookAtPodRules(PodRules::Clock::time_point now) { pod_rules_.Look(now); }
+
 absl::Status NodeNetwork::OpenTunnel(const TunnelConfig& config) {
+  const bool replace = options_.replace_kernel_device && !replaced_devices_.contains(config.device);
+  const absl::StatusOr<bool> replaced = ClearPlace(config.device, config.vni, replace);
+  if (!replaced.ok()) return replaced.status();
+  if (*replaced) {
+    replaced_devices_.insert(config.device);
+    LogInfo(absl::StrCat("deleted the kernel's vxlan device ", config.device,
+                         " (--replace-kernel-device)"));
+  }
   absl::StatusOr<std::unique_ptr<Tunnel>> tunnel =
       Tunnel::Open(config, *host_, route_ledger_.get(),
                    [on_broken = on_broken_, device = config.device](const absl::Status& status) {
                      on_broken(device, status);
                    });
+  if (absl::IsAlreadyExists(tunnel.status())) {
+    // Whoever has the port or the name may go: it is tried again.
+    const std::string holders = PortHolders(config.port);
+    return absl::UnavailableError(
+        absl::StrCat(tunnel.status().message(), holders.empty() ? "" : ": ", holders));
+  }
   if (!tunnel.ok()) return tunnel.status();
   for (lease::Sink* sink : (*tunnel)->sinks())
     reconciler_.AddSink(*sink, FamiliesOf(config.family));
@@ -249,12 +289,18 @@ void NodeNetwork::Close() {
   PutBridge(std::nullopt);
 }
 
+std::string NodeNetwork::EnvText() const {
+  SubnetEnv env = setup_->env;
+  env.ip_masq = env.ip_masq && pod_rules_.masquerades();
+  return Text(env);
+}
+
 void NodeNetwork::Settle(bool ready, control::TimePoint now) {
   if (ready && BridgeStands()) was_in_sync_ = true;
   if (!was_in_sync_ || !IsComplete()) return;
   // The lease may be another one while the interface for it is waited for.
   if (!lease_ || setup_->env.v4 != lease_->v4 || setup_->env.v6 != lease_->v6) return;
-  const std::string text = Text(setup_->env);
+  const std::string text = EnvText();
   const bool first = !subnet_file_.written(), held = !first && subnet_file_.Holds(text);
   file_trouble_.Set(subnet_file_.Keep(text, now).message(), now);
   if (!held && subnet_file_.Holds(text))

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/node_ledger.h"
 #include "control/daemon/options.h"
+#include "control/daemon/pod_rules.h"
 #include "control/daemon/route_ledger.h"
 #include "control/daemon/setup.h"
 #include "control/daemon/subnet_file.h"
@@ -52,9 +54,11 @@ class NodeNetwork {
   };
 
   // `options`, `conf` and `reconciler` outlive it. `ledger`: of what is made; null: nobody's.
+  // `filter`: null where a CNI plugin masquerades pods.
   NodeNetwork(const Options& options, const control::NetConf& conf,
               std::unique_ptr<host::Host> host, Hns hns, std::shared_ptr<NodeLedger> ledger,
-              control::Reconciler& reconciler, OnBroken on_broken);
+              control::Reconciler& reconciler, OnBroken on_broken,
+              std::shared_ptr<host::PacketFilter> filter = nullptr);
   ~NodeNetwork();
   NodeNetwork(const NodeNetwork&) = delete;
   NodeNetwork& operator=(const NodeNetwork&) = delete;
@@ -92,6 +96,8 @@ class NodeNetwork {
   void HnsChanged();
   // Watches over calls into HNS; about every second.
   void LookAtHns();
+  // Puts back what is gone from the host's packet filter; about every second.
+  void LookAtPodRules(PodRules::Clock::time_point now);
   // What HNS lacks, told on the HNS thread; `repair`: after it was put right. False: there is
   // nothing in HNS to be asked for.
   bool AskHns(bool repair, std::function<void(absl::StatusOr<admin::Plan>)> told);
@@ -115,6 +121,11 @@ class NodeNetwork {
   std::optional<IpAddress> public_ip(IpFamily family) const;
   // Peers were told another address of ours than the chosen one. Fails no check.
   const Trouble& public_ip_trouble() const { return public_ip_trouble_; }
+  // The interface is down, or its MTU is less than net-conf says. Fail no check.
+  const Trouble& link_trouble() const { return link_trouble_; }
+  const Trouble& mtu_trouble() const { return mtu_trouble_; }
+  // Its troubles fail no check: subnet.env says whether pods are masqueraded.
+  const PodRules& pod_rules() const { return pod_rules_; }
   // A call into HNS takes too long, or never came back. Fails no check.
   const Trouble& hns_trouble() const { return hns_trouble_; }
   // What is made cannot be entered. Fails no check.
@@ -145,6 +156,9 @@ class NodeNetwork {
   absl::Status OpenTunnel(const TunnelConfig& config);
   void CloseTunnel(std::size_t index);
   void OpenHostRoutes(const control::HostRouteConfig& config);
+  PodRules::Desired PodRulesFor(const SubnetEnv& env) const;
+  // subnet.env as it is to be now.
+  std::string EnvText() const;
   // Ends the sinks; the routes stay, and a later process knows them.
   void CloseHostRoutesUnless(const std::vector<control::HostRouteConfig>& wanted);
   void PutHns(const std::optional<hns::OverlayWish>& wish);
@@ -181,6 +195,8 @@ class NodeNetwork {
   std::unique_ptr<control::HnsSink> hns_sink_;
   std::unique_ptr<Bridge> bridge_;
   HostUpkeep upkeep_;
+  PodRules pod_rules_;
+  std::set<std::string> replaced_devices_;                 // upstream's, once each
   std::vector<host::AssignedAddress> underlay_addresses_;  // as the sinks last saw them
   SubnetFile subnet_file_;
   // Our lease as the source confirmed it last: networks and subnets alone. Whether subnet.env was
@@ -189,7 +205,7 @@ class NodeNetwork {
   bool file_judged_ = false;
   bool was_in_sync_ = false;  // every sink was ready once, since the last rebuild
   Trouble own_trouble_, interface_trouble_, tunnel_trouble_, file_trouble_, public_ip_trouble_,
-      hns_trouble_, ledger_trouble_;
+      link_trouble_, mtu_trouble_, hns_trouble_, ledger_trouble_;
 };
 
 }  // namespace weft::daemon

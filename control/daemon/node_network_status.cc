@@ -85,7 +85,7 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
   if (bridge_ && hns_decides()) checks.push_back({"hns", bridge_->stands(), bridge_->Sentence()});
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
-  const bool written = setup_ && subnet_file_.written() && subnet_file_.Holds(Text(setup_->env));
+  const bool written = setup_ && subnet_file_.written() && subnet_file_.Holds(EnvText());
   checks.push_back(
       {"subnet-file", written,
        written ? path : NotYet(absl::StrCat(path, " not written yet"), file_trouble_)});

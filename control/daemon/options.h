@@ -39,10 +39,14 @@ struct Options {
   bool hns_base_network = false;
   std::string peer_check = "lease";
   bool udp_checksum = true;
+  bool iptables_forward_rules = true;  // Linux
+  std::int64_t iptables_resync = 5;    // seconds, the same
+  bool replace_kernel_device = false;  // the same
 
   // What is written and answered.
   std::string subnet_file = "/run/flannel/subnet.env";
   bool ip_masq = false;
+  bool ip_masq_fully_random_disable = false;  // Linux
   std::string healthz_ip = "0.0.0.0";
   std::int64_t healthz_port = 0;  // zero or less: no server
   std::string admin;              // empty: the default endpoint; "none": no endpoint
@@ -59,9 +63,6 @@ struct Options {
   std::string etcd_prefix = "/coreos.com/network";
   std::string etcd_keyfile, etcd_certfile, etcd_cafile, etcd_username, etcd_password;
   std::int64_t subnet_lease_renew_margin = 60;  // minutes; upstream checks it in every mode
-  bool ip_masq_fully_random_disable = false;
-  std::int64_t iptables_resync = 5;
-  bool iptables_forward_rules = true;
   bool ip_blackhole_route = false;
 
   bool version = false;

@@ -140,6 +140,11 @@ absl::Status CheckOptions(Options& options, const Environment& environment) {
   return CheckDataplane(options);
 }
 
+control::VxlanDefaults DefaultsFor(const Options& options) {
+  const bool hns = options.dataplane == "hns" || DefaultDataplane() == "hns";
+  return hns ? control::kHnsDefaults : control::kLinuxDefaults;
+}
+
 absl::Status CheckForDataplane(Options& options, const control::NetConf& conf) {
   const bool is_vxlan = conf.type == control::BackendType::kVxlan;
   if (options.dataplane == "routes" && is_vxlan) {

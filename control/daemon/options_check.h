@@ -14,6 +14,10 @@ namespace weft::daemon {
 // pod whose node it is.
 absl::Status CheckOptions(Options& options, const Environment& environment);
 
+// What net-conf means where it names no VNI or port. `options` are checked: HNS has its own
+// defaults, and what runs on Linux those of its kernel, weft's own data plane included.
+control::VxlanDefaults DefaultsFor(const Options& options);
+
 // Whether the chosen data plane can do what net-conf asks for. `options` are checked; userspace
 // becomes routes where net-conf has no tunnel (host-gw).
 absl::Status CheckForDataplane(Options& options, const control::NetConf& conf);

@@ -116,6 +116,24 @@ std::string PublicIpTrouble(const Options& options, const lease::OwnNode& node,
   return trouble;
 }
 
+std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host) {
+  for (const host::Adapter& adapter : host.adapters) {
+    if (adapter.index == choice.index && !adapter.up)
+      return absl::StrCat("the interface ", choice.name,
+                          " is down, and no peer is reached by it: bring it up, or choose another "
+                          "with --iface");
+  }
+  return "";
+}
+
+std::string MtuTrouble(const InterfaceChoice& choice, const control::NetConf& conf) {
+  if (!conf.mtu || conf.mtu->octets() <= choice.mtu.octets()) return "";
+  return absl::StrCat("Backend.MTU ", conf.mtu->octets(), " of net-conf is over the MTU of ",
+                      choice.name, ", ", choice.mtu.octets(),
+                      ", so pods send packets that are too long for it: write less, or raise that "
+                      "MTU on the whole path");
+}
+
 kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& choice) {
   kube::Publication publication;

@@ -30,6 +30,11 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
 std::string PublicIpTrouble(const Options& options, const lease::OwnNode& node,
                             const InterfaceChoice& choice);
 
+// One sentence when the chosen interface is down; empty otherwise.
+std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host);
+// One sentence when net-conf's MTU is over the interface's; empty otherwise.
+std::string MtuTrouble(const InterfaceChoice& choice, const control::NetConf& conf);
+
 // What is to be published. `choice` has the addresses of every family of `facts`.
 kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& choice);

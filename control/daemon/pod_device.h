@@ -3,6 +3,7 @@
 // what the kernel counts there.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,11 +11,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/packet_port.h"
+#include "vxlan/vni.h"
 
 namespace weft::daemon {
 
 // Unimplemented, with what to do instead, where this system has no such device.
 absl::Status PodDeviceSupport();
+
+// Unavailable, by name, while a device of the kernel is called so: upstream flannel leaves its
+// vxlan device. With `replace` that is deleted, if it is one of this VNI, and the result is true.
+absl::StatusOr<bool> ClearPlace(const std::string& name, Vni vni, bool replace);
+// "device flannel.1 of the kernel (VNI 1)": the vxlan devices that hold this UDP port; empty
+// without.
+std::string PortHolders(std::uint16_t port);
 
 // Made down and without address; gone when the port is.
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name);

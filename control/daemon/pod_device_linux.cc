@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -6,9 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "control/daemon/pod_device.h"
+#include "control/host/kernel_device_linux.h"
 #include "dataplane/ports/tun_port.h"
 
 namespace weft::daemon {
@@ -57,6 +60,48 @@ std::vector<dataplane::NamedCount> DeviceCounts(const std::string& name) {
 }  // namespace
 
 absl::Status PodDeviceSupport() { return absl::OkStatus(); }
+
+absl::StatusOr<bool> ClearPlace(const std::string& name, Vni vni, bool replace) {
+  const absl::StatusOr<std::vector<host::KernelDevice>> devices = host::KernelDevices();
+  if (!devices.ok()) return devices.status();
+  const auto device = std::find_if(devices->begin(), devices->end(),
+                                   [&](const auto& each) { return each.name == name; });
+  // A tun device is another flanneld's, which the UDP port will say.
+  if (device == devices->end() || device->kind == "tun") return false;
+  const std::string remedy =
+      absl::StrCat("delete it once what made it has stopped (ip link delete ", name, ")");
+  if (device->kind != "vxlan") {
+    return absl::UnavailableError(
+        absl::StrCat("device ", name, " is foreign (",
+                     device->kind.empty() ? "hardware" : absl::StrCat("kind ", device->kind),
+                     ") and has the name of this node's tunnel: rename it, or ", remedy));
+  }
+  if (device->vni != vni.value()) {
+    return absl::UnavailableError(
+        absl::StrCat("device ", name, " is a vxlan device of the kernel with VNI ", device->vni,
+                     ", not ", vni.value(), ", and has the name of this node's tunnel: ", remedy));
+  }
+  if (!replace) {
+    return absl::UnavailableError(absl::StrCat(
+        "device ", name, " is a vxlan device of the kernel (VNI ", device->vni, ", UDP port ",
+        device->port, "), as upstream flannel leaves it, in the place of this node's tunnel: ",
+        remedy, ", or start flanneld with --replace-kernel-device"));
+  }
+  if (absl::Status status = host::DeleteKernelDevice(*device); !status.ok()) return status;
+  return true;
+}
+
+std::string PortHolders(std::uint16_t port) {
+  const absl::StatusOr<std::vector<host::KernelDevice>> devices = host::KernelDevices();
+  std::string holders;
+  if (!devices.ok()) return holders;
+  for (const host::KernelDevice& device : *devices) {
+    if (device.kind != "vxlan" || device.port != port) continue;
+    absl::StrAppend(&holders, holders.empty() ? "" : ", ", "device ", device.name,
+                    " of the kernel (VNI ", device.vni, ")");
+  }
+  return holders;
+}
 
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name) {
   dataplane::TunOptions options;

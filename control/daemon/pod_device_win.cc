@@ -10,6 +10,9 @@ absl::Status PodDeviceSupport() {
       "writes subnet.env only");
 }
 
+absl::StatusOr<bool> ClearPlace(const std::string&, Vni, bool) { return false; }
+std::string PortHolders(std::uint16_t) { return ""; }
+
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string&) {
   return PodDeviceSupport();
 }

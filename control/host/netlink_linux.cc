@@ -55,8 +55,8 @@ std::optional<IpAddress> AddressOf(const nlattr* attribute, IpFamily family) {
                                static_cast<const std::byte*>(mnl_attr_get_payload(attribute)));
 }
 
-absl::StatusOr<NetlinkSocket> NetlinkSocket::Open() {
-  mnl_socket* raw = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+absl::StatusOr<NetlinkSocket> NetlinkSocket::Open(int protocol) {
+  mnl_socket* raw = mnl_socket_open2(protocol, SOCK_CLOEXEC);
   if (!raw) return absl::ErrnoToStatus(errno, "cannot open a netlink socket");
   NetlinkSocket socket(raw);
   if (mnl_socket_bind(raw, 0, MNL_SOCKET_AUTOPID) < 0)
@@ -119,6 +119,37 @@ std::vector<NetlinkAnswer> NetlinkSocket::Change(std::span<NetlinkRequest> reque
     }
   }
   return answers;
+}
+
+// The kernel has answered when the send returns: it begins at once, and a batch that is refused as
+// whole has one answer, not one for each message.
+NetlinkAnswer NetlinkSocket::Transact(std::span<char> batch) {
+  const std::uint32_t first = sequence_ + 1;
+  nlmsghdr* last = nullptr;
+  int left = static_cast<int>(batch.size());
+  for (auto* message = reinterpret_cast<nlmsghdr*>(batch.data()); mnl_nlmsg_ok(message, left);
+       message = mnl_nlmsg_next(message, &left)) {
+    message->nlmsg_seq = ++sequence_;
+    if (message->nlmsg_type != NLMSG_MIN_TYPE + 1) last = message;  // NFNL_MSG_BATCH_END
+  }
+  if (last != nullptr) last->nlmsg_flags |= NLM_F_ACK;
+  if (mnl_socket_sendto(socket_.get(), batch.data(), batch.size()) < 0) return {errno, {}};
+  NetlinkAnswer result{EIO, "the kernel did not answer"};
+  bool answered = false;
+  for (;;) {
+    const ssize_t received =
+        ::recv(mnl_socket_get_fd(socket_.get()), receive_.data(), receive_.size(), MSG_DONTWAIT);
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0) return result;
+    left = static_cast<int>(received);
+    for (auto* message = reinterpret_cast<nlmsghdr*>(receive_.data()); mnl_nlmsg_ok(message, left);
+         message = mnl_nlmsg_next(message, &left)) {
+      if (message->nlmsg_type != NLMSG_ERROR || message->nlmsg_seq - first > sequence_ - first)
+        continue;
+      if (!answered || result.error == 0) result = AnswerOf(*message);
+      answered = true;
+    }
+  }
 }
 
 NetlinkAnswer NetlinkSocket::Ask(NetlinkRequest request,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <libmnl/libmnl.h>
+#include <linux/netlink.h>
 
 #include <array>
 #include <cstdint>
@@ -82,7 +83,7 @@ std::optional<IpAddress> AddressOf(const nlattr* attribute, IpFamily family);
 // Blocking; the kernel answers at once. One thread.
 class NetlinkSocket {
  public:
-  static absl::StatusOr<NetlinkSocket> Open();
+  static absl::StatusOr<NetlinkSocket> Open(int protocol = NETLINK_ROUTE);
 
   // Runs a dump and calls `each` for every message. Repeated from the start when the kernel says
   // that its tables changed meanwhile, so `begin` is called before each attempt.
@@ -94,6 +95,8 @@ class NetlinkSocket {
   std::vector<NetlinkAnswer> Change(std::span<NetlinkRequest> requests);
   // By which the kernel names this socket in what it reports of the changes made through it.
   std::uint32_t port() const { return mnl_socket_get_portid(socket_.get()); }
+  // Carries out all messages of `batch` or none (nfnetlink); the first error.
+  NetlinkAnswer Transact(std::span<char> batch);
 
  private:
   explicit NetlinkSocket(mnl_socket* socket) : socket_(socket, &mnl_socket_close) {}

@@ -70,8 +70,8 @@ absl::Status OpenError(PortKind kind, const std::string& name, int error) {
           absl::StrCat(device, "not permitted; run with CAP_NET_ADMIN and access to /dev/net/tun"));
     case EBUSY:
       return absl::AlreadyExistsError(absl::StrCat(
-          device, "the name is taken; stop the program that has it, delete it (ip link delete ",
-          name, "), or choose another name"));
+          device, "the name is taken; stop the program that has it, or delete it (ip link delete ",
+          name, ")"));
     default:
       return absl::ErrnoToStatus(
           error, absl::StrCat(device, "the kernel refused to make it; see dmesg for the cause"));

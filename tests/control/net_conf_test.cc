@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Prefix;
 
-NetConf Parsed(std::string_view text) {
-  auto conf = ParseNetConf(text, "net-conf.json");
+NetConf Parsed(std::string_view text, const VxlanDefaults& defaults = kHnsDefaults) {
+  auto conf = ParseNetConf(text, "net-conf.json", defaults);
   if (!conf.ok()) {
     ADD_FAILURE() << conf.status();
     return {};
@@ -27,8 +27,8 @@ NetConf Parsed(std::string_view text) {
   return *std::move(conf);
 }
 
-std::string Error(std::string_view text) {
-  const auto conf = ParseNetConf(text, "net-conf.json");
+std::string Error(std::string_view text, const VxlanDefaults& defaults = kHnsDefaults) {
+  const auto conf = ParseNetConf(text, "net-conf.json", defaults);
   return conf.ok() ? "OK" : std::string(conf.status().message());
 }
 
@@ -56,6 +56,53 @@ TEST(NetConf, DefaultsAreSaid) {
   EXPECT_EQ(conf.port, 4789);
   EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.VNI is absent: 4096 is used")));
   EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.Port is absent: 4789 is used")));
+}
+
+// What upstream v0.28.9 takes where its Linux nodes' file names neither.
+TEST(NetConf, LinuxHasDefaultsOfItsOwn) {
+  const std::string_view bare = R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan"}})";
+  const NetConf conf = Parsed(bare, kLinuxDefaults);
+  EXPECT_EQ(conf.vni.value(), 1u);
+  EXPECT_EQ(conf.port, 8472);
+  EXPECT_EQ(conf.name, "flannel.1");
+  EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.VNI is absent: 1 is used")));
+  EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.Port is absent: 8472 is used")));
+
+  const NetConf written = Parsed(kUsual, kLinuxDefaults);
+  EXPECT_EQ(written.vni.value(), 4096u);
+  EXPECT_EQ(written.port, 4789);
+  EXPECT_THAT(written.notes, IsEmpty());
+
+  EXPECT_EQ(
+      Parsed(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Port":0}})", kLinuxDefaults)
+          .port,
+      8472);
+}
+
+TEST(NetConf, UnknownKeysAreNamed) {
+  const NetConf conf = Parsed(
+      R"({"Network":"10.244.0.0/16","Netwrok":1,"Backend":{"Type":"vxlan","VNI":4096,"Port":4789,"Prot":8472}})");
+  EXPECT_THAT(conf.notes, ElementsAre(HasSubstr(R"("netwrok" is unknown and ignored)"),
+                                      HasSubstr(R"("prot" is unknown and ignored)")));
+  EXPECT_EQ(conf.port, 4789);
+  EXPECT_THAT(
+      Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","VNI":1}})").notes,
+      ElementsAre(HasSubstr(R"("vni" is unknown and ignored: the keys here are Type, Name, DNS)")));
+  EXPECT_THAT(Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"alloc","x":1}})").notes,
+              ElementsAre(HasSubstr("the keys here are Type")));
+}
+
+// A file of nonsense does not fill the log.
+TEST(NetConf, OfManyUnknownKeysTenAreNamed) {
+  std::string text = R"({"Network":"10.244.0.0/16","Backend":{"Type":"alloc"})";
+  for (int i = 0; i < 100; ++i) text += ",\"k" + std::to_string(i) + "\":0";
+  EXPECT_EQ(Parsed(text + "}").notes.size(), 10u);
+}
+
+TEST(NetConf, EnableNFTablesIsKept) {
+  EXPECT_FALSE(Parsed(kUsual).nftables);
+  EXPECT_TRUE(Parsed(R"({"Network":"10.0.0.0/8","EnableNFTables":true,"Backend":{"Type":"alloc"}})")
+                  .nftables);
 }
 
 // Row "net-conf with BOM, mixed-case keys, duplicate keys".
@@ -284,14 +331,14 @@ TEST(NetConf, ANetworkOfAFamilyThatIsOffIsCheckedAndNotUsed) {
 }
 
 TEST(NetConf, LoadNamesThePath) {
-  const auto missing = LoadNetConf("/no/such/net-conf.json");
+  const auto missing = LoadNetConf("/no/such/net-conf.json", kHnsDefaults);
   EXPECT_THAT(std::string(missing.status().message()),
               HasSubstr("net-conf /no/such/net-conf.json: cannot be opened; check the path"));
 }
 
 // As it is mounted where the ConfigMap lacks the key. Windows opens no folder at all.
 TEST(NetConf, LoadOfAFolderSaysThatItCannotBeRead) {
-  const auto conf = LoadNetConf(std::filesystem::temp_directory_path().string());
+  const auto conf = LoadNetConf(std::filesystem::temp_directory_path().string(), kHnsDefaults);
   EXPECT_THAT(std::string(conf.status().message()),
               ::testing::AnyOf(HasSubstr("cannot be read"), HasSubstr("cannot be opened")));
 }
@@ -299,7 +346,7 @@ TEST(NetConf, LoadOfAFolderSaysThatItCannotBeRead) {
 TEST(NetConf, LoadReadsTheFile) {
   const auto path = std::filesystem::temp_directory_path() / "weft-net-conf-test.json";
   std::ofstream(path) << kUsual;
-  const auto conf = LoadNetConf(path.string());
+  const auto conf = LoadNetConf(path.string(), kHnsDefaults);
   ASSERT_TRUE(conf.ok()) << conf.status();
   EXPECT_EQ(conf->network, Prefix("10.244.0.0/16"));
   std::filesystem::remove(path);
@@ -311,7 +358,7 @@ TEST(NetConf, LoadTakesOneMebibyteAndNoMore) {
   for (const std::size_t size : {most, most + 1}) {
     std::ofstream(path, std::ios::binary)
         << kUsual << std::string(size - std::string_view(kUsual).size(), ' ');
-    const auto conf = LoadNetConf(path.string());
+    const auto conf = LoadNetConf(path.string(), kHnsDefaults);
     EXPECT_EQ(conf.ok(), size == most) << conf.status();
     if (conf.ok()) continue;
     EXPECT_THAT(std::string(conf.status().message()),

@@ -16,8 +16,11 @@ void Require(bool promise) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto conf =
-      weft::control::ParseNetConf({reinterpret_cast<const char*>(data), size}, "net-conf.json");
+  // Which defaults: by the size, so that every text is read both ways.
+  const auto& defaults =
+      size % 2 == 0 ? weft::control::kHnsDefaults : weft::control::kLinuxDefaults;
+  const auto conf = weft::control::ParseNetConf({reinterpret_cast<const char*>(data), size},
+                                                "net-conf.json", defaults);
   if (!conf.ok()) {
     const std::string_view message = conf.status().message();
     Require(message.starts_with("net-conf net-conf.json: ") && message.size() < 1000);
@@ -31,5 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(!network || network->family() == family);
   }
   Require(conf->port != 0);
+  for (const std::string& note : conf->notes) {
+    Require(note.size() < 1000);
+    for (const char c : note) Require(c >= ' ' && c < '\x7f');
+  }
   return 0;
 }

@@ -15,7 +15,7 @@ class HostGwNode(node.WeftNode):
     backend = {"Type": "host-gw"}
 
     def beyond_leaving(self, found):
-        return footprint.without_left_routes(found)
+        return footprint.without_left_table(footprint.without_left_routes(found))
 
     def overhead(self):
         return 0
@@ -29,7 +29,7 @@ class HostGwNode(node.WeftNode):
 
 class DirectNode(node.WeftNode):
     def beyond_leaving(self, found):
-        return footprint.without_left_routes(found)
+        return footprint.without_left_table(footprint.without_left_routes(found))
 
     def net_conf(self):
         conf = super().net_conf()

@@ -144,6 +144,19 @@ def test_footprint():
         before = now
 
 
+def test_left_table():
+    """Ours alone, and only as new: another program's tables, and ours gone, are differences."""
+    host = namespace.Namespace("host")
+    before = footprint.take(host)
+    host.run("nft", "-f", "-", stdin="table inet weft {\nchain c {\naccept\n}\n}\ntable inet wefted {\nchain c {\ndrop\n}\n}\n")
+    after = footprint.take(host)
+    found = footprint.differences(before, after)
+    command.expect("nft table inet weft is new" in found, f"{found}")
+    left = footprint.without_left_table(found)
+    command.expect(len(left) == 1 and "table inet wefted" in left[0] and "table inet weft " not in left[0], f"{left}")
+    command.expect("nft table inet weft is gone" in footprint.without_left_table(footprint.differences(after, before)), "gone")
+
+
 def test_left_routes():
     """A route of ours is let pass, with that which it replaces, and nothing else."""
     ours = "route dst 10.2.0.0/24 gateway 10.0.0.7 dev u0 protocol 87 is new"

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ " $* " != *" --list "* ]]; then
   [ "$(id -u)" = 0 ] || { echo "tests/netns: needs root (network namespaces)" >&2; exit 1; }
   missing=()
-  for tool in ip bridge ethtool nft ping tcpdump tshark iperf3 python3; do
+  for tool in ip bridge ethtool nft iptables-legacy iptables ping tcpdump tshark iperf3 python3; do
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
   [ ${#missing[@]} = 0 ] || { echo "tests/netns: missing: ${missing[*]}; run: cmake/bootstrap.sh netns" >&2; exit 1; }

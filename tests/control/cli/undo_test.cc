@@ -15,6 +15,7 @@
 #include "hns/overlay_plan.h"
 #include "tests/hns/recording_api.h"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/fake_packet_filter.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/test_path.h"
@@ -170,6 +171,48 @@ TEST_F(UndoTest, OurFirewallRuleGoesAndNoOther) {
   EXPECT_THAT(host_.state().firewall,
               ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789}));
   EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+TEST_F(UndoTest, OursGoesFromThePacketFilterAndItsEntryWithIt) {
+  weft::testing::FakePacketFilter filter;
+  const auto rules = host::ForwardRules(Prefix("10.244.0.0/16"));
+  filter.held = {{host::FilterPart::kMasquerade, rules},
+                 {host::FilterPart::kForward, rules},
+                 {host::FilterPart::kForwardLegacy, {}}};
+  Enter({"filter-table", "inet weft", "", false});
+  Enter({"forward-rules", "nftables", "", false});
+  Enter({"forward-rules", "iptables-legacy", "", false});
+  EXPECT_TRUE(NeedsFilter(ledger_));
+  const auto undo = [&](bool dry_run) {
+    return cli::Undo({nullptr, &host_, &filter}, ledger_, {dry_run, false});
+  };
+  EXPECT_THAT(undo(true).lines,
+              ElementsAre("would delete table inet weft of nftables",
+                          "would delete accept rules in chain FORWARD of nftables",
+                          "accept rules in chain FORWARD of iptables-legacy is gone already"));
+  EXPECT_THAT(filter.puts, IsEmpty());
+  EXPECT_EQ(ledger_.entries().size(), 3u);
+  const Undone undone = undo(false);
+  EXPECT_EQ(undone.lines[0], "deleted table inet weft of nftables");
+  EXPECT_THAT(undone.failed, IsEmpty());
+  for (const auto& [part, held] : filter.held) EXPECT_THAT(held, IsEmpty());
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+  EXPECT_FALSE(NeedsFilter(ledger_));
+}
+
+TEST_F(UndoTest, WhatThePacketFilterKeepsStaysInTheLedger) {
+  weft::testing::FakePacketFilter filter;
+  filter.held[host::FilterPart::kMasquerade] = host::ForwardRules(Prefix("10.244.0.0/16"));
+  filter.writable = absl::PermissionDeniedError("not permitted");
+  const LedgerEntry table{"filter-table", "inet weft", "", false};
+  Enter(table);
+  EXPECT_THAT(cli::Undo({nullptr, &host_, &filter}, ledger_, {}).failed,
+              ElementsAre("table inet weft of nftables: not permitted"));
+  filter.readable = absl::PermissionDeniedError("not permitted");
+  EXPECT_EQ(cli::Undo({nullptr, &host_, &filter}, ledger_, {}).failed.size(), 1u);
+  // The ledger of a Linux node on another system.
+  EXPECT_EQ(cli::Undo({nullptr, &host_}, ledger_, {}).failed.size(), 1u);
+  EXPECT_THAT(ledger_.entries(), ElementsAre(table));
 }
 
 TEST_F(UndoTest, WhereRoutesCannotBeReadAllStayInTheLedger) {

@@ -40,7 +40,7 @@ class DaemonFixture : public ::testing::Test {
     config_.options.dataplane = "none";
     config_.options.net_config_path = Path("net-conf.json");
     Write("net-conf.json", kNetConf);
-    config_.conf = control::ParseNetConf(kNetConf, "net-conf.json").value();
+    config_.conf = control::ParseNetConf(kNetConf, "net-conf.json", control::kHnsDefaults).value();
   }
   void TearDown() override {
     daemon_.reset();

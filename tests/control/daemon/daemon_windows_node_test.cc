@@ -228,7 +228,7 @@ TEST_F(DaemonWindowsNodeTest, FromHostGwToVxlanTheBridgeGoes) {
   const control::NetConf vxlan = config_.conf;
   constexpr char kHostGw[] =
       R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","Name":"cbr0"}})";
-  config_.conf = control::ParseNetConf(kHostGw, "net-conf.json").value();
+  config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([this] {
     const auto endpoints = hns::Client(node_->world.hns()).Endpoints();

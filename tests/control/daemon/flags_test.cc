@@ -246,14 +246,15 @@ TEST(FlagTable, OurOwnDefaults) {
   const Options options = Parse("")->options;
   EXPECT_TRUE(options.udp_checksum);
   EXPECT_EQ(options.peer_check, "lease");
+  EXPECT_FALSE(options.replace_kernel_device);
   EXPECT_EQ(options.log_format, "klog");
 }
 
 TEST(FlagTable, FlagsWithoutMeaningAreToldInOneLineWithoutValues) {
-  const auto line = Parse("--etcd-password=hunter2 --etcd-prefix=/x --iptables-resync=7");
+  const auto line = Parse("--etcd-password=hunter2 --etcd-prefix=/x --ip-blackhole-route");
   ASSERT_TRUE(line.ok());
   EXPECT_THAT(line->warnings,
-              ElementsAre(AllOf(HasSubstr("--etcd-password, --etcd-prefix, --iptables-resync"),
+              ElementsAre(AllOf(HasSubstr("--etcd-password, --etcd-prefix, --ip-blackhole-route"),
                                 ::testing::Not(HasSubstr("hunter2")))));
 }
 
@@ -263,7 +264,8 @@ TEST(FlagTable, WhatHasMeaningIsNotTold) {
             "--kube-annotation-prefix=org.com --net-config-path=x --set-node-network-unavailable "
             "--iface=a --iface-regex=a --iface-can-reach=10.0.0.1 --public-ip=10.0.0.1 "
             "--public-ipv6=fd00::1 --subnet-file=x --ip-masq --healthz-ip=127.0.0.1 "
-            "--healthz-port=1 --v=1")
+            "--healthz-port=1 --v=1 --ip-masq-fully-random-disable --iptables-resync=7 "
+            "--iptables-forward-rules=false --replace-kernel-device")
           ->warnings,
       IsEmpty());
 }
@@ -325,9 +327,9 @@ TEST(FlagEnvironment, UpstreamsOtherVariablesWithoutMeaningAreToldInTheSameLine)
       ElementsAre("accepted for upstream's sake, without meaning here: "
                   "CONT_WHEN_CACHE_NOT_READY, EVENT_QUEUE_DEPTH"));
   // Upstream ends with this one.
-  EXPECT_THAT(Parse("--iptables-resync=7", {{"EVENT_QUEUE_DEPTH", "many"}})->warnings,
-              ElementsAre("accepted for upstream's sake, without meaning here: --iptables-resync, "
-                          "EVENT_QUEUE_DEPTH"));
+  EXPECT_THAT(Parse("--ip-blackhole-route", {{"EVENT_QUEUE_DEPTH", "many"}})->warnings,
+              ElementsAre("accepted for upstream's sake, without meaning here: "
+                          "--ip-blackhole-route, EVENT_QUEUE_DEPTH"));
   EXPECT_THAT(Parse("", {{"EVENT_QUEUE_DEPTH", ""}})->warnings, IsEmpty());
 }
 

@@ -46,7 +46,7 @@ class HostGwFixture : public DaemonFixture {
   void SetUp() override {
     DaemonFixture::SetUp();
     Write("net-conf.json", kHostGw);
-    config_.conf = control::ParseNetConf(kHostGw, "net-conf.json").value();
+    config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
     config_.options.dataplane = "hns";
     config_.hns = {machine_, &machine_->world.hns()};
     emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},

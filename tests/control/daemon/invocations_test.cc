@@ -66,9 +66,8 @@ TEST(Invocation, Rke2) {
   EXPECT_EQ(started.options.net_config_path,
             R"(C:\var\lib\rancher\rke2\agent\flanneld-net-conf.json)");
   EXPECT_THAT(started.options.iface, ElementsAre("10.0.0.4"));
-  EXPECT_THAT(
-      started.warnings,
-      ElementsAre("accepted for upstream's sake, without meaning here: --iptables-forward-rules"));
+  EXPECT_FALSE(started.options.iptables_forward_rules);
+  EXPECT_THAT(started.warnings, IsEmpty());
 }
 
 // sig-windows-tools: in-cluster, with the API server's own address over the service's, and no

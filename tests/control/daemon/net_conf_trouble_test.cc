@@ -34,7 +34,8 @@ class NetConfTroubleTest : public ::testing::Test {
   std::string Look() const { return NetConfTrouble(Path(), running_); }
 
   const std::filesystem::path folder_ = weft::testing::TestPath();
-  const control::NetConf running_ = control::ParseNetConf(kRunning, "").value();
+  const control::NetConf running_ =
+      control::ParseNetConf(kRunning, "", control::kHnsDefaults).value();
 };
 
 TEST_F(NetConfTroubleTest, ThereIsNoneWhileItMeansWhatRuns) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "control/daemon/node_network.h"
+#include "tests/support/fake_packet_filter.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_path.h"
@@ -50,7 +51,8 @@ class NodeNetworkFixture : public ::testing::Test {
         options_, conf_, std::move(host), NodeNetwork::Hns{hns_, {}}, ledger_, reconciler_,
         [](const std::string& device, const absl::Status& why) {
           ADD_FAILURE() << device << ": " << why;
-        });
+        },
+        filter_);
   }
   // The source's first word: our Node with this podCIDR, and the peer "b".
   void Lease(const std::string& cidr, const std::string& public_ip) {
@@ -93,6 +95,7 @@ class NodeNetworkFixture : public ::testing::Test {
   weft::testing::ManualClock clock_;
   std::shared_ptr<hns::Api> hns_;
   std::shared_ptr<NodeLedger> ledger_;
+  std::shared_ptr<weft::testing::FakePacketFilter> filter_;
   control::Reconciler reconciler_{clock_, control::SystemRandom(), {}};
   absl::StatusOr<control::OwnFacts> facts_ = absl::NotFoundError("node \"a\" is not there");
   std::unique_ptr<NodeNetwork> network_;

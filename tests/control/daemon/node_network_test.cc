@@ -231,6 +231,63 @@ TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
   EXPECT_EQ(Round(), "");
   EXPECT_FALSE(CheckNamed("sinks").ok);
   EXPECT_EQ(Env(), "");
+// By FLANNEL_IPMASQ the CNI plugin masquerades itself, or leaves it to us.
+TEST_F(NodeNetworkTest, TheFileSaysThatPodsAreMasqueradedOnlyWhileTheyAre) {
+  filter_ = std::make_shared<weft::testing::FakePacketFilter>();
+  conf_.type = control::BackendType::kAlloc;
+  options_.dataplane = "userspace";
+  options_.ip_masq = true;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  filter_->writable = absl::PermissionDeniedError("not permitted");
+  ASSERT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+  EXPECT_THAT(network_->pod_rules().masquerade_trouble().text(), HasSubstr("not permitted"));
+
+  auto now = std::chrono::steady_clock::now();
+  filter_->writable = absl::OkStatus();
+  network_->LookAtPodRules(now += std::chrono::seconds(5));
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=true\n"));
+
+  filter_->held.clear();
+  filter_->writable = absl::PermissionDeniedError("not permitted");
+  network_->LookAtPodRules(now += std::chrono::seconds(5));
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+}
+
+TEST_F(NodeNetworkTest, RulesAreThoseOfTheFlagsAndOfOurLease) {
+  filter_ = std::make_shared<weft::testing::FakePacketFilter>();
+  conf_.type = control::BackendType::kAlloc;
+  conf_.nftables = true;
+  options_.dataplane = "userspace";
+  options_.ip_masq = options_.ip_masq_fully_random_disable = true;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const host::PodNetwork pods{*IpPrefix::Parse("10.244.0.0/16"), *IpPrefix::Parse("10.244.1.0/24")};
+  EXPECT_EQ(filter_->held[host::FilterPart::kMasquerade],
+            host::MasqueradeRules(pods, {true, false}));
+  EXPECT_EQ(filter_->held[host::FilterPart::kForward], host::ForwardRules(pods.network));
+
+  options_.ip_masq = options_.iptables_forward_rules = false;
+  MakeHere();
+  ASSERT_EQ(Round(), "");
+  for (const auto& [part, held] : filter_->held) EXPECT_TRUE(held.empty());
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+}
+
+// It takes the lease and writes the file, and leaves packets to another program.
+TEST_F(NodeNetworkTest, WithoutADataPlaneNoRuleIsPutInAndTheFileSaysSo) {
+  filter_ = std::make_shared<weft::testing::FakePacketFilter>();
+  options_.ip_masq = true;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  EXPECT_TRUE(filter_->looks.empty() && filter_->puts.empty());
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
 }
 
 TEST_F(NodeNetworkTest, ALostLeaseTakesNothingBack) {

@@ -47,6 +47,19 @@ TEST(CheckOptions, NamesTheNodeFromFlagThenVariable) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// By who moves the packets, not by the system alone: HNS has its own.
+TEST(CheckOptions, VxlanDefaultsAreThoseOfTheDataPlane) {
+  Options options;
+  options.dataplane = "hns";
+  EXPECT_EQ(DefaultsFor(options), control::kHnsDefaults);
+  const bool windows = DefaultDataplane() == "hns";
+  for (const char* dataplane : {"userspace", "routes", "none"}) {
+    options.dataplane = dataplane;
+    EXPECT_EQ(DefaultsFor(options), windows ? control::kHnsDefaults : control::kLinuxDefaults)
+        << dataplane;
+  }
+}
+
 TEST(CheckOptions, RefusesWithRemedy) {
   const ErrorRow rows[] = {
       {"--dataplane=none",

@@ -210,6 +210,34 @@ TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {
       absl::IsInvalidArgument(ChooseUnderlay(options, conf, std::nullopt, TwoAdapters()).status()));
 }
 
+TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsTrouble) {
+  InterfaceChoice choice;
+  choice.name = "eth0";
+  choice.index = 2;
+  HostFacts facts;
+  facts.adapters.resize(1);
+  facts.adapters[0].index = 2;
+  facts.adapters[0].up = true;
+  EXPECT_EQ(LinkTrouble(choice, facts), "");
+  facts.adapters[0].up = false;
+  EXPECT_THAT(LinkTrouble(choice, facts), ::testing::HasSubstr("the interface eth0 is down"));
+  facts.adapters[0].index = 3;
+  EXPECT_EQ(LinkTrouble(choice, facts), "");
+}
+
+TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsTrouble) {
+  InterfaceChoice choice;
+  choice.name = "eth0";
+  choice.mtu = *OuterMtu::Of(1500);
+  control::NetConf conf;
+  EXPECT_EQ(MtuTrouble(choice, conf), "");
+  conf.mtu = OuterMtu::Of(1500);
+  EXPECT_EQ(MtuTrouble(choice, conf), "");
+  conf.mtu = OuterMtu::Of(1501);
+  EXPECT_THAT(MtuTrouble(choice, conf),
+              ::testing::HasSubstr("Backend.MTU 1501 of net-conf is over the MTU of eth0, 1500"));
+}
+
 TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {
   const auto mac = [](const char* text) { return *MacAddress::Parse(text); };
   control::OwnFacts facts;

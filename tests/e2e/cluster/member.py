@@ -249,7 +249,7 @@ class Weft(Member):
         if self.daemon is None:
             return None
         code = super().down(how)
-        left = footprint.differences(self.before, footprint.take(self.host, PODS_DEVICES))
+        left = footprint.without_left_table(footprint.differences(self.before, footprint.take(self.host, PODS_DEVICES)))
         if self.net_conf["Backend"]["Type"] == "host-gw" or self.net_conf["Backend"].get("DirectRouting"):
             left = footprint.without_left_routes(left)
         command.expect(not left, f"the host of {self.name} is not as before its daemon's first start: {'; '.join(left)}")

@@ -1,8 +1,10 @@
 """What a node has that others may use too: devices, addresses, routes, rules of routing and of the firewall, sysctls. As values to compare."""
 
 import os
+import re
 
 MARK = "87"  # protocol of the routes of the host, by which a later process knows them
+OWN_TABLE = re.compile(r"^table inet weft \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)  # by which --ip-masq masquerades
 SYSCTLS = "/proc/sys/net"
 # Of the kernel's own making, at a time of its own choice.
 COUNTERS = ("netfilter/nf_conntrack_", "nf_conntrack_max")
@@ -60,7 +62,10 @@ def take(where, without=()):
             found[f"route {route}"] = family
         for row in where.show(family, "rule", "show"):
             found[f"rule {family} {sorted(row.items())}"] = ""
-    found["nft list ruleset"] = where.run("nft", "list", "ruleset")
+    ruleset = where.run("nft", "list", "ruleset")
+    found["nft list ruleset"] = OWN_TABLE.sub("", ruleset)
+    if OWN_TABLE.search(ruleset):
+        found["nft table inet weft"] = OWN_TABLE.search(ruleset)[0]
     return {key: value for key, value in found.items() if not any(_belongs(key, device) for device in without)}
 
 
@@ -76,6 +81,11 @@ def differences(before, after):
     found = [f"{key} is {'gone' if key in before else 'new'}" for key in keys]
     found += [f"{key} was {before[key]!r} and is {after[key]!r}" for key in before if key in after and before[key] != after[key]]
     return sorted(found)
+
+
+def without_left_table(found):
+    """Of `differences`: without the table of --ip-masq, which outlives the daemon, as upstream's rules do: subnet.env speaks of it."""
+    return [each for each in found if each != "nft table inet weft is new"]
 
 
 def without_left_routes(found):

@@ -242,8 +242,8 @@ class WeftNode(Node):
         return code
 
     def beyond_leaving(self, found):
-        """Those of footprint.differences that are against the manual. By it vxlan leaves subnet.env, and on the host nothing."""
-        return found
+        """Those of footprint.differences that are against the manual. By it vxlan leaves subnet.env, and on the host the table of --ip-masq."""
+        return footprint.without_left_table(found)
 
     def expect_unchanged_host(self):
         left = self.beyond_leaving(footprint.differences(self.before, footprint.take(self.host)))

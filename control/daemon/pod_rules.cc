@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/pod_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/daemon/log.h"
+
+namespace weft::daemon {
+namespace {
+
+using host::FilterPart;
+
+constexpr auto kQuiet = std::chrono::minutes(5);  // after which a loss is the first again
+constexpr auto kLongestPause = std::chrono::seconds(60);
+constexpr int kFight = 3;  // losses
+
+std::chrono::seconds PauseAfter(int losses) {
+  return std::min<std::chrono::seconds>(kLongestPause,
+                                        std::chrono::seconds(1 << std::min(losses - 1, 6)));
+}
+
+}  // namespace
+
+PodRules::PodRules(std::shared_ptr<host::PacketFilter> filter, std::shared_ptr<NodeLedger> ledger,
+                   std::chrono::seconds legacy_period)
+    : filter_(std::move(filter)),
+      ledger_(std::move(ledger)),
+      legacy_period_(std::max(legacy_period, std::chrono::seconds(1))),
+      masquerade_{FilterPart::kMasquerade, control::kFilterTable, "inet weft",
+                  "nftables' table inet weft, which masquerades pods (--ip-masq),"},
+      forward_{FilterPart::kForward, control::kForwardRules, "nftables",
+               "the rules that accept pods in nftables' chain FORWARD (--iptables-forward-rules)"},
+      legacy_{FilterPart::kForwardLegacy, control::kForwardRules, "iptables-legacy",
+              "the rules that accept pods in iptables-legacy's chain FORWARD "
+              "(--iptables-forward-rules)"} {}
+
+void PodRules::Want(const Desired& desired, Clock::time_point now) {
+  const auto want = [&](Part& part, const std::vector<host::FilterRule>& rules) {
+    if (wanted_ && part.rules == rules) return;
+    part.rules = rules;
+    part.in_place = false;
+    part.losses = 0;
+    part.next_look = part.next_put = now;
+  };
+  want(masquerade_, desired.masquerade);
+  want(forward_, desired.forward);
+  want(legacy_, desired.forward);
+  wanted_ = true;
+  Look(now);
+}
+
+void PodRules::Look(Clock::time_point now) {
+  if (!filter_ || !wanted_) return;
+  for (Part* part : {&masquerade_, &forward_, &legacy_}) {
+    // What is not desired and gone is nobody's to look at.
+    if (now < part->next_look || (part->in_place && part->rules.empty())) continue;
+    Look(*part, now);
+    if (part == &legacy_) part->next_look = now + legacy_period_;
+  }
+  masquerade_trouble_.Set(masquerade_.trouble);
+  forward_trouble_.Set(forward_.trouble.empty() ? legacy_.trouble : forward_.trouble);
+}
+
+void PodRules::Look(Part& part, Clock::time_point now) {
+  const absl::StatusOr<bool> has = filter_->Has(part.part, part.rules);
+  if (!has.ok()) {
+    // Not known now: what was in place counts. Where nothing is desired, nothing is missing.
+    part.trouble = part.rules.empty() ? "" : std::string(has.status().message());
+    return;
+  }
+  if (part.losses > 0 && now - part.lost >= kQuiet) part.losses = 0;
+  if (*has) {
+    if (part.losses < kFight) part.trouble.clear();
+    part.in_place = true;
+    return;
+  }
+  if (part.in_place && part.put) {
+    ++part.losses;
+    part.lost = now;
+    LogWarning(absl::StrCat("another program removed or changed ", part.title));
+    if (part.losses >= kFight) {
+      part.trouble = absl::StrCat("another program removes or changes ", part.title,
+                                  " again and again, and flanneld puts it back after a pause: "
+                                  "find that program (nft monitor)");
+    }
+  }
+  part.in_place = false;
+  if (now >= part.next_put) Put(part, now);
+}
+
+void PodRules::Put(Part& part, Clock::time_point now) {
+  part.next_put = now + PauseAfter(std::max(part.losses, 1));
+  if (!part.rules.empty()) Enter(part, true);
+  const absl::Status status = filter_->Put(part.part, part.rules);
+  if (!status.ok()) {
+    part.trouble = absl::StrCat(
+        part.title,
+        part.rules.empty() ? " cannot be removed: " : " cannot be put in: ", status.message());
+    return;
+  }
+  if (part.losses < kFight) part.trouble.clear();
+  part.in_place = part.put = true;
+  LogInfo(absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title));
+  if (part.rules.empty()) Enter(part, false);
+}
+
+void PodRules::Enter(const Part& part, bool made) {
+  if (!ledger_) return;
+  ledger_->Use([&](control::Ledger& ledger) -> NodeLedger::Written {
+    const bool entered = ledger.Find(part.kind, part.name) != nullptr;
+    if (entered == made) return std::nullopt;
+    if (!made) return ledger.Remove(part.kind, part.name);
+    return ledger.Put({std::string(part.kind), std::string(part.name), "", /*adopted=*/false});
+  });
+}
+
+}  // namespace weft::daemon

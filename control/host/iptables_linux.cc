@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/iptables_linux.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "control/host/run_program_linux.h"
+
+namespace weft::host {
+namespace {
+
+constexpr auto kLimit = std::chrono::seconds(1);
+constexpr int kLocked = 4;  // exit code: another program has the lock, or memory ran out
+
+using Words = std::vector<std::string>;
+
+// proc(5): the tables that this network namespace has; the file is there once the module is.
+bool HasTable(IpFamily family) {
+  std::ifstream in(family == IpFamily::kV4 ? "/proc/self/net/ip_tables_names"
+                                           : "/proc/self/net/ip6_tables_names");
+  for (std::string line; std::getline(in, line);) {
+    if (line == "filter") return true;
+  }
+  return false;
+}
+
+// Not from PATH: what runs here runs as root.
+absl::StatusOr<std::string> FindProgram(IpFamily family) {
+  const std::string plain = family == IpFamily::kV4 ? "iptables" : "ip6tables";
+  for (const std::string& name : {plain + "-legacy", plain}) {
+    for (const char* folder : {"/usr/sbin/", "/sbin/", "/usr/local/sbin/", "/usr/bin/", "/bin/"}) {
+      const std::string path = folder + name;
+      if (::access(path.c_str(), X_OK) != 0) continue;
+      if (name != plain) return path;
+      const auto version = RunProgram({path, "--version"}, kLimit);
+      if (version.ok() && !absl::StrContains(version->output, "nf_tables")) return path;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("the host has tables of ", plain,
+                                          "-legacy, and this program is not found: install "
+                                          "iptables where flanneld runs"));
+}
+
+absl::StatusOr<std::string> Run(IpFamily family, const Words& arguments) {
+  const absl::StatusOr<std::string> program = FindProgram(family);
+  if (!program.ok()) return program.status();
+  Words words = {*program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const auto done = RunProgram(words, kLimit);
+  if (!done.ok()) return done.status();
+  if (done->exit_code == 0) return done->output;
+  const std::string message =
+      absl::StrCat(absl::StrJoin(words, " "), ": exit code ", done->exit_code, ": ",
+                   absl::StripAsciiWhitespace(done->output));
+  return done->exit_code == kLocked ? absl::UnavailableError(message)
+                                    : absl::InternalError(message);
+}
+
+// A rule as `-S` prints it, without "-A FORWARD".
+std::string TextOf(const FilterRule& rule, std::string_view comment) {
+  const auto side = [](const char* flag, const std::optional<FilterRule::Side>& given) {
+    if (!given) return std::string();
+    return absl::StrCat(given->outside ? "! " : "", flag, " ", given->prefix.ToString(), " ");
+  };
+  return absl::StrCat(side("-s", rule.source), side("-d", rule.destination),
+                      "-m comment --comment ", comment, " -j ",
+                      rule.verdict == FilterVerdict::kAccept ? "ACCEPT" : "RETURN");
+}
+
+// Those of the chain that bear `comment`, in their order.
+absl::StatusOr<Words> Ours(IpFamily family, std::string_view comment) {
+  const absl::StatusOr<std::string> output = Run(family, {"-S", "FORWARD"});
+  if (!output.ok()) return output.status();
+  const std::string mark = absl::StrCat("--comment ", comment, " ");
+  Words rules;
+  for (const std::string_view printed : absl::StrSplit(*output, '\n')) {
+    std::string line(printed);
+    line.erase(std::remove(line.begin(), line.end(), '"'), line.end());
+    std::string_view rule = line;
+    if (absl::ConsumePrefix(&rule, "-A FORWARD ") && absl::StrContains(rule, mark))
+      rules.emplace_back(rule);
+  }
+  return rules;
+}
+
+Words Desired(IpFamily family, const std::vector<FilterRule>& rules, std::string_view comment) {
+  Words texts;
+  for (const FilterRule& rule : rules) {
+    if (rule.family == family) texts.push_back(TextOf(rule, comment));
+  }
+  return texts;
+}
+
+absl::Status Change(IpFamily family, const char* verb, const std::string& rule) {
+  Words words = {verb, "FORWARD"};
+  const Words rest = absl::StrSplit(rule, ' ', absl::SkipEmpty());
+  words.insert(words.end(), rest.begin(), rest.end());
+  return Run(family, words).status();
+}
+
+
+}  // namespace
+
+absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
+                                      std::string_view comment) {
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!HasTable(family)) continue;
+    const absl::StatusOr<Words> ours = Ours(family, comment);
+    if (!ours.ok()) return ours.status();
+    if (*ours != Desired(family, rules, comment)) return false;
+  }
+  return true;
+}
+
+absl::Status PutLegacyForward(const std::vector<FilterRule>& rules, std::string_view comment) {
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!HasTable(family)) continue;
+    const absl::StatusOr<Words> ours = Ours(family, comment);
+    if (!ours.ok()) return ours.status();
+    const Words desired = Desired(family, rules, comment);
+    if (*ours == desired) continue;
+    for (const std::string& rule : *ours) {
+      if (absl::Status status = Change(family, "-D", rule); !status.ok()) return status;
+    }
+    for (const std::string& rule : desired) {
+      if (absl::Status status = Change(family, "-A", rule); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weft::host

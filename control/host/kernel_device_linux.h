@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's virtual devices by kind: what upstream flannel leaves where weft's tunnel has its
+// place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace weft::host {
+
+struct KernelDevice {
+  std::uint32_t index = 0;
+  std::string name;
+  std::string kind;        // "vxlan", "tun", "dummy"; empty for hardware
+  std::uint32_t vni = 0;   // of a vxlan device
+  std::uint16_t port = 0;  // the same
+};
+
+absl::StatusOr<std::vector<KernelDevice>> KernelDevices();
+// One that is gone already is fine.
+absl::Status DeleteKernelDevice(const KernelDevice& device);
+
+}  // namespace weft::host

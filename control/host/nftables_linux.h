@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's nf_tables over netlink, as far as weft needs it. By libmnl alone: libnftnl and
+// libnftables are under the GPL, which a program under Apache-2.0 is not to be linked with, and
+// neither they nor the program nft need be on a node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/host/netlink_linux.h"
+#include "control/host/packet_filter.h"
+
+namespace weft::host {
+
+struct NftChain {
+  std::uint8_t family = 0;  // NFPROTO_INET, NFPROTO_IPV4, NFPROTO_IPV6
+  const char* table = "";
+  const char* chain = "";
+};
+
+// As the kernel returns it. `expressions` are its bytes, the same for the same rule.
+struct NftRule {
+  std::uint64_t handle = 0;
+  std::string comment;
+  std::string expressions;
+};
+
+// Changes that are made together, or not at all.
+class NftBatch {
+ public:
+  NftBatch();
+  void AddTable(const NftChain& chain, std::string_view comment);
+  void DeleteTable(const NftChain& chain);
+  // A base chain that sees what leaves the host, after every other program's rules for NAT.
+  void AddPostroutingChain(const NftChain& chain);
+  // At the chain's end.
+  void AddRule(const NftChain& chain, const FilterRule& rule, std::string_view comment);
+  void DeleteRule(const NftChain& chain, std::uint64_t handle);
+
+ private:
+  friend class NfTables;
+  nlmsghdr* Begin(std::uint16_t message, std::uint16_t flags, std::uint8_t family);
+  void End(const nlmsghdr* header);
+
+  std::vector<char> octets_;
+  std::size_t used_ = 0;
+};
+
+// One thread.
+class NfTables {
+ public:
+  static absl::StatusOr<NfTables> Open();
+
+  // Differs after each change that any program made.
+  absl::StatusOr<std::uint32_t> Generation();
+  // The comment of the chain's table; NotFound without the table.
+  absl::StatusOr<std::string> TableComment(const NftChain& chain);
+  // Where a base chain hooks in, as the kernel's bytes; NotFound without such a chain.
+  absl::StatusOr<std::string> Hook(const NftChain& chain);
+  absl::StatusOr<std::vector<NftRule>> Rules(const NftChain& chain);
+  absl::Status Commit(NftBatch batch);
+
+ private:
+  explicit NfTables(NetlinkSocket socket) : socket_(std::move(socket)) {}
+
+  NetlinkSocket socket_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/run_program_linux.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::host {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMostOutput = std::size_t{4} << 20;
+
+// Its output until its end, or until `deadline`: false.
+bool ReadAll(int fd, steady_clock::time_point deadline, std::string& output) {
+  std::array<char, 4096> chunk;
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
+    pollfd ready{fd, POLLIN, 0};
+    const int found = ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (found < 0 && errno == EINTR) continue;
+    if (found <= 0) return false;
+    const ssize_t received = ::read(fd, chunk.data(), chunk.size());
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) return true;
+    output.append(chunk.data(), std::min(static_cast<std::size_t>(received),
+                                         kMostOutput - std::min(kMostOutput, output.size())));
+  }
+}
+
+int Spawn(const std::vector<std::string>& words, int output, pid_t& child) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  char locale[] = "LC_ALL=C";
+  char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char* const environment[] = {locale, path, nullptr};
+
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+  ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, ours;
+  ::sigemptyset(&none);
+  ::sigemptyset(&ours);
+  ::sigaddset(&ours, SIGPIPE);  // which flanneld ignores
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &ours);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error =
+      ::posix_spawn(&child, arguments[0], &files, &attributes, arguments.data(), environment);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  return error;
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& words,
+                                         std::chrono::milliseconds limit) {
+  const auto deadline = steady_clock::now() + limit;
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot run ", words[0]));
+  pid_t child = 0;
+  const int error = Spawn(words, pipe[1], child);
+  ::close(pipe[1]);
+  if (error != 0) {
+    ::close(pipe[0]);
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", words[0]));
+  }
+  ProgramResult result;
+  const bool ended = ReadAll(pipe[0], deadline, result.output);
+  ::close(pipe[0]);
+  if (!ended) ::kill(child, SIGKILL);
+  int state = 0;
+  while (::waitpid(child, &state, 0) < 0) {
+    if (errno != EINTR) return absl::ErrnoToStatus(errno, absl::StrCat("lost ", words[0]));
+  }
+  if (!ended) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(words[0], " did not end within ", limit.count(), " ms and was killed"));
+  }
+  result.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  return result;
+}
+
+}  // namespace weft::host

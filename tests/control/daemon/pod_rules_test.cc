@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/pod_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/fake_packet_filter.h"
+#include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
+
+namespace weft::daemon {
+namespace {
+
+using host::FilterPart;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::weft::testing::FakePacketFilter;
+using ::weft::testing::Prefix;
+
+class PodRulesTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static PodRules::Desired Both() {
+    return {host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.1.0/24")}, {}),
+            host::ForwardRules(Prefix("10.244.0.0/16"))};
+  }
+  // Looks every second, as the daemon does.
+  void Pass(int count) {
+    for (int i = 0; i < count; ++i) rules_.Look(now_ += seconds(1));
+  }
+  // "KIND NAME" of each.
+  std::vector<std::string> Entered() {
+    std::vector<std::string> entered;
+    ledger_->Use([&](control::Ledger& ledger) -> NodeLedger::Written {
+      for (const control::LedgerEntry& entry : ledger.entries())
+        entered.push_back(entry.kind + " " + entry.name);
+      return std::nullopt;
+    });
+    return entered;
+  }
+
+  const std::filesystem::path folder_ = weft::testing::TestPath();
+  std::shared_ptr<FakePacketFilter> filter_ = std::make_shared<FakePacketFilter>();
+  std::shared_ptr<NodeLedger> ledger_ = std::make_shared<NodeLedger>(folder_.string());
+  PodRules::Clock::time_point now_{std::chrono::hours(1)};
+  PodRules rules_{filter_, ledger_, seconds(5)};
+};
+
+TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
+  rules_.Want(Both(), now_);
+  EXPECT_EQ(filter_->held[FilterPart::kMasquerade], Both().masquerade);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  EXPECT_EQ(filter_->held[FilterPart::kForwardLegacy], Both().forward);
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_THAT(Entered(), ElementsAre("filter-table inet weft", "forward-rules nftables",
+                                     "forward-rules iptables-legacy"));
+  Pass(10);
+  EXPECT_EQ(filter_->puts[FilterPart::kMasquerade], 1);
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+}
+
+TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsWanted) {
+  filter_->held[FilterPart::kMasquerade] = Both().masquerade;  // an earlier process's
+  Pass(3);
+  EXPECT_THAT(filter_->looks, IsEmpty());
+  EXPECT_FALSE(rules_.masquerades());
+}
+
+TEST_F(PodRulesTest, WhatAnEarlierProcessLeftGoesWithItsFlagAndItsEntry) {
+  rules_.Want(Both(), now_);
+  PodRules later(filter_, ledger_, seconds(5));
+  later.Want({}, now_);
+  EXPECT_THAT(filter_->held[FilterPart::kMasquerade], IsEmpty());
+  EXPECT_THAT(filter_->held[FilterPart::kForward], IsEmpty());
+  EXPECT_FALSE(later.masquerades());
+  EXPECT_THAT(Entered(), IsEmpty());
+}
+
+// Nor is there a folder made for a ledger of nothing.
+TEST_F(PodRulesTest, WhereThereIsNoChainNothingIsPutInOrEntered) {
+  filter_->chain_exists = false;
+  rules_.Want({{}, Both().forward}, now_);
+  Pass(10);
+  EXPECT_THAT(filter_->puts, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+  filter_->chain_exists = true;
+  Pass(1);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  EXPECT_EQ(rules_.forward_trouble().times(), 0u);
+}
+
+TEST_F(PodRulesTest, AnotherPodCidrReplacesThem) {
+  rules_.Want(Both(), now_);
+  PodRules::Desired other = Both();
+  other.masquerade = host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.9.0/24")}, {});
+  rules_.Want(other, now_);
+  EXPECT_EQ(filter_->held[FilterPart::kMasquerade], other.masquerade);
+  EXPECT_EQ(filter_->puts[FilterPart::kForward], 1);
+}
+
+TEST_F(PodRulesTest, WhatAnotherProgramRemovedIsBackAtTheNextLook) {
+  rules_.Want(Both(), now_);
+  for (const FilterPart part : {FilterPart::kMasquerade, FilterPart::kForward}) {
+    filter_->held[part].clear();
+    Pass(1);
+    EXPECT_FALSE(filter_->held[part].empty());
+  }
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+}
+
+// The kernel does not report changes there, and each look is a program.
+TEST_F(PodRulesTest, LegacyIsLookedAtMoreSeldom) {
+  rules_.Want(Both(), now_);
+  filter_->held[FilterPart::kForwardLegacy].clear();
+  Pass(4);
+  EXPECT_THAT(filter_->held[FilterPart::kForwardLegacy], IsEmpty());
+  Pass(1);
+  EXPECT_EQ(filter_->held[FilterPart::kForwardLegacy], Both().forward);
+  EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2);
+}
+
+TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
+  rules_.Want(Both(), now_);
+  for (int i = 0; i < 600; ++i) {
+    filter_->held[FilterPart::kMasquerade].clear();
+    Pass(1);
+  }
+  // 1, 1, 2, 4 ... 60 seconds between.
+  EXPECT_LT(filter_->puts[FilterPart::kMasquerade], 20);
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("again and again"));
+  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  // Once it is over, the pause and then the quiet end.
+  Pass(60);
+  EXPECT_TRUE(rules_.masquerades());
+  Pass(5 * 60);
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  filter_->held[FilterPart::kMasquerade].clear();
+  Pass(1);
+  EXPECT_TRUE(rules_.masquerades());
+}
+
+TEST_F(PodRulesTest, WhatCannotBePutInIsSaidAndTriedAgain) {
+  filter_->writable = absl::PermissionDeniedError("not permitted");
+  rules_.Want(Both(), now_);
+  EXPECT_FALSE(rules_.masquerades());
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("cannot be put in: not permitted"));
+  EXPECT_THAT(rules_.forward_trouble().text(), HasSubstr("cannot be put in: not permitted"));
+  Pass(10);
+  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  filter_->writable = absl::OkStatus();
+  Pass(5);
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.forward_trouble().text(), "");
+}
+
+TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
+  filter_->readable = absl::UnavailableError("try again");
+  rules_.Want(Both(), now_);
+  EXPECT_FALSE(rules_.masquerades());
+  filter_->readable = absl::OkStatus();
+  Pass(1);
+  EXPECT_TRUE(rules_.masquerades());
+  filter_->readable = absl::UnavailableError("try again");
+  Pass(1);
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("try again"));
+}
+
+// A node without the right to look is not in trouble for what it was not asked for.
+TEST_F(PodRulesTest, NoTroubleWhereNothingIsWanted) {
+  filter_->readable = absl::PermissionDeniedError("not permitted");
+  rules_.Want({}, now_);
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.forward_trouble().text(), "");
+  filter_->readable = absl::OkStatus();
+  Pass(1);
+  filter_->looks.clear();
+  Pass(20);
+  EXPECT_THAT(filter_->looks, IsEmpty());
+}
+
+TEST_F(PodRulesTest, WithoutAFilterTheCniPluginMasquerades) {
+  PodRules windows(nullptr, ledger_, seconds(5));
+  windows.Want(Both(), now_);
+  EXPECT_TRUE(windows.masquerades());
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+}  // namespace
+}  // namespace weft::daemon

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our rules in the kernel, as the programs nft and iptables show them, in a network namespace.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "control/host/iptables_linux.h"
+#include "control/host/packet_filter.h"
+#include "control/host/run_program_linux.h"
+#include "tests/support/lease_makers.h"
+#include "tests/support/netns.h"
+
+namespace weft::host {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::weft::testing::Prefix;
+
+// What it prints, both streams, but for iptables' word that the other kind has tables, too.
+std::string Shell(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  std::string output;
+  std::array<char, 256> chunk;
+  while (std::fgets(chunk.data(), chunk.size(), pipe) != nullptr) {
+    if (chunk[0] != '#') output += chunk.data();
+  }
+  ::pclose(pipe);
+  return output;
+}
+
+class PacketFilterLinuxTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(EnterPrivateNetns(), "");
+    Shell("nft flush ruleset; iptables-legacy -F FORWARD; ip6tables-legacy -F FORWARD");
+  }
+
+  static std::vector<FilterRule> Masquerade() {
+    std::vector<FilterRule> rules =
+        MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.1.0/24")}, {});
+    const std::vector<FilterRule> v6 =
+        MasqueradeRules({Prefix("fd10:244::/48"), Prefix("fd10:244:0:1::/64")}, {});
+    rules.insert(rules.end(), v6.begin(), v6.end());
+    return rules;
+  }
+  static std::vector<FilterRule> Forward() {
+    std::vector<FilterRule> rules = ForwardRules(Prefix("10.244.0.0/16"));
+    const std::vector<FilterRule> v6 = ForwardRules(Prefix("fd10:244::/48"));
+    rules.insert(rules.end(), v6.begin(), v6.end());
+    return rules;
+  }
+  bool Has(FilterPart part, const std::vector<FilterRule>& rules) {
+    const absl::StatusOr<bool> has = filter_->Has(part, rules);
+    EXPECT_TRUE(has.ok()) << has.status();
+    return has.value_or(false);
+  }
+  void Put(FilterPart part, const std::vector<FilterRule>& rules) {
+    EXPECT_EQ(filter_->Put(part, rules), absl::OkStatus());
+  }
+
+  std::unique_ptr<PacketFilter> filter_ = OpenPacketFilter();
+};
+
+constexpr char kTable[] = R"(table inet weft {
+	comment "made by weft's flanneld"
+	chain postrouting {
+		type nat hook postrouting priority srcnat + 5; policy accept;
+		meta nfproto ipv4 meta mark & 0x00004000 == 0x00004000 return
+		ip saddr 10.244.1.0/24 ip daddr 10.244.0.0/16 return
+		ip saddr 10.244.0.0/16 ip daddr 10.244.1.0/24 return
+		ip saddr != 10.244.0.0/16 ip daddr 10.244.1.0/24 return
+		ip saddr 10.244.0.0/16 ip daddr != 224.0.0.0/4 masquerade fully-random
+		ip saddr != 10.244.0.0/16 ip daddr 10.244.0.0/16 masquerade fully-random
+		meta nfproto ipv6 meta mark & 0x00004000 == 0x00004000 return
+		ip6 saddr fd10:244:0:1::/64 ip6 daddr fd10:244::/48 return
+		ip6 saddr fd10:244::/48 ip6 daddr fd10:244:0:1::/64 return
+		ip6 saddr != fd10:244::/48 ip6 daddr fd10:244:0:1::/64 return
+		ip6 saddr fd10:244::/48 ip6 daddr != ff00::/8 masquerade fully-random
+		ip6 saddr != fd10:244::/48 ip6 daddr fd10:244::/48 masquerade fully-random
+	}
+}
+)";
+
+TEST_F(PacketFilterLinuxTest, TheTableIsWhatNftShows) {
+  EXPECT_FALSE(Has(FilterPart::kMasquerade, Masquerade()));
+  Put(FilterPart::kMasquerade, Masquerade());
+  EXPECT_EQ(Shell("nft list ruleset"), kTable);
+  EXPECT_TRUE(Has(FilterPart::kMasquerade, Masquerade()));
+  EXPECT_FALSE(Has(FilterPart::kMasquerade, {}));
+  Put(FilterPart::kMasquerade, {});
+  EXPECT_EQ(Shell("nft list ruleset"), "");
+  EXPECT_TRUE(Has(FilterPart::kMasquerade, {}));
+}
+
+TEST_F(PacketFilterLinuxTest, EachForeignChangeIsSeenAndPutRight) {
+  for (const char* change : {
+           "nft flush ruleset",
+           "nft delete table inet weft",
+           "nft flush chain inet weft postrouting",
+           "nft add rule inet weft postrouting accept",
+           "nft insert rule inet weft postrouting accept",
+           "nft 'flush chain inet weft postrouting; delete chain inet weft postrouting; add chain "
+           "inet weft postrouting'",
+       }) {
+    Put(FilterPart::kMasquerade, Masquerade());
+    EXPECT_TRUE(Has(FilterPart::kMasquerade, Masquerade()));
+    EXPECT_EQ(Shell(change), "");
+    EXPECT_FALSE(Has(FilterPart::kMasquerade, Masquerade())) << change;
+    Put(FilterPart::kMasquerade, Masquerade());
+    EXPECT_EQ(Shell("nft list ruleset"), kTable) << change;
+  }
+}
+
+TEST_F(PacketFilterLinuxTest, WhatOthersChangeElsewhereIsNothing) {
+  Put(FilterPart::kMasquerade, Masquerade());
+  EXPECT_EQ(Shell("nft add table ip foreign"), "");
+  EXPECT_TRUE(Has(FilterPart::kMasquerade, Masquerade()));
+  EXPECT_EQ(Shell("nft delete table ip foreign"), "");
+}
+
+TEST_F(PacketFilterLinuxTest, AForeignTableOfOurNameIsLeft) {
+  const std::string foreign = "table inet weft {\n\tchain c {\n\t\taccept\n\t}\n}\n";
+  EXPECT_EQ(Shell("nft 'add table inet weft; add chain inet weft c; add rule inet weft c accept'"),
+            "");
+  for (const auto& rules : {Masquerade(), std::vector<FilterRule>()}) {
+    const absl::Status status = filter_->Put(FilterPart::kMasquerade, rules);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("was not made by flanneld"));
+    EXPECT_EQ(Shell("nft list ruleset"), foreign);
+  }
+  EXPECT_THAT(std::string(filter_->Has(FilterPart::kMasquerade, Masquerade()).status().message()),
+              HasSubstr("nft delete table inet weft"));
+  EXPECT_TRUE(Has(FilterPart::kMasquerade, {}));
+}
+
+TEST_F(PacketFilterLinuxTest, ALaterProcessReplacesAnEarlierOnesAtOnce) {
+  Put(FilterPart::kMasquerade, Masquerade());
+  EXPECT_EQ(Shell("iptables -P FORWARD DROP"), "");
+  Put(FilterPart::kForward, Forward());
+  filter_ = OpenPacketFilter();
+  EXPECT_FALSE(Has(FilterPart::kMasquerade, {}));
+  EXPECT_FALSE(Has(FilterPart::kForward, {}));
+  Put(FilterPart::kMasquerade, Masquerade());
+  Put(FilterPart::kForward, Forward());
+  EXPECT_THAT(Shell("nft list ruleset"), HasSubstr(kTable));
+  EXPECT_EQ(Shell("iptables -S FORWARD | grep -c weft-forward"), "2\n");
+}
+
+constexpr char kForwardRules[] =
+    "-A FORWARD -s 10.244.0.0/16 -m comment --comment weft-forward -j ACCEPT\n"
+    "-A FORWARD -d 10.244.0.0/16 -m comment --comment weft-forward -j ACCEPT\n";
+constexpr char kForwardRulesV6[] =
+    "-A FORWARD -s fd10:244::/48 -m comment --comment weft-forward -j ACCEPT\n"
+    "-A FORWARD -d fd10:244::/48 -m comment --comment weft-forward -j ACCEPT\n";
+
+TEST_F(PacketFilterLinuxTest, WithoutAChainNothingIsMissingAndNothingIsMade) {
+  EXPECT_TRUE(Has(FilterPart::kForward, Forward()));
+  Put(FilterPart::kForward, Forward());
+  EXPECT_EQ(Shell("nft list ruleset"), "");
+  EXPECT_EQ(Shell("nft 'add table ip filter; add chain ip filter FORWARD'"), "");
+  EXPECT_TRUE(Has(FilterPart::kForward, Forward())) << "a chain that no packet passes";
+}
+
+TEST_F(PacketFilterLinuxTest, AChainThatAppearsGetsItsRulesAtItsEnd) {
+  EXPECT_TRUE(Has(FilterPart::kForward, Forward()));
+  EXPECT_EQ(Shell("iptables -P FORWARD DROP; iptables -A FORWARD -s 10.9.0.0/16 -j DROP"), "");
+  EXPECT_FALSE(Has(FilterPart::kForward, Forward()));
+  Put(FilterPart::kForward, Forward());
+  EXPECT_TRUE(Has(FilterPart::kForward, Forward()));
+  EXPECT_EQ(Shell("iptables -S FORWARD"),
+            std::string("-P FORWARD DROP\n-A FORWARD -s 10.9.0.0/16 -j DROP\n") + kForwardRules);
+  EXPECT_THAT(Shell("nft list ruleset"), Not(HasSubstr("table ip6")));
+  EXPECT_EQ(Shell("ip6tables -P FORWARD DROP"), "");
+  EXPECT_FALSE(Has(FilterPart::kForward, Forward()));
+  Put(FilterPart::kForward, Forward());
+  EXPECT_EQ(Shell("ip6tables -S FORWARD"), std::string("-P FORWARD DROP\n") + kForwardRulesV6);
+}
+
+TEST_F(PacketFilterLinuxTest, ForwardRulesAreSeenToGoAndRemovedWithoutATrace) {
+  EXPECT_EQ(Shell("iptables -P FORWARD DROP; iptables -A FORWARD -s 10.9.0.0/16 -j DROP"), "");
+  const std::string before = Shell("nft list ruleset");
+  Put(FilterPart::kForward, Forward());
+  EXPECT_EQ(Shell("iptables -D FORWARD 2"), "");
+  EXPECT_FALSE(Has(FilterPart::kForward, Forward()));
+  Put(FilterPart::kForward, Forward());
+  EXPECT_EQ(Shell("iptables -S FORWARD | grep -c weft-forward"), "2\n");
+  EXPECT_EQ(Shell("iptables -F FORWARD; iptables -A FORWARD -s 10.9.0.0/16 -j DROP"), "");
+  EXPECT_FALSE(Has(FilterPart::kForward, Forward()));
+  Put(FilterPart::kForward, Forward());
+  EXPECT_FALSE(Has(FilterPart::kForward, {}));
+  Put(FilterPart::kForward, {});
+  EXPECT_TRUE(Has(FilterPart::kForward, {}));
+  EXPECT_EQ(Shell("nft list ruleset | sed 's/ counter packets [0-9]* bytes [0-9]*//'"),
+            Shell("echo '" + before + "' | sed 's/ counter packets [0-9]* bytes [0-9]*//;$d'"));
+}
+
+TEST_F(PacketFilterLinuxTest, Legacy) {
+  EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP; iptables-legacy -A FORWARD -s 10.9.0.0/16 "
+                  "-m comment --comment weft-forwarder -j DROP; ip6tables-legacy -P FORWARD DROP"),
+            "");
+  const std::string before = Shell("iptables-legacy -S; ip6tables-legacy -S");
+  EXPECT_FALSE(Has(FilterPart::kForwardLegacy, Forward()));
+  Put(FilterPart::kForwardLegacy, Forward());
+  EXPECT_TRUE(Has(FilterPart::kForwardLegacy, Forward()));
+  EXPECT_EQ(Shell("iptables-legacy -S FORWARD"),
+            std::string("-P FORWARD DROP\n-A FORWARD -s 10.9.0.0/16 -m comment --comment "
+                        "weft-forwarder -j DROP\n") +
+                kForwardRules);
+  EXPECT_EQ(Shell("ip6tables-legacy -S FORWARD"),
+            std::string("-P FORWARD DROP\n") + kForwardRulesV6);
+  EXPECT_EQ(Shell("iptables-legacy -D FORWARD 2"), "");
+  EXPECT_FALSE(Has(FilterPart::kForwardLegacy, Forward()));
+  Put(FilterPart::kForwardLegacy, Forward());
+  EXPECT_EQ(Shell("iptables-legacy -S FORWARD | grep -c 'weft-forward '"), "2\n");
+  Put(FilterPart::kForwardLegacy, {});
+  EXPECT_TRUE(Has(FilterPart::kForwardLegacy, {}));
+  EXPECT_EQ(Shell("iptables-legacy -S; ip6tables-legacy -S"), before);
+  EXPECT_EQ(Shell("nft list ruleset"), "") << "nothing of nf_tables is touched";
+}
+
+TEST(RunProgramTest, OutputExitCodeAndWhatItInherits) {
+  const auto done =
+      RunProgram({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, std::chrono::seconds(10));
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->exit_code, 3);
+  EXPECT_EQ(done->output, "out\nerr\n");
+  const auto bare = RunProgram({"/bin/sh", "-c", "read x; echo \"$?$HOME$LC_ALL\"; ls /proc/$$/fd"},
+                               std::chrono::seconds(10));
+  ASSERT_TRUE(bare.ok()) << bare.status();
+  EXPECT_EQ(bare->output, "1C\n0\n1\n2\n");
+  const auto killed = RunProgram({"/bin/sh", "-c", "kill -9 $$"}, std::chrono::seconds(10));
+  EXPECT_EQ(killed->exit_code, 128 + 9);
+}
+
+TEST(RunProgramTest, WhatDoesNotEndIsKilled) {
+  const auto done = RunProgram({"/bin/sleep", "1000"}, std::chrono::milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(done.status())) << done.status();
+  EXPECT_TRUE(
+      absl::IsNotFound(RunProgram({"/no/such/program"}, std::chrono::milliseconds(50)).status()));
+}
+
+}  // namespace
+}  // namespace weft::host

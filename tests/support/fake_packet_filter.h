@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A packet filter in memory, from which a test takes away and which fails on demand.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "control/host/packet_filter.h"
+
+namespace weft::testing {
+
+class FakePacketFilter final : public host::PacketFilter {
+ public:
+  absl::StatusOr<bool> Has(host::FilterPart part,
+                           const std::vector<host::FilterRule>& rules) override {
+    ++looks[part];
+    if (!readable.ok()) return readable;
+    if (!chain_exists && part != host::FilterPart::kMasquerade) return true;
+    return held[part] == rules;
+  }
+  absl::Status Put(host::FilterPart part, const std::vector<host::FilterRule>& rules) override {
+    ++puts[part];
+    if (!writable.ok()) return writable;
+    held[part] = rules;
+    return absl::OkStatus();
+  }
+
+  std::map<host::FilterPart, std::vector<host::FilterRule>> held;
+  std::map<host::FilterPart, int> looks, puts;
+  absl::Status readable, writable;
+  bool chain_exists = true;  // FORWARD
+};
+
+}  // namespace weft::testing
