@@ -26,7 +26,9 @@ void Counters::Direction::Count(const Batch& batch) {
       forwarded += wire_packets;
       forwarded_octets += InnerOctets(packet);
     } else {
-      Add(packets[static_cast<std::size_t>(packet.verdict)], wire_packets);
+      Add(packets[static_cast<std::size_t>(packet.verdict)], wire_packets - packet.left);
+      forwarded += packet.left;
+      forwarded_octets += std::uint64_t{packet.left} * (packet.segment_size - packet.inner_offset);
     }
   }
   Add(packets[static_cast<std::size_t>(Verdict::kForward)], forwarded);
@@ -35,7 +37,8 @@ void Counters::Direction::Count(const Batch& batch) {
 
 CounterValues Counters::Read() const {
   return {ReadDirection(to_wire), ReadDirection(to_pods),
-          icmp_errors_sent.load(std::memory_order_relaxed)};
+          icmp_errors_sent.load(std::memory_order_relaxed),
+          strict_would_drop.load(std::memory_order_relaxed)};
 }
 
 }  // namespace weft::dataplane

@@ -21,6 +21,7 @@ struct CounterValues {
   DirectionCounts to_wire;
   DirectionCounts to_pods;
   std::uint64_t icmp_errors_sent = 0;
+  std::uint64_t strict_would_drop = 0;
 };
 
 class Counters {
@@ -36,6 +37,8 @@ class Counters {
   Direction to_wire;
   Direction to_pods;
   std::atomic<std::uint64_t> icmp_errors_sent{0};
+  // Received packets that PeerCheck::kLease let in and kStrict would not have.
+  std::atomic<std::uint64_t> strict_would_drop{0};
 
   CounterValues Read() const;  // any thread
 };

@@ -43,12 +43,12 @@ bool Edge::IsPod(const IpAddress& address) const {
 }
 
 std::size_t Edge::Receive(Batch& batch) {
-  frames_->Receive(batch);
+  const std::size_t taken = frames_->Receive(batch);
   for (Packet& packet : batch) {
     if (packet.verdict == Verdict::kForward) packet.verdict = Admit(packet, batch.now);
   }
   SendQueued(batch.now);
-  return batch.size();
+  return taken;
 }
 
 Verdict Edge::Admit(Packet& packet, Timestamp now) {

@@ -58,15 +58,18 @@ Forwarder::~Forwarder() = default;
 InnerMtu Forwarder::pod_mtu() const { return impl_->config.pod_mtu; }
 
 void Forwarder::Refresh() {
-  if (impl_->remotes.version() != impl_->snapshot->version()) {
+  if (impl_->snapshot == nullptr || impl_->remotes.version() != impl_->snapshot->version()) {
     impl_->snapshot = impl_->remotes.snapshot();
   }
 }
 
+void Forwarder::Rest() { impl_->snapshot.reset(); }
+
 void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   Impl& impl = *impl_;
-  const std::uint32_t floor = notice.destination.is_v4() ? 552 : 1280;
-  const std::uint32_t path_mtu = std::max(notice.outer_mtu, floor);
+  // RFC 791; RFC 8200 section 5.
+  const std::uint32_t least = notice.destination.is_v4() ? 68 : 1280;
+  const std::uint32_t path_mtu = std::max(notice.outer_mtu, least);
   if (notice.outer_mtu == 0 || path_mtu >= impl.config.link_mtu.octets()) return;
   std::uint32_t index = impl.snapshot->FirstAtVtep(notice.destination);
   while (index != 0) {

@@ -37,11 +37,23 @@ struct ForwarderConfig {
   InnerMtu device_mtu = *InnerMtu::Of(1450);  // of the pod-side device
   InnerMtu pod_mtu = *InnerMtu::Of(1450);     // of the pods behind it, which may be less
   PeerCheck peer_check = PeerCheck::kLease;
+  // Most segments of a pod's UDP superframe: what a socket of this kernel sends at once.
+  std::uint32_t max_udp_segments = 128;
   PortKind wire = PortKind::kWireDatagram;
 };
 
 // RFC 1191 section 6.3.
 inline constexpr Timestamp kPathMtuLifetime = std::chrono::minutes(10);
+
+// The least payload of a TCP segment in a superframe of several: Linux sends none below
+// (net.ipv4.tcp_min_snd_mss), so only what costs this node a packet for each few octets has less.
+inline constexpr std::uint16_t kLeastTcpSegment = 48;
+
+// The smallest inner MTU that is enforced because of a path: pods follow no smaller one. Linux'
+// net.ipv4.route.min_pmtu; RFC 8200 section 5.
+constexpr std::uint32_t LeastPathLimit(IpFamily inner) {
+  return inner == IpFamily::kV4 ? 552 : 1280;
+}
 
 // One thread (the worker's). The table, peers and counters outlive it.
 class Forwarder {
@@ -52,6 +64,9 @@ class Forwarder {
 
   // Takes a newer table if there is one. Once a batch.
   void Refresh();
+  // Lets go of the table, so that whoever sleeps holds no old one. Refresh comes before the next
+  // batch.
+  void Rest();
 
   // Pod to wire. Each packet of `batch` (bare inner IP, possibly a superframe) is stamped in place
   // (50 or 70 octets for kWirePacket, the 22 octets of VXLAN and inner Ethernet for kWireDatagram)
@@ -72,8 +87,9 @@ class Forwarder {
   InnerMtu pod_mtu() const;
 
   // A smaller path MTU towards `destination` was learnt, for every peer there; forgotten after
-  // kPathMtuLifetime. Values below what the family guarantees (Linux's 552 for IPv4, 1280 for IPv6)
-  // count as those: whoever forges ICMP gains no more.
+  // kPathMtuLifetime. Values that the outer family does not have (68 for IPv4, 1280 for IPv6) count
+  // as those. The inner limit never falls below LeastPathLimit: what then exceeds the path is sent
+  // with may_fragment, so that a forged ICMP error slows pods down and stops none.
   void LearnPathMtu(const PathMtuNotice& notice, Timestamp now);
 
  private:

@@ -40,10 +40,12 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
   constexpr std::uint32_t kHeaders = kOuter + kPayloadSize;
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
   const V4Subnet own_v4 = own.first_v4();
+  const bool more_own_v4 = own.has_more_v4();
   const std::uint64_t our_port = std::uint64_t{config.local.port} << 32;
   const std::uint64_t our_mac = local_mac << 16;
   const std::uint64_t our_network =
       std::uint64_t{VxlanHeader::kFlagVni} << 56 | std::uint64_t{local_vni} << 8;
+  const std::uint32_t pod_mtu = config.pod_mtu.octets();
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
@@ -73,11 +75,13 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
     const std::uint64_t mac = LoadBe64(payload + VxlanHeader::kSize);
     const std::uint64_t inner = LoadBe64(ip - 2);  // EtherType and the first six octets of IPv4
     const auto inner_length = static_cast<std::uint32_t>(inner >> 16 & 0xffff);
+    const std::uint32_t source = LoadBe32(ip + 12);
     const std::uint32_t destination = LoadBe32(ip + 16);
     if ((vxlan & 0x0800'0000'ffff'ff00) != our_network ||
         (mac & ~std::uint64_t{0xffff}) != our_mac || inner >> 40 != 0x0800'45 ||
         inner_length < kIpv4HeaderSize || inner_length > length - kHeaders ||
-        !own_v4.Contains(destination)) [[unlikely]]
+        !own_v4.Contains(destination) || own_v4.Contains(source) ||
+        (more_own_v4 && own.MoreContainV4(source))) [[unlikely]]
       return InspectAny(packet, i);
     if constexpr (kHasOuter) {
       packet.outer_port = static_cast<std::uint16_t>(udp >> 48);
@@ -89,7 +93,7 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
     packet.length = inner_length;
     packet.inner_offset = 0;
     packet.checksum = ChecksumState::kOnWire;
-    const Remote* const remote = remotes_v4.Find(LoadBe32(ip + 12));
+    const Remote* const remote = remotes_v4.Find(source);
     remotes_found[i] = remote == nullptr ? &nobody : remote;
     Prefetch(remote);
   };
@@ -107,6 +111,8 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
       return;
     }
     PeerTable::Slot& slot = *remote.peer;
+    if (packet.length > pod_mtu || packet.segment_size != 0) [[unlikely]]
+      return CountReceived(packet, slot);
     Add(slot.received_packets, 1);
     Add(slot.received_octets, packet.length);
   };

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "dataplane/forwarder_impl.h"
+#include "dataplane/offload.h"
+#include "dataplane/virtual_underlay.h"
 #include "vxlan/ecn.h"
 #include "vxlan/inner_frame.h"
 #include "vxlan/outer_packet.h"
@@ -76,10 +78,15 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
   std::uint32_t index = 0;
   if (inner->is_v4()) {
     if (!own.ContainV4(inner->destination_v4())) return Verdict::kForeignSubnet;
+    if (config.peer_check != PeerCheck::kOff && own.ContainV4(inner->source_v4())) {
+      return Verdict::kOwnSource;
+    }
     index = snapshot->FindV4(inner->source_v4());
   } else {
     if (!own.ContainV6(AddressKey::V6(inner->destination_octets()))) return Verdict::kForeignSubnet;
-    index = snapshot->FindV6(AddressKey::V6(inner->source_octets()));
+    const AddressKey source = AddressKey::V6(inner->source_octets());
+    if (config.peer_check != PeerCheck::kOff && own.ContainV6(source)) return Verdict::kOwnSource;
+    index = snapshot->FindV6(source);
   }
   if (index != 0) remote = snapshot->At(index);
   packet.Pull(kPayloadSize);
@@ -90,22 +97,35 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
   return Verdict::kForward;
 }
 
-bool Forwarder::Impl::AdmitAny(Packet& packet, const Remote& remote) const {
+bool Forwarder::Impl::AdmitAny(Packet& packet, const Remote& remote) {
   if (packet.verdict != Verdict::kForward) return false;
   if (MayComeFrom(packet, remote)) return true;
   packet.verdict = Verdict::kUnknownPeer;
   return false;
 }
 
-bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) const {
+bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
   const bool has_lease = &remote != &nobody;
   if (has_lease && remote.vtep == packet.outer_address) return true;
   if (config.peer_check == PeerCheck::kOff) return true;
-  if (config.peer_check == PeerCheck::kStrict) return false;
   // The inner Ethernet header stands before the packet still.
   const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
-  if (has_lease && remote.mac == MacAddress::FromOctets(source_mac)) return true;
-  return snapshot->IsVtep(packet.outer_address);
+  const bool by_mac = has_lease && remote.mac == MacAddress::FromOctets(source_mac);
+  if (by_mac) {
+    Add(remote.peer->other_source_packets, 1);
+    remote.other_source->Store(packet.outer_address);
+  }
+  if (config.peer_check == PeerCheck::kStrict) return false;
+  if (!by_mac && !snapshot->IsVtep(packet.outer_address)) return false;
+  Add(counters.strict_would_drop, 1);
+  return true;
+}
+
+// A superframe that the underlay did not cut counts as the packets that it stands for.
+void Forwarder::Impl::CountReceived(const Packet& packet, PeerTable::Slot& slot) const {
+  const Packet described = DescribeUnfinished(packet, config.pod_mtu);
+  Add(slot.received_packets, WirePackets(described));
+  Add(slot.received_octets, InnerOctets(described));
 }
 
 bool Forwarder::Impl::MergeEcn(Packet& packet) const {

@@ -8,6 +8,7 @@
 
 #include "dataplane/forwarder_impl.h"
 #include "dataplane/offload.h"
+#include "vxlan/checksum.h"
 #include "vxlan/flow_hash.h"
 #include "vxlan/icmp.h"
 
@@ -16,23 +17,26 @@ namespace {
 
 bool IsGroupV4(std::uint32_t address) { return address >> 28 == 0xe || address == 0xffff'ffff; }
 
-// Whether the descriptor agrees with the octets. A superframe that fits into one segment becomes an
-// ordinary packet.
-bool CheckSuperframe(Packet& packet, const InnerPacket& inner) {
+// Whether the descriptor agrees with the octets, and the segments are such as a socket makes. A
+// superframe that fits into one segment becomes an ordinary packet.
+Verdict JudgeSuperframe(Packet& packet, const InnerPacket& inner, std::uint32_t max_udp_segments) {
   const bool is_tcp = packet.segmentation == Segmentation::kTcp;
-  if (!is_tcp && packet.segmentation != Segmentation::kUdp) return false;
+  if (!is_tcp && packet.segmentation != Segmentation::kUdp) return Verdict::kInnerMalformed;
   if (inner.protocol != (is_tcp ? IpProtocol::kTcp : IpProtocol::kUdp) ||
       inner.fragment != FragmentKind::kWhole || inner.header_length != packet.checksum_start ||
       packet.segment_size == 0) {
-    return false;
+    return Verdict::kInnerMalformed;
   }
   const std::uint32_t header = SuperframeHeaderLength(packet);
-  if (header == 0) return false;
+  if (header == 0) return Verdict::kInnerMalformed;
   if (packet.length - header <= packet.segment_size) {
     packet.segmentation = Segmentation::kNone;
     packet.segment_size = 0;
+    return Verdict::kForward;
   }
-  return true;
+  const bool tiny =
+      is_tcp ? packet.segment_size < kLeastTcpSegment : WirePackets(packet) > max_udp_segments;
+  return tiny ? Verdict::kTinySegments : Verdict::kForward;
 }
 
 void Describe(Packet& packet, const InnerPacket& inner) {
@@ -40,16 +44,25 @@ void Describe(Packet& packet, const InnerPacket& inner) {
   packet.outer_ecn = static_cast<std::uint8_t>(EncapsulationEcn(inner.ecn));
 }
 
-// Octets that an inner packet to the slot's peer may have; `limit` if no path MTU is learnt.
-std::uint32_t InnerLimit(PeerTable::Slot& slot, IpFamily outer, std::uint32_t limit,
-                         Timestamp now) {
+// Outer octets that the path to the slot's peer carries; 0: no path MTU is learnt.
+std::uint32_t PathMtu(PeerTable::Slot& slot, Timestamp now) {
   const std::uint32_t path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
-  if (path_mtu == 0) return limit;
-  if (now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed)) {
+  if (path_mtu != 0 && now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed)) {
     slot.path_mtu.store(0, std::memory_order_relaxed);
-    return limit;
+    return 0;
   }
-  return std::min(limit, path_mtu - EncapsulationOverhead(outer));
+  return path_mtu;
+}
+
+// TCP's superframes are cut here anyway, so where the path carries somewhat less than pods can
+// follow, shorter segments spare the fragments. False: they cannot, or would be very short.
+bool ShortenSegments(Packet& packet, std::uint32_t path_mtu, std::uint32_t overhead) {
+  if (packet.segmentation != Segmentation::kTcp) return false;
+  const std::uint32_t headers = overhead + SuperframeHeaderLength(packet);
+  const std::uint32_t room = path_mtu > headers ? path_mtu - headers : 0;
+  if (room * 2 < packet.segment_size) return false;
+  packet.segment_size = static_cast<std::uint16_t>(room);
+  return true;
 }
 
 }  // namespace
@@ -84,8 +97,9 @@ Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
   }
   if (index == 0) return Verdict::kNoRoute;
 
-  if (packet.segmentation != Segmentation::kNone && !CheckSuperframe(packet, *inner)) {
-    return Verdict::kInnerMalformed;
+  if (packet.segmentation != Segmentation::kNone) {
+    const Verdict verdict = JudgeSuperframe(packet, *inner, config.max_udp_segments);
+    if (verdict != Verdict::kForward) return verdict;
   }
   if (packet.checksum == ChecksumState::kPartial && packet.segmentation == Segmentation::kNone &&
       !CompleteChecksum(packet)) {
@@ -111,25 +125,36 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
   const std::uint32_t inner_length = packet.length;
   const bool is_superframe = packet.segmentation != Segmentation::kNone;
   std::uint32_t largest = inner_length;
-  std::uint64_t wire_packets = 1;
-  std::uint64_t wire_octets = inner_length;
   if (is_superframe) {
     packet.inner_offset = 0;
     largest = SuperframeHeaderLength(packet) + packet.segment_size;
-    wire_packets = WirePackets(packet);
-    wire_octets = InnerOctets(packet);
   }
+  const IpFamily inner = Load8(packet.data) >> 4 == 4 ? IpFamily::kV4 : IpFamily::kV6;
   const IpFamily outer = encapsulation.outer_family();
-  const std::uint32_t limit =
-      InnerLimit(slot, outer, inner_limit[static_cast<std::size_t>(outer)], now);
+  const std::uint32_t overhead = EncapsulationOverhead(outer);
+  const std::uint32_t path_mtu = PathMtu(slot, now);
+  std::uint32_t limit = inner_limit[static_cast<std::size_t>(outer)];
+  if (path_mtu != 0) {
+    limit = std::min(limit, std::max(path_mtu - overhead, LeastPathLimit(inner)));
+  }
   if (largest > limit) {
     packet.verdict = AnswerTooBig(packet, limit, now, replies);
+    // The answer lies over the headers; without them the packet still counts as what it stood for.
+    if (is_superframe) {
+      packet.Pull(largest - packet.segment_size);
+      packet.segmentation = Segmentation::kDatagrams;
+    }
     return;
   }
+  if (path_mtu != 0 && largest + overhead > path_mtu) {
+    packet.may_fragment = !ShortenSegments(packet, path_mtu, overhead);
+  }
+  const std::uint64_t wire_packets = is_superframe ? WirePackets(packet) : 1;
   Add(slot.sent_packets, wire_packets);
-  Add(slot.sent_octets, wire_octets);
+  Add(slot.sent_octets, is_superframe ? InnerOctets(packet) : inner_length);
+  if (packet.may_fragment) Add(slot.fragmentable_packets, wire_packets);
 
-  const EtherType ether_type = Load8(packet.data) >> 4 == 4 ? EtherType::kIpv4 : EtherType::kIpv6;
+  const EtherType ether_type = inner == IpFamily::kV4 ? EtherType::kIpv4 : EtherType::kIpv6;
   if (config.wire == PortKind::kWireDatagram) {
     encapsulation.StampPayload(packet.Push(kPayloadSize), ether_type);
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
@@ -139,6 +164,11 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     std::byte* const at = packet.Push(octets);
     encapsulation.Stamp(at, inner_length, ether_type, packet.outer_port, EcnOf(packet.outer_ecn));
     packet.inner_offset = static_cast<std::uint16_t>(octets);
+    if (packet.may_fragment && outer == IpFamily::kV4) {
+      constexpr std::uint16_t kDontFragment = 0x4000;
+      StoreBe16(at + 6, 0);
+      StoreBe16(at + 10, UpdateChecksum16(LoadBe16(at + 10), kDontFragment, 0));
+    }
     if (encapsulation.wants_udp_checksum()) {
       if (is_superframe) {
         StoreBe16(at + octets - kPayloadSize - 2, 0xffff);  // asks SuperframeCutter for one

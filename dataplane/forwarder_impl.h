@@ -104,9 +104,10 @@ struct Forwarder::Impl {
   void InspectAny(Packet& packet, std::size_t i);
   Verdict Inspect(Packet& packet, const Remote*& remote) const;
   Verdict StripOuter(Packet& packet) const;
-  bool AdmitAny(Packet& packet, const Remote& remote) const;  // false: it is dropped
-  bool MayComeFrom(const Packet& packet, const Remote& remote) const;
+  bool AdmitAny(Packet& packet, const Remote& remote);  // false: it is dropped
+  bool MayComeFrom(const Packet& packet, const Remote& remote);
   bool MergeEcn(Packet& packet) const;  // false: it is dropped
+  void CountReceived(const Packet& packet, PeerTable::Slot& slot) const;
 
   const ForwarderConfig config;
   const OwnSubnets own;

@@ -67,7 +67,11 @@ SuperframeCutter::SuperframeCutter(const Packet& superframe, PortKind wire,
   const std::byte* const transport = superframe.data + transport_;
   const bool is_tcp = superframe.segmentation == Segmentation::kTcp;
   ip_sum_ = SumIpHeader(ip, transport_ - inner_, is_v4_);
-  pseudo_sum_ = PseudoHeaderWithoutLength(ip, is_v4_, is_tcp ? IpProtocol::kTcp : IpProtocol::kUdp);
+  // What the field holds is the pseudo-header's sum, of the final destination where a routing
+  // header names another one (RFC 8200 section 8.1), and with the superframe's length.
+  pseudo_sum_ = PartialSum()
+                    .Add(LoadBe16(transport + (is_tcp ? kTcpChecksum : kUdpChecksum)))
+                    .Add(static_cast<std::uint16_t>(~(superframe.length - transport_)));
   transport_sum_ = Sum(Bytes(transport, header_ - transport_));
   if (is_tcp) {
     for (const std::uint32_t field : {kTcpSequence, kTcpSequence + 2, kTcpFlags, kTcpChecksum}) {

@@ -67,6 +67,11 @@ struct alignas(64) Packet {  // a cache line of its own
   // sender's.
   std::uint16_t outer_port = 0;
   IpAddress outer_address;  // to the wire: outer destination; from the wire: outer source
+  // To the wire: the path is narrower than what pods can follow, so the outer packet leaves without
+  // DF. Over IPv6 whoever writes the outer header has to fragment it.
+  bool may_fragment = false;
+  // Of an aggregate with a drop verdict: its first datagrams, which had left when it failed.
+  std::uint16_t left = 0;
 
   MutableBytes bytes() { return {data, length}; }
   Bytes bytes() const { return {data, length}; }

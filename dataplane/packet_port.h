@@ -65,14 +65,17 @@ class PacketPort {
 
   // Empties `batch`, then appends what is there, at most batch-capacity packets and about 256 KiB
   // (so that a batch stays in the cache). The octets belong to the port and are valid until the
-  // next Receive. Returns the number of packets; zero is "nothing now", not the end. Packets of
-  // length zero are never delivered. The caller has set batch.now: a port may age things by it.
+  // next Receive. Returns how much was taken from the system: the packets, and what is consumed
+  // here (empty datagrams, errors, frames that contradict themselves); zero is "nothing now", not
+  // the end. Packets of length zero are never delivered. The caller has set batch.now: a port may
+  // age things by it.
   virtual std::size_t Receive(Batch& batch) = 0;
 
   // Sends the packets whose verdict is kForward, in order, and skips the others. The octets are the
   // caller's again on return. A packet that could not be sent gets a drop verdict (kWireFull,
-  // kWireError, kPodFull, kPodError, or kTooBigSilent when the underlay refused its size); the
-  // others keep theirs.
+  // kWireError, kPodFull, kPodError, or kTooBigSilent when the underlay refused its size), an
+  // aggregate of which a part was sent `left` beside it; the others keep theirs. The caller has set
+  // batch.now.
   virtual void Send(Batch& batch) = 0;
 
   // Path MTUs learnt since the last call (EMSGSIZE, ICMP through the error queue); at most

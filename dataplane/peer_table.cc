@@ -24,6 +24,8 @@ void Clear(PeerTable::Slot& slot) {
   slot.received_octets.store(0, std::memory_order_relaxed);
   slot.path_mtu.store(0, std::memory_order_relaxed);
   slot.path_mtu_expiry.store(0, std::memory_order_relaxed);
+  slot.fragmentable_packets.store(0, std::memory_order_relaxed);
+  slot.other_source_packets.store(0, std::memory_order_relaxed);
 }
 
 PeerCounts ReadSlot(const PeerTable::Slot& slot) {
@@ -33,6 +35,8 @@ PeerCounts ReadSlot(const PeerTable::Slot& slot) {
   counts.received_packets = slot.received_packets.load(std::memory_order_relaxed);
   counts.received_octets = slot.received_octets.load(std::memory_order_relaxed);
   counts.path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
+  counts.fragmentable_packets = slot.fragmentable_packets.load(std::memory_order_relaxed);
+  counts.other_source_packets = slot.other_source_packets.load(std::memory_order_relaxed);
   return counts;
 }
 
@@ -63,6 +67,7 @@ PeerId PeerTable::Acquire(std::string_view name) {
     id = names_->free.back();
     names_->free.pop_back();
     Clear(slot(id));
+    other_source(id).Clear();
   } else if (names_->next < kMaxPeers) {
     id = names_->next++;
     if (id % kChunk == 0) {
@@ -89,7 +94,10 @@ std::vector<PeerTable::Row> PeerTable::Read() const {
   std::vector<Row> rows;
   rows.reserve(names_->ids.size() + 1);
   const auto read = [this](PeerId id) {
-    return ReadSlot(chunks_[id / kChunk].load(std::memory_order_relaxed)->slots[id % kChunk]);
+    const Chunk& chunk = *chunks_[id / kChunk].load(std::memory_order_relaxed);
+    PeerCounts counts = ReadSlot(chunk.slots[id % kChunk]);
+    counts.other_source = chunk.other_sources[id % kChunk].Load();
+    return counts;
   };
   rows.push_back({"", read(kNoPeer)});
   for (const auto& [name, id] : names_->ids) rows.push_back({name, read(id)});

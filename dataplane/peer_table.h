@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dataplane/huge_pages.h"
 #include "dataplane/packet.h"
+#include "dataplane/shared_address.h"
 
 namespace weft::dataplane {
 
@@ -27,6 +29,11 @@ struct PeerCounts {
   std::uint64_t received_packets = 0;
   std::uint64_t received_octets = 0;
   std::uint32_t path_mtu = 0;  // outer octets; zero: not learnt, the link's MTU counts
+  // Sent without DF, over IPv6 in fragments, because the path is narrower than pods can follow.
+  std::uint64_t fragmentable_packets = 0;
+  // Received with the peer's inner MAC and address, but from another outer address than its own.
+  std::uint64_t other_source_packets = 0;
+  std::optional<IpAddress> other_source;  // the last such
 };
 
 // Slots are added by the control thread and written by the worker (relaxed atomics, one writer),
@@ -52,10 +59,17 @@ class PeerTable {
         received_octets{0};
     std::atomic<std::uint32_t> path_mtu{0};        // outer octets; zero: none learnt
     std::atomic<std::int64_t> path_mtu_expiry{0};  // Timestamp count
+    std::atomic<std::uint64_t> fragmentable_packets{0}, other_source_packets{0};
   };
+  static_assert(sizeof(Slot) == 64);
   // Where it is for good. Control thread, and tests.
   Slot& slot(PeerId id) {
     return chunks_[id / kChunk].load(std::memory_order_acquire)->slots[id % kChunk];
+  }
+
+  // Likewise; apart, because usual packets do not touch it.
+  SharedAddress& other_source(PeerId id) {
+    return chunks_[id / kChunk].load(std::memory_order_acquire)->other_sources[id % kChunk];
   }
 
   struct Row {
@@ -71,6 +85,7 @@ class PeerTable {
   // Never moved or freed while the table lives.
   struct Chunk : OnHugePages {
     std::array<Slot, kChunk> slots;
+    std::array<SharedAddress, kChunk> other_sources;
   };
 
   std::array<std::atomic<Chunk*>, kMaxPeers / kChunk> chunks_{};

@@ -26,6 +26,7 @@ struct alignas(128) Remote {
   std::uint32_t next_at_vtep = 0;  // index of another remote with this VTEP; 0: none
   MacAddress mac;
   IpAddress vtep;
+  SharedAddress* other_source = nullptr;  // the peer's, as `peer`
 };
 static_assert(sizeof(Remote) == 128);
 static_assert(sizeof(PeerTable::Slot*) + EncapsulationTemplate::kV4Octets <= 64);

@@ -34,6 +34,7 @@ struct RemoteTable::Impl {
   };
   struct PeerUse {
     PeerTable::Slot* slot = nullptr;
+    SharedAddress* other_source = nullptr;
     std::size_t subnets = 0;
     std::uint64_t idle_since = 0;  // version at which the last subnet went
   };
@@ -118,7 +119,11 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   impl_->changed = true;
   // The new use of a peer is counted before the old one is given up, so that its slot survives.
   Impl::PeerUse& use = impl_->peer_uses[spec.peer];
-  if (use.subnets++ == 0) use.slot = &impl_->peers.slot(impl_->peers.Acquire(spec.peer));
+  if (use.subnets++ == 0) {
+    const PeerId id = impl_->peers.Acquire(spec.peer);
+    use.slot = &impl_->peers.slot(id);
+    use.other_source = &impl_->peers.other_source(id);
+  }
   if (index != 0) {
     UnlinkVtep(index);
     GiveUpPeer(impl_->leases[index].spec.peer);
@@ -144,7 +149,8 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   outer.inner_source = impl_->local.mac;
   outer.inner_destination = spec.mac;
   outer.udp_checksum = impl_->local.udp_checksum;
-  WritableRecord(index) = {use.slot, EncapsulationTemplate(outer), 0, spec.mac, spec.vtep};
+  WritableRecord(index) = {use.slot,        EncapsulationTemplate(outer), 0, spec.mac, spec.vtep,
+                           use.other_source};
   LinkVtep(index);
   if (known == impl_->by_subnet.end()) InsertPrefix(spec.subnet, index);
   return index;

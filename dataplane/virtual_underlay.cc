@@ -11,11 +11,17 @@
 namespace weft::dataplane {
 namespace {
 
-void MakeSuperframe(Packet& packet, InnerMtu mtu) {
+// UDP_MAX_SEGMENTS of the kernels that have the largest: no peer's socket sends more at once.
+constexpr std::uint32_t kMostUdpSegments = 128;
+
+// `sizes`: null where they do not matter.
+void MakeSuperframe(Packet& packet, InnerMtu mtu, const SegmentSizes* sizes) {
   const Parsed<InnerPacket> inner = ParseInnerIp(packet.bytes());
   if (!inner) return;
   if (inner->protocol == IpProtocol::kUdp) {
-    if (packet.segment_size != 0) packet.segmentation = Segmentation::kUdp;
+    if (packet.segment_size == 0) return;
+    packet.segmentation = Segmentation::kUdp;
+    if (WirePackets(packet) > kMostUdpSegments) packet.verdict = Verdict::kTinySegments;
     return;
   }
   if (inner->protocol != IpProtocol::kTcp || packet.length <= mtu.octets()) return;
@@ -25,35 +31,46 @@ void MakeSuperframe(Packet& packet, InnerMtu mtu) {
     packet.segmentation = Segmentation::kNone;
     return;
   }
-  packet.segment_size = static_cast<std::uint16_t>(mtu.octets() - header);
+  std::uint32_t size = mtu.octets() - header;
+  if (sizes != nullptr) size = sizes->Cap(packet, header, size);
+  packet.segment_size = static_cast<std::uint16_t>(size);
+}
+
+void Describe(Packet& packet, InnerMtu mtu, const SegmentSizes* sizes) {
+  if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
+      packet.checksum != ChecksumState::kOnWire) {
+    return;
+  }
+  const auto unfinished = FindUnfinishedChecksum(packet.bytes());
+  if (!unfinished) return;
+  packet.checksum = ChecksumState::kPartial;
+  packet.checksum_start = static_cast<std::uint16_t>(unfinished->start);
+  packet.checksum_offset = static_cast<std::uint16_t>(unfinished->field);
+  if (packet.length > mtu.octets() || packet.segment_size != 0) MakeSuperframe(packet, mtu, sizes);
 }
 
 }  // namespace
 
 void TellSuperframeFromAggregate(Packet& packet) {
-  if (packet.segmentation != Segmentation::kDatagrams) return;
-  const Parsed<InnerPacket> inner =
-      packet.length < VxlanHeader::kSize
-          ? Parsed<InnerPacket>(Malformed::kTruncated)
-          : ParseInnerFrame(packet.bytes().subspan(VxlanHeader::kSize));
-  if (inner && EncapsulationTemplate::kPayloadSize + inner->total_length > packet.segment_size) {
+  constexpr std::size_t kBefore = EncapsulationTemplate::kPayloadSize;
+  if (packet.segmentation != Segmentation::kDatagrams || packet.length <= kBefore) return;
+  const Parsed<InnerPacket> inner = ParseInnerFrame(packet.bytes().subspan(VxlanHeader::kSize));
+  // A whole aggregate is taken for one packet on the word of its first datagram, which anybody may
+  // have sent: so it has to be true of every octet.
+  if (inner && inner->protocol == IpProtocol::kUdp &&
+      kBefore + inner->total_length == packet.length &&
+      FindUnfinishedChecksum(packet.bytes().subspan(kBefore))) {
     packet.segmentation = Segmentation::kNone;
   }
 }
 
-void AcceptUnfinished(Batch& batch, InnerMtu mtu) {
-  for (Packet& packet : batch) {
-    if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
-        packet.checksum != ChecksumState::kOnWire) {
-      continue;
-    }
-    const auto unfinished = FindUnfinishedChecksum(packet.bytes());
-    if (!unfinished) continue;
-    packet.checksum = ChecksumState::kPartial;
-    packet.checksum_start = static_cast<std::uint16_t>(unfinished->start);
-    packet.checksum_offset = static_cast<std::uint16_t>(unfinished->field);
-    if (packet.length > mtu.octets() || packet.segment_size != 0) MakeSuperframe(packet, mtu);
-  }
+Packet DescribeUnfinished(Packet packet, InnerMtu mtu) {
+  Describe(packet, mtu, nullptr);
+  return packet;
+}
+
+void AcceptUnfinished(Batch& batch, InnerMtu mtu, const SegmentSizes& sizes) {
+  for (Packet& packet : batch) Describe(packet, mtu, &sizes);
 }
 
 }  // namespace weft::dataplane

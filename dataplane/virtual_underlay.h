@@ -6,19 +6,23 @@
 #pragma once
 
 #include "dataplane/packet.h"
+#include "dataplane/segment_sizes.h"
 #include "vxlan/mtu.h"
 
 namespace weft::dataplane {
 
 // The kernel delivers an inner UDP superframe with the inner segment size where an aggregate's
 // datagram size stands. Makes such a packet (kDatagrams by its descriptor, beginning with the VXLAN
-// header) kNone, and leaves segment_size as it is. What its first datagram says of its own length
-// tells the two apart.
+// header) kNone, and leaves segment_size as it is. Only a superframe is one UDP packet with an
+// unfinished checksum from its first octet to its last.
 void TellSuperframeFromAggregate(Packet& packet);
 
 // For decapsulated packets: one with an unfinished checksum becomes kPartial, and if it is longer
 // than `mtu` (TCP) or has a segment_size (UDP) a superframe. The kernel does not tell the segment
-// size of TCP: the largest that fits `mtu`, the pods', is as good as the sender's.
-void AcceptUnfinished(Batch& batch, InnerMtu mtu);
+// size of TCP: the largest that fits `mtu`, the pods', and that the receiver was heard to take.
+void AcceptUnfinished(Batch& batch, InnerMtu mtu, const SegmentSizes& sizes);
+
+// What AcceptUnfinished makes of one packet, but for what receivers take.
+Packet DescribeUnfinished(Packet packet, InnerMtu mtu);
 
 }  // namespace weft::dataplane

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/offload.h"
+#include "dataplane/segment_sizes.h"
 #include "dataplane/virtual_underlay.h"
 #include "dataplane/wait_set.h"
 
@@ -18,14 +19,14 @@ namespace {
 // Empty rounds before sleeping: a wake-up costs some 4 us, an empty round less than 1
 // (measured on a 2-core VM).
 constexpr int kIdleRounds = 20;
-// Wake-ups without a packet before the ports' handles are ignored for a while: a device that was
-// taken away stays "ready".
+// Wake-ups for nothing at all before the ports' handles are ignored for a while: a device that was
+// taken away stays "ready". What a port consumes without delivering it is something.
 constexpr int kFruitlessWakes = 64;
 constexpr std::chrono::milliseconds kFruitlessPause{10};
 // Ports without handles can only be asked again.
 constexpr std::chrono::milliseconds kAskAgain{1};
-// Buffers for cut superframes: what one pod batch (256 KiB) can become, and some.
-constexpr std::size_t kCutBuffers = 16;
+// Buffers for cut superframes, of 64 segments at most each: after so many they are sent.
+constexpr std::size_t kCutBuffers = 4;
 
 bool PortTakes(Segmentation segmentation, const PortFeatures& features) {
   switch (segmentation) {
@@ -53,9 +54,12 @@ struct Worker::Impl {
   PacketPort& wire;
   Forwarder& forwarder;
   Counters& counters;
-  Batch received{};
-  Batch made{};     // segments of superframes, or datagrams of aggregates
+  Batch from_pods{};
+  Batch from_wire{};
+  Batch split{};    // datagrams of aggregates
+  Batch pieces{};   // what is left of a batch when its superframes are cut
   Batch replies{};  // ICMP errors to pods
+  SegmentSizes segment_sizes{};
   PacketSlab cut_buffers{kCutBuffers};
   std::size_t next_buffer = 0;
 
@@ -66,10 +70,9 @@ struct Worker::Impl {
 
   std::size_t PodsToWire(Timestamp now);
   std::size_t WireToPods(Timestamp now);
-  void Cut(const Packet& superframe);
-  void FlushMade();
-  void SendToWire(Batch& batch);
   void SendToPods(Batch& batch);
+  void Send(Batch& batch, PacketPort& port, Counters::Direction& counts);
+  void SendPieces(PacketPort& port, Counters::Direction& counts);
   void TakePathMtus(Timestamp now);
 };
 
@@ -80,95 +83,100 @@ Worker::~Worker() = default;
 
 std::size_t Worker::Step(Timestamp now) {
   impl_->forwarder.Refresh();
-  const std::size_t packets = impl_->WireToPods(now) + impl_->PodsToWire(now);
+  const std::size_t taken = impl_->WireToPods(now) + impl_->PodsToWire(now);
   impl_->TakePathMtus(now);
-  return packets;
+  return taken;
 }
 
 std::size_t Worker::Impl::PodsToWire(Timestamp now) {
-  received.now = made.now = replies.now = now;
-  const std::size_t packets = pods.Receive(received);
-  if (packets == 0) return 0;
-  replies.clear();
-  forwarder.Encapsulate(received, replies);
-  const PortFeatures& features = wire.features();
-  const bool all_pass = std::all_of(received.begin(), received.end(), [&](const Packet& packet) {
-    return packet.verdict != Verdict::kForward || PortTakes(packet.segmentation, features);
-  });
-  if (all_pass) {
-    SendToWire(received);
-  } else {
-    for (const Packet& packet : received) {
-      if (packet.verdict == Verdict::kForward && !PortTakes(packet.segmentation, features)) {
-        Cut(packet);
-      } else {
-        if (made.full()) FlushMade();
-        made.Add(packet);
-      }
-    }
-    FlushMade();
+  from_pods.now = replies.now = now;
+  const std::size_t taken = pods.Receive(from_pods);
+  if (from_pods.empty()) return taken;
+  if (pods.features().partial_checksum) {
+    for (const Packet& packet : from_pods) segment_sizes.Learn(packet);
   }
+  replies.clear();
+  forwarder.Encapsulate(from_pods, replies);
+  Send(from_pods, wire, counters.to_wire);
   // The answered packets' octets are free now: dropped ones are never sent.
   if (!replies.empty()) pods.Send(replies);
-  return packets;
-}
-
-// Appends the segments to `made`, sending it whenever it or the buffers run out.
-void Worker::Impl::Cut(const Packet& superframe) {
-  SuperframeCutter cutter(superframe, wire.kind(), wire.features());
-  while (!cutter.done()) {
-    if (made.full() || next_buffer == cut_buffers.count()) FlushMade();
-    cutter.Cut(cut_buffers.Lend(next_buffer++), made);
-  }
-}
-
-void Worker::Impl::FlushMade() {
-  SendToWire(made);
-  made.clear();
-  next_buffer = 0;
+  return taken;
 }
 
 std::size_t Worker::Impl::WireToPods(Timestamp now) {
-  received.now = made.now = now;
-  const std::size_t packets = wire.Receive(received);
-  if (packets == 0) return 0;
+  from_wire.now = split.now = now;
+  const std::size_t taken = wire.Receive(from_wire);
+  if (from_wire.empty()) return taken;
   if (wire.kind() == PortKind::kWireDatagram) {
-    for (Packet& packet : received) TellSuperframeFromAggregate(packet);
+    for (Packet& packet : from_wire) TellSuperframeFromAggregate(packet);
   }
   const bool has_aggregates = std::any_of(
-      received.begin(), received.end(),
+      from_wire.begin(), from_wire.end(),
       [](const Packet& packet) { return packet.segmentation == Segmentation::kDatagrams; });
   if (!has_aggregates) {
-    SendToPods(received);
-    return packets;
+    SendToPods(from_wire);
+    return taken;
   }
-  made.clear();
-  for (const Packet& packet : received) {
+  split.clear();
+  for (const Packet& packet : from_wire) {
     std::uint32_t offset = 0;
     do {
-      if (made.full()) {
-        SendToPods(made);
-        made.clear();
+      if (split.full()) {
+        SendToPods(split);
+        split.clear();
       }
-      offset = SplitAggregate(packet, offset, made);
+      offset = SplitAggregate(packet, offset, split);
     } while (offset < packet.length);
   }
-  SendToPods(made);
-  made.clear();
-  return packets;
-}
-
-void Worker::Impl::SendToWire(Batch& batch) {
-  wire.Send(batch);
-  counters.to_wire.Count(batch);
+  SendToPods(split);
+  split.clear();
+  return taken;
 }
 
 void Worker::Impl::SendToPods(Batch& batch) {
   forwarder.Decapsulate(batch);
   Coalesce(batch, pods.features());
-  if (pods.features().partial_checksum) AcceptUnfinished(batch, forwarder.pod_mtu());
-  pods.Send(batch);
-  counters.to_pods.Count(batch);
+  if (pods.features().partial_checksum) {
+    AcceptUnfinished(batch, forwarder.pod_mtu(), segment_sizes);
+  }
+  Send(batch, pods, counters.to_pods);
+}
+
+// Counts them, too. Superframes that `port` does not take are cut.
+void Worker::Impl::Send(Batch& batch, PacketPort& port, Counters::Direction& counts) {
+  const auto passes = [&features = port.features()](const Packet& packet) {
+    return packet.verdict != Verdict::kForward || PortTakes(packet.segmentation, features);
+  };
+  if (std::all_of(batch.begin(), batch.end(), passes)) {
+    port.Send(batch);
+    counts.Count(batch);
+    return;
+  }
+  pieces.now = batch.now;
+  for (const Packet& packet : batch) {
+    if (passes(packet)) {
+      if (pieces.full()) SendPieces(port, counts);
+      pieces.Add(packet);
+      continue;
+    }
+    SuperframeCutter cutter(packet, port.kind(), port.features());
+    while (!cutter.done()) {
+      if (pieces.full() || next_buffer == cut_buffers.count()) {
+        SendPieces(port, counts);
+        // One superframe may be work for a millisecond: what came in meanwhile need not wait.
+        if (&port == &wire) WireToPods(batch.now);
+      }
+      cutter.Cut(cut_buffers.Lend(next_buffer++), pieces);
+    }
+  }
+  SendPieces(port, counts);
+}
+
+void Worker::Impl::SendPieces(PacketPort& port, Counters::Direction& counts) {
+  port.Send(pieces);
+  counts.Count(pieces);
+  pieces.clear();
+  next_buffer = 0;
 }
 
 void Worker::Impl::TakePathMtus(Timestamp now) {
@@ -202,6 +210,7 @@ absl::Status Worker::Run(std::stop_token stop) {
       fruitless_wakes = 0;
     } else if (++idle_rounds > kIdleRounds) {
       idle_rounds = 0;
+      impl_->forwarder.Rest();
       if (fruitless_wakes == kFruitlessWakes) {
         impl_->waits->WaitForWake(kFruitlessPause);
         fruitless_wakes = 0;

@@ -22,8 +22,8 @@ class Worker {
   Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters);
   ~Worker();
 
-  // One round in each direction, without waiting: what tests and Run call. Returns the packets
-  // received.
+  // One round in each direction, without waiting: what tests and Run call. Returns how much the
+  // ports have taken (PacketPort::Receive).
   std::size_t Step(Timestamp now);
 
   // Until `stop` is requested: steps, spins a bounded time when idle, then sleeps until a port's

@@ -214,7 +214,11 @@ class Describer {
   }
 
   std::string ChecksumText(const InnerPacket& packet) const {
-    return ", Checksum: " + std::string(Text(VerifyTransportChecksum(packet.octets())));
+    const TransportChecksum checksum = VerifyTransportChecksum(packet.octets());
+    const bool unfinished =
+        checksum == TransportChecksum::kWrong && FindUnfinishedChecksum(packet.octets());
+    return ", Checksum: " +
+           (unfinished ? "unfinished, left to a device" : std::string(Text(checksum)));
   }
 
   void Udp(const InnerPacket& packet, std::size_t at) {

@@ -143,6 +143,8 @@ void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
   visit.Required("toPods", tunnel.to_pods);
   visit.Required("icmpErrors", tunnel.icmp_errors);
   visit.Required("kernel", tunnel.kernel);
+  visit.Optional("peerCheck", tunnel.peer_check);
+  visit.Optional("strictWouldDrop", tunnel.strict_would_drop);
 }
 
 template <class V>
@@ -154,6 +156,9 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Required("receivedPackets", peer.received_packets);
   visit.Required("receivedOctets", peer.received_octets);
   visit.Optional("pathMTU", peer.path_mtu);
+  visit.Optional("sentWithoutDF", peer.sent_without_df);
+  visit.Optional("otherSource", peer.other_source);
+  visit.Optional("otherSourcePackets", peer.other_source_packets);
 }
 
 template <class V>

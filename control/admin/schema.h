@@ -67,6 +67,8 @@
 //       packets[]       |        | {name, sentence, packets} by verdict, "forward" among them
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
+//     peerCheck?        | string | how the sender of a packet is checked: --peer-check
+//     strictWouldDrop?  | number | with "lease": packets let in that "strict" would have dropped
 //   hns?                |        | this node's network in HNS, where that is programmed
 //     network, state    | string | its name; what is worked at or waited for: "hns", "network",
 //                       |        | "management-ip", then "routes", or with host-gw "endpoint" and
@@ -78,8 +80,15 @@
 //     calls             | number | into HNS since the start; modifyingCalls: of those
 //     notes[]           | string | worth knowing, and no reason to wait
 //   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
-//                       |        |  receivedOctets, pathMTU?}
+//                       |        |  receivedOctets, pathMTU?, sentWithoutDF?, otherSource?,
+//                       |        |  otherSourcePackets?}
 //     pathMTU           | number | outer octets; left out while none below the link's is known
+//     sentWithoutDF     | number | packets for which the path was too narrow, and pods follow no
+//                       |        | smaller MTU: sent without DF, over IPv6 in fragments
+//     otherSource       | string | an address that is not the peer's public IP, from which packets
+//                       |        | with its inner MAC and address came last
+//     otherSourcePackets| number | how many came from such addresses; peerCheck says what became
+//                       |        | of them
 //
 //   Plan                | type   | meaning
 //   apiVersion, kind    | string | "weft/v1", "Plan"
@@ -223,6 +232,8 @@ struct TunnelStatus {
   DirectionStatus to_pods;
   std::uint64_t icmp_errors = 0;
   std::vector<KernelCount> kernel;
+  std::string peer_check{};  // empty: not said
+  std::optional<std::uint64_t> strict_would_drop{};
   friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;
 };
 
@@ -234,6 +245,9 @@ struct PeerStatus {
   std::uint64_t received_packets = 0;
   std::uint64_t received_octets = 0;
   std::optional<std::uint32_t> path_mtu;
+  std::optional<std::uint64_t> sent_without_df{};
+  std::optional<IpAddress> other_source{};
+  std::optional<std::uint64_t> other_source_packets{};
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };
 

@@ -132,9 +132,10 @@ Action AddExplain(CLI::App& parser) {
       ->check(CLI::IsMember({"strict", "lease", "off"}));
   AddLeaseOptions(parser, options->leases);
   parser.footer(
-      "What begins inside (inner-ip, inner-ethernet) is judged on its way to the wire,\n"
-      "the rest on its way to the pods. The verdict is that of flanneld's own code with\n"
-      "the leases as they are now; path MTUs that flanneld has learnt are not known.\n"
+      "What begins inside (inner-ip, inner-ethernet), or was sent by this node, is\n"
+      "judged on its way to the wire, the rest on its way to the pods. The verdict is\n"
+      "that of flanneld's own code with the leases as they are now; path MTUs that\n"
+      "flanneld has learnt are not known.\n"
       "Exit code: 0 forwarded, or layers only; 1 dropped; 2 no frame, or no leases\n"
       "where they were asked for.\n\n"
       "Examples:\n"

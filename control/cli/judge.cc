@@ -8,6 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "control/cli/judge_reasons.h"
 #include "vxlan/ethernet.h"
+#include "vxlan/inner_frame.h"
+#include "vxlan/outer_packet.h"
+#include "vxlan/transport_checksum.h"
 
 namespace weft::cli {
 namespace {
@@ -79,6 +82,56 @@ ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOp
   return config;
 }
 
+// The part of the frame is a whole packet whose outer UDP checksum a stack has left to its device.
+bool IsUnfinished(const Core& core) {
+  if (core.start != FrameStart::kOuterIp) return false;
+  const Parsed<InnerPacket> packet = ParseInnerIp(core.octets);  // without what pads the frame
+  return packet && packet->protocol == IpProtocol::kUdp && FindUnfinishedChecksum(packet->octets());
+}
+
+// This node sent it: half of every capture on a node.
+bool IsOwnFrame(const Viewpoint& view, const FrameFacts& facts) {
+  const bool from_us = (facts.outer_source && facts.outer_source == view.own.public_ip) ||
+                       facts.inner_source_mac == view.local.mac;
+  return from_us && facts.inner_destination_mac && facts.inner_destination_mac != view.local.mac;
+}
+
+// The inner frame of `core`, and where it went; empty where that cannot be read.
+std::optional<Bytes> InnerFrameOf(const Core& core, std::optional<IpAddress>& outer_destination) {
+  Bytes payload = core.octets;
+  if (core.start == FrameStart::kOuterIp) {
+    const Parsed<OuterPacket> outer = ParseOuterPacket(payload, OuterChecksums::kTrust);
+    if (!outer) return std::nullopt;
+    outer_destination = outer->destination();
+    payload = outer->payload();
+  }
+  if (payload.size() <= kVxlanHeaderSize) return std::nullopt;
+  return payload.subspan(kVxlanHeaderSize);
+}
+
+// What this node sent is judged on its way to the wire, as it would be sent now.
+absl::StatusOr<Judgement> JudgeOwnFrame(Bytes inner, const Viewpoint& view,
+                                        const std::optional<IpAddress>& outer_destination,
+                                        const admin::LeaseList& leases,
+                                        const JudgeOptions& options) {
+  absl::StatusOr<Judgement> judgement = Judge(inner, FrameStart::kInnerEthernet, leases, options);
+  if (!judgement.ok()) return judgement;
+  const FrameFacts facts = CollectFacts(inner.subspan(EthernetHeader::kSize), FrameStart::kInnerIp);
+  const NamedHalf* const peer =
+      facts.inner_destination ? view.FindCovering(*facts.inner_destination, true) : nullptr;
+  std::vector<std::string>& reasons = judgement->reasons;
+  if (outer_destination && peer != nullptr && peer->half.public_ip != outer_destination) {
+    reasons.insert(reasons.begin(),
+                   absl::StrCat("it went to ", outer_destination->ToString(),
+                                ", which is not where the lease of ", peer->node, " leads now"));
+  }
+  reasons.insert(reasons.begin(),
+                 absl::StrCat(view.node,
+                              " sent this frame itself, so it is judged as its pod's "
+                              "packet on the way to the wire"));
+  return judgement;
+}
+
 }  // namespace
 
 absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::LeaseList& leases,
@@ -99,6 +152,14 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   const absl::StatusOr<Viewpoint> view = MakeViewpoint(leases, FamilyOf(*core));
   if (!view.ok()) return view.status();
 
+  const FrameFacts facts = CollectFacts(core->octets, core->start);
+  if (!judgement.outbound && IsOwnFrame(*view, facts)) {
+    std::optional<IpAddress> outer_destination;
+    if (const auto inner = InnerFrameOf(*core, outer_destination);
+        inner && inner->size() > EthernetHeader::kSize)
+      return JudgeOwnFrame(*inner, *view, outer_destination, leases, options);
+  }
+
   const ForwarderConfig config = Configure(*view, core->start, options);
   dataplane::PeerTable peers;
   dataplane::RemoteTable remotes(view->local, peers);
@@ -115,15 +176,21 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   dataplane::Packet& packet = batch->Add(slab.Lend(0));
   packet.length = static_cast<std::uint32_t>(core->octets.size());
   std::copy(core->octets.begin(), core->octets.end(), packet.data);
+  const bool unfinished = IsUnfinished(*core);
+  if (unfinished) packet.checksum = dataplane::ChecksumState::kPartial;
   if (judgement.outbound) {
     forwarder.Encapsulate(*batch, *replies);
   } else {
     forwarder.Decapsulate(*batch);
   }
   judgement.verdict = packet.verdict;
-  const FrameFacts facts = CollectFacts(core->octets, core->start);
   judgement.reasons = judgement.outbound ? OutboundReasons(*view, config, facts, packet)
                                          : InboundReasons(*view, config, facts, packet);
+  if (unfinished) {
+    judgement.reasons.push_back(
+        "the outer UDP checksum is unfinished, as a capture on the sending host shows it where a "
+        "device completes it; capture on the receiver to check it");
+  }
   return judgement;
 }
 

@@ -132,6 +132,11 @@ Reasons InboundReasons(const Viewpoint& view, const ForwarderConfig& config,
     case Verdict::kUnknownPeer:
       AddSender(view, facts, reasons);
       break;
+    case Verdict::kOwnSource:
+      reasons.push_back(absl::StrCat("inner source ", Text(facts.inner_source), " lies in ",
+                                     view.own.subnet.ToString(), ", the lease of ", view.node,
+                                     " itself"));
+      break;
     case Verdict::kForeignVni:
       reasons.push_back(absl::StrCat("the frame's VNI is ", facts.vni.value_or(0), "; that of ",
                                      view.node, " is ", config.local.vni.value()));

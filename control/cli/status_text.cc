@@ -21,6 +21,7 @@ constexpr std::string_view kUsable = "usable";
 constexpr std::string_view kSelf = "self";
 constexpr std::string_view kFamilyOff = "family-off";
 constexpr std::size_t kPendingShown = 5;  // of one sink
+constexpr std::size_t kPeersShown = 5;
 
 // "  name       text"
 void Line(std::string& out, std::string_view name, std::string_view text) {
@@ -77,7 +78,19 @@ void AddDrops(TextTable& table, const std::string& device, std::string_view dire
   }
 }
 
-// Counts since the data plane began; a restart begins anew. Kernel counts have no sentence of ours.
+// What happened where the kernel counts it; for most the name has to do.
+std::string_view KernelSentence(std::string_view name) {
+  if (name == "device-tx-dropped")
+    return "the device's queue was full: a pod sent faster than this node encapsulates";
+  if (name == "socket-overflow")
+    return "the socket's buffer was full: more came in than this node takes";
+  if (name == "empty-datagram") return "a UDP datagram with nothing in it, from anybody";
+  if (name == "icmp-unexpected")
+    return "an ICMP error that answers nothing sent lately, so perhaps forged; ignored";
+  return "counted by the kernel below";
+}
+
+// Counts since the data plane began; a restart begins anew.
 std::string Drops(const Status& status) {
   TextTable table({"DEVICE", "DIRECTION", "PACKETS", "DROP", "WHY"});
   for (const admin::TunnelStatus& tunnel : status.tunnels) {
@@ -86,7 +99,7 @@ std::string Drops(const Status& status) {
     for (const admin::KernelCount& count : tunnel.kernel) {
       if (count.value == 0) continue;
       table.Add({tunnel.device, "kernel", absl::StrCat(count.value), count.name,
-                 "counted by the kernel below"});
+                 std::string(KernelSentence(count.name))});
     }
   }
   const std::string text = table.TakeText(/*with_headers=*/true);
@@ -105,6 +118,40 @@ bool HasDrops(const Status& status) {
            std::any_of(tunnel.kernel.begin(), tunnel.kernel.end(),
                        [](const admin::KernelCount& count) { return count.value > 0; });
   });
+}
+
+const admin::TunnelStatus* TunnelOf(const Status& status, const std::string& device) {
+  const auto found = std::find_if(status.tunnels.begin(), status.tunnels.end(),
+                                  [&](const auto& tunnel) { return tunnel.device == device; });
+  return found == status.tunnels.end() ? nullptr : &*found;
+}
+
+// Peers that send from elsewhere than they say, and those whose path is too narrow for pods.
+std::vector<std::string> PeerSteps(const Status& status) {
+  std::vector<std::string> steps;
+  for (const admin::PeerStatus& peer : status.peers) {
+    if (peer.other_source_packets.value_or(0) > 0) {
+      const admin::TunnelStatus* const tunnel = TunnelOf(status, peer.device);
+      const bool dropped = tunnel != nullptr && tunnel->peer_check == "strict";
+      steps.push_back(
+          absl::StrCat("peer ", peer.node, " sends from ",
+                       peer.other_source ? peer.other_source->ToString() : "another address",
+                       ", not from its public IP: ", *peer.other_source_packets, " packets ",
+                       dropped ? "dropped (unknown-peer)" : "let in by inner MAC and address alone",
+                       "; if that is its address, give it as its --public-ip, and behind NAT ",
+                       dropped ? "use --peer-check=lease" : "leave --peer-check=lease"));
+    }
+    if (peer.sent_without_df.value_or(0) > 0) {
+      steps.push_back(absl::StrCat(
+          "peer ", peer.node, ": the path",
+          peer.path_mtu ? absl::StrCat(" carries ", *peer.path_mtu, " octets,") : " carried",
+          " less than pods can follow: ", *peer.sent_without_df,
+          " packets left without DF, over IPv6 in fragments; raise the MTU of the links between, "
+          "or "
+          "look for forged ICMP errors"));
+    }
+  }
+  return steps;
 }
 
 // The most urgent first: what keeps the daemon from being ready, then what it cannot read, then
@@ -128,6 +175,13 @@ std::vector<std::string> NextSteps(const Status& status) {
       steps.push_back(absl::StrCat(sink.name, ": ", sink.pending.size() - shown,
                                    " more pending; \"flannelctl status -o json\" lists them"));
     }
+  }
+  const std::vector<std::string> peer_steps = PeerSteps(status);
+  for (std::size_t i = 0; i < std::min(peer_steps.size(), kPeersShown); ++i)
+    steps.push_back(peer_steps[i]);
+  if (peer_steps.size() > kPeersShown) {
+    steps.push_back(absl::StrCat(peer_steps.size() - kPeersShown,
+                                 " more of the kind; \"flannelctl status -o json\" lists them"));
   }
   for (const admin::LeaseCount& count : status.leases) {
     if (count.state == kUsable || count.state == kSelf || count.state == kFamilyOff) continue;
@@ -213,6 +267,14 @@ std::string StatusText(const Status& status, bool peers) {
     Line(out, "", absl::StrCat("to pods  ", DirectionLine(tunnel.to_pods)));
     if (tunnel.icmp_errors > 0) {
       Line(out, "", absl::StrCat(tunnel.icmp_errors, " ICMP errors sent to own pods"));
+    }
+    if (tunnel.strict_would_drop) {
+      Line(out, "",
+           absl::StrCat("peer check ", tunnel.peer_check, ", strict would have dropped ",
+                        *tunnel.strict_would_drop == 0
+                            ? "nothing"
+                            : absl::StrCat(*tunnel.strict_would_drop, " packets"),
+                        " since the start"));
     }
   }
   if (status.hns) {

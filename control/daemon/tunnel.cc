@@ -16,6 +16,18 @@
 namespace weft::daemon {
 namespace {
 
+std::string_view PeerCheckWord(dataplane::PeerCheck check) {
+  switch (check) {
+    case dataplane::PeerCheck::kStrict:
+      return "strict";
+    case dataplane::PeerCheck::kLease:
+      return "lease";
+    case dataplane::PeerCheck::kOff:
+      return "off";
+  }
+  return "";
+}
+
 std::string_view FamilyWord(IpFamily family) { return family == IpFamily::kV4 ? "ipv4" : "ipv6"; }
 
 dataplane::LocalVtep LocalVtepOf(const TunnelConfig& config) {
@@ -31,6 +43,7 @@ dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config) {
   out.device_mtu = config.mtu;
   out.pod_mtu = config.pod_mtu;
   out.peer_check = config.peer_check;
+  out.max_udp_segments = dataplane::MaxUdpSegments();
   out.wire = dataplane::PortKind::kWireDatagram;
   return out;
 }
@@ -164,6 +177,9 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.to_wire = DirectionOf(counters.to_wire);
   status.to_pods = DirectionOf(counters.to_pods);
   status.icmp_errors = counters.icmp_errors_sent;
+  status.peer_check = PeerCheckWord(config_.peer_check);
+  if (config_.peer_check == dataplane::PeerCheck::kLease)
+    status.strict_would_drop = counters.strict_would_drop;
   for (const auto& counts :
        {parts_->wire->Counts(), parts_->pods->Counts(), KernelCounts(config_.device)}) {
     for (const dataplane::NamedCount& count : counts)
@@ -175,10 +191,19 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
 void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
   for (const dataplane::PeerTable::Row& row : parts_->peers.Read()) {
     const dataplane::PeerCounts& counts = row.counts;
-    admin::PeerStatus peer{row.name,           config_.device,          counts.sent_packets,
-                           counts.sent_octets, counts.received_packets, counts.received_octets,
-                           std::nullopt};
+    admin::PeerStatus peer;
+    peer.node = row.name;
+    peer.device = config_.device;
+    peer.sent_packets = counts.sent_packets;
+    peer.sent_octets = counts.sent_octets;
+    peer.received_packets = counts.received_packets;
+    peer.received_octets = counts.received_octets;
     if (counts.path_mtu != 0) peer.path_mtu = counts.path_mtu;
+    if (counts.fragmentable_packets != 0) peer.sent_without_df = counts.fragmentable_packets;
+    if (counts.other_source_packets != 0) {
+      peer.other_source = counts.other_source;
+      peer.other_source_packets = counts.other_source_packets;
+    }
     out.push_back(std::move(peer));
   }
 }

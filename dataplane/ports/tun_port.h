@@ -21,6 +21,8 @@ struct TunOptions {
   // Superframes, and partial checksums on receipt. Off: every packet is one that could be on a
   // wire.
   bool offloads = true;
+  // A queue for each source address, where the kernel lets us; false: for each flow.
+  bool by_source = true;
 };
 
 // What TUN and TAP share. The device is made by Open, is down and without address, and is gone when
@@ -28,6 +30,11 @@ struct TunOptions {
 // packet is one system call, preceded by a virtio-net header (10 octets, virtio 1.2 section 5.1.6)
 // that lives in the packet's headroom. Send without that much headroom works and costs a little
 // more.
+//
+// The device has several queues, because the kernel drops what finds its queue full: what one
+// sender makes fills one of them, and Receive serves all in turn, a bounded amount each. A TUN
+// device's packets are spread over them by their source address where the kernel lets this process
+// load that rule (CAP_BPF), else by the flow's hash.
 class TunTapPort : public PacketPort {
  public:
   ~TunTapPort() override;
@@ -43,6 +50,8 @@ class TunTapPort : public PacketPort {
 
   // The kernel's name of the device.
   const std::string& name() const;
+  // Whether a source address has a queue of its own; else a flow has.
+  bool steers_by_source() const;
 
  protected:
   struct Device;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
@@ -16,8 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "dataplane/counters.h"
+#include "dataplane/offload.h"
 #include "dataplane/ports/file_descriptor_linux.h"
 #include "dataplane/ports/port_rules.h"
+#include "dataplane/ports/tun_steering_linux.h"
 #include "vxlan/ethernet.h"
 #include "vxlan/tcp.h"
 #include "vxlan/udp.h"
@@ -52,6 +55,14 @@ constexpr unsigned kTso = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
 constexpr unsigned kUso = kTunUso4 | kTunUso6;
 // Best first; older kernels refuse what they do not know.
 constexpr std::array<unsigned, 4> kOffloadSteps = {kTso | kUso, kTso, TUN_F_CSUM, 0};
+
+// The kernel keeps up to 500 packets in each, of up to 64 KiB, that no account is charged for: who
+// forges sources, and so fills all, pins half a gigabyte.
+constexpr std::size_t kQueues = 16;
+// A queue's turn, and a batch, end once they stand for so many packets on the wire: a superframe of
+// the smallest segments is work for a millisecond.
+constexpr std::uint32_t kTurnWirePackets = 64;
+constexpr std::uint32_t kBatchWirePackets = 256;
 
 const char* DeviceWord(PortKind kind) { return kind == PortKind::kPodL3 ? "TUN" : "TAP"; }
 
@@ -139,14 +150,103 @@ std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
 }  // namespace
 
 struct TunTapPort::Device {
+  // Queues that may have something, in the order of their turns; each at most once in a list.
+  class Turns {
+   public:
+    bool empty() const { return count_ == 0; }
+    void Add(std::size_t queue) {
+      if (std::exchange(waits_[queue], true)) return;
+      ring_[(first_ + count_++) % kQueues] = queue;
+    }
+    std::size_t Take() {
+      const std::size_t queue = ring_[first_];
+      first_ = (first_ + 1) % kQueues;
+      --count_;
+      waits_[queue] = false;
+      return queue;
+    }
+    bool Has(std::size_t queue) const { return waits_[queue]; }
+
+   private:
+    std::array<std::size_t, kQueues> ring_{};
+    std::array<bool, kQueues> waits_{};
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+  };
+
   PortKind kind = PortKind::kPodL3;
-  FileDescriptor descriptor;
+  // What we write to: a queue that is switched off. The kernel steers a flow to the queue from
+  // which it came in, and would put all that is answered into the one that is written to.
+  FileDescriptor writer;
+  std::array<FileDescriptor, kQueues> queues;
+  FileDescriptor epoll;  // of all queues
   WaitHandle handle = -1;
   std::string name;
+  bool by_source = false;
   PortFeatures features;
   PacketSlab slab;
+  Turns fresh;    // had nothing when they were looked at last
+  Turns backlog;  // had more than a turn takes
   std::atomic<std::uint64_t> read_errors{0};
   std::atomic<std::uint64_t> oversize{0};
+
+  // What one Receive has taken so far.
+  struct Taken {
+    std::size_t frames = 0;
+    std::size_t octets = 0;
+    std::uint32_t wire_packets = 0;
+    bool broken = false;
+  };
+
+  bool HasRoom(const Batch& batch, const Taken& taken) const {
+    return !batch.full() && taken.octets < kBatchOctets && taken.wire_packets < kBatchWirePackets &&
+           !taken.broken;
+  }
+
+  void FindReady() {
+    std::array<epoll_event, kQueues> events;
+    const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(kQueues), 0);
+    for (int i = 0; i < ready; ++i) {
+      const std::size_t queue = events[static_cast<std::size_t>(i)].data.u32;
+      if (!backlog.Has(queue)) fresh.Add(queue);
+    }
+  }
+
+  // A queue's turn. False: it is empty.
+  bool TakeTurn(std::size_t queue, Batch& batch, Taken& taken) {
+    const std::uint32_t end = taken.wire_packets + kTurnWirePackets;
+    while (HasRoom(batch, taken) && taken.wire_packets < end) {
+      Packet packet = slab.Lend(batch.size());
+      const ssize_t got =
+          ::read(queues[queue].get(), packet.data - kVirtioHeader, kVirtioHeader + kMaxPacket);
+      if (got < 0) {
+        if (errno == EINTR) continue;
+        if (errno == EAGAIN) return false;
+        Add(read_errors, 1);
+        taken.broken = true;  // so are the others
+        return false;
+      }
+      ++taken.frames;
+      if (got <= static_cast<ssize_t>(kVirtioHeader)) {
+        ++taken.wire_packets;
+        continue;
+      }
+      packet.length = static_cast<std::uint32_t>(got) - kVirtioHeader;
+      packet.tailroom = kMaxPacket - packet.length;
+      VirtioHeader header;
+      std::memcpy(&header, packet.data - kVirtioHeader, kVirtioHeader);
+      // The kernel cuts what does not fit without saying so.
+      if (packet.length == kMaxPacket || !ReadHeader(header, packet)) {
+        ++taken.wire_packets;
+        Add(oversize, 1);
+        continue;
+      }
+      taken.octets += packet.length;
+      taken.wire_packets += WirePackets(packet);
+      batch.Add(packet);
+    }
+    return true;
+  }
 
   // One write for one packet; 0 or the errno.
   int Write(const Packet& packet, VirtioHeader header) const {
@@ -155,16 +255,54 @@ struct TunTapPort::Device {
       if (packet.headroom >= kVirtioHeader) {
         std::byte* start = packet.data - kVirtioHeader;
         std::memcpy(start, &header, kVirtioHeader);
-        written = ::write(descriptor.get(), start, kVirtioHeader + packet.length);
+        written = ::write(writer.get(), start, kVirtioHeader + packet.length);
       } else {
         const std::array<iovec, 2> pieces = {iovec{&header, kVirtioHeader},
                                              iovec{packet.data, packet.length}};
-        written = ::writev(descriptor.get(), pieces.data(), static_cast<int>(pieces.size()));
+        written = ::writev(writer.get(), pieces.data(), static_cast<int>(pieces.size()));
       }
     } while (written < 0 && errno == EINTR);
     return written < 0 ? errno : 0;
   }
 };
+
+namespace {
+
+// A queue of `name`, which is made if it is not there and `exclusive`; its name afterwards.
+// 0 or the errno.
+int OpenQueue(PortKind kind, std::string& name, bool exclusive, FileDescriptor& queue) {
+  queue = FileDescriptor(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!queue.valid()) return errno;
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  const int layer = kind == PortKind::kPodL3 ? IFF_TUN : IFF_TAP;
+  // Without the exclusive one the kernel would attach to a persistent device of that name, which
+  // would then outlive us.
+  const int only_new = exclusive ? IFF_TUN_EXCL : 0;
+  request.ifr_flags =
+      static_cast<short>(layer | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE | only_new);
+  if (::ioctl(queue.get(), TUNSETIFF, &request) < 0) return errno;
+  name = request.ifr_name;
+  return 0;
+}
+
+int Watch(int epoll, const std::array<FileDescriptor, kQueues>& queues) {
+  for (std::size_t i = 0; i < kQueues; ++i) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u32 = static_cast<std::uint32_t>(i);
+    if (::epoll_ctl(epoll, EPOLL_CTL_ADD, queues[i].get(), &event) < 0) return errno;
+  }
+  return 0;
+}
+
+int SwitchOff(int queue) {
+  ifreq request{};
+  request.ifr_flags = IFF_DETACH_QUEUE;
+  return ::ioctl(queue, TUNSETQUEUE, &request) < 0 ? errno : 0;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
     PortKind kind, const TunOptions& options) {
@@ -175,24 +313,25 @@ absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
   }
   auto device = std::make_unique<Device>();
   device->kind = kind;
-  device->descriptor = FileDescriptor(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!device->descriptor.valid()) return OpenError(kind, options.name, errno);
-  const int fd = device->descriptor.get();
-
-  ifreq request{};
-  options.name.copy(request.ifr_name, IFNAMSIZ - 1);
-  const int layer = kind == PortKind::kPodL3 ? IFF_TUN : IFF_TAP;
-  // Exclusive: without it the kernel would attach to a persistent device of that name, which would
-  // then outlive us.
-  request.ifr_flags = static_cast<short>(layer | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL);
-  if (::ioctl(fd, TUNSETIFF, &request) < 0) return OpenError(kind, options.name, errno);
-  device->name = request.ifr_name;
-  device->handle = fd;
+  device->name = options.name;
+  int error = OpenQueue(kind, device->name, /*exclusive=*/true, device->writer);
+  for (FileDescriptor& queue : device->queues) {
+    if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/false, queue);
+  }
+  if (error == 0) error = SwitchOff(device->writer.get());
+  if (error == 0) {
+    device->epoll = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+    error = device->epoll.valid() ? Watch(device->epoll.get(), device->queues) : errno;
+  }
+  if (error != 0) return OpenError(kind, options.name, error);
+  device->handle = device->epoll.get();
+  const int any_queue = device->queues[0].get();
+  device->by_source = options.by_source && kind == PortKind::kPodL3 && SteerBySource(any_queue);
 
   unsigned got = 0;
   for (const unsigned step : kOffloadSteps) {
     got = options.offloads ? step : 0;
-    if (::ioctl(fd, TUNSETOFFLOAD, got) == 0 || got == 0) break;
+    if (::ioctl(any_queue, TUNSETOFFLOAD, got) == 0 || got == 0) break;
   }
   device->features.partial_checksum =
       true;  // Send takes it from any kernel that knows IFF_VNET_HDR
@@ -207,34 +346,25 @@ TunTapPort::~TunTapPort() = default;
 PortKind TunTapPort::kind() const { return device_->kind; }
 const PortFeatures& TunTapPort::features() const { return device_->features; }
 const std::string& TunTapPort::name() const { return device_->name; }
+bool TunTapPort::steers_by_source() const { return device_->by_source; }
 std::span<const WaitHandle> TunTapPort::wait_handles() const { return {&device_->handle, 1}; }
 
 std::size_t TunTapPort::Receive(Batch& batch) {
   batch.clear();
-  std::size_t octets = 0;
-  while (!batch.full() && octets < kBatchOctets) {
-    Packet packet = device_->slab.Lend(batch.size());
-    const ssize_t got =
-        ::read(device_->descriptor.get(), packet.data - kVirtioHeader, kVirtioHeader + kMaxPacket);
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN) Add(device_->read_errors, 1);
-      break;
-    }
-    if (got <= static_cast<ssize_t>(kVirtioHeader)) continue;
-    packet.length = static_cast<std::uint32_t>(got) - kVirtioHeader;
-    packet.tailroom = kMaxPacket - packet.length;
-    VirtioHeader header;
-    std::memcpy(&header, packet.data - kVirtioHeader, kVirtioHeader);
-    // The kernel cuts what does not fit without saying so.
-    if (packet.length == kMaxPacket || !ReadHeader(header, packet)) {
-      Add(device_->oversize, 1);
-      continue;
-    }
-    octets += packet.length;
-    batch.Add(packet);
+  Device::Taken taken;
+  // Each time, and what is fresh goes first, as in fq_codel (RFC 8290 section 4.2): who sends
+  // little does not wait for who sends much. A quarter of the batch is left to the latter.
+  device_->FindReady();
+  while (!device_->fresh.empty() && device_->HasRoom(batch, taken) &&
+         batch.size() < kMaxBatch * 3 / 4 && taken.octets < kBatchOctets * 3 / 4) {
+    const std::size_t queue = device_->fresh.Take();
+    if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);
   }
-  return batch.size();
+  while (!device_->backlog.empty() && device_->HasRoom(batch, taken)) {
+    const std::size_t queue = device_->backlog.Take();
+    if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);
+  }
+  return taken.frames;
 }
 
 void TunTapPort::Send(Batch& batch) {

@@ -18,8 +18,8 @@
 namespace weft::dataplane {
 namespace {
 
-// Most errors read from one socket at a time: a flood of ICMP must not hold the worker.
-constexpr int kMaxErrorsPerDrain = 256;
+// Most errors read at a time: a flood of ICMP must not hold the worker.
+constexpr std::size_t kMaxErrorsPerDrain = 256;
 
 std::optional<sock_extended_err> ExtendedError(msghdr& header) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
@@ -50,17 +50,21 @@ absl::Status UdpErrors::Watch(int socket) {
   return absl::ErrnoToStatus(errno, "UDP error queue: epoll_ctl; raise fs.epoll.max_user_watches");
 }
 
-void UdpErrors::DrainAll() {
+std::size_t UdpErrors::DrainAll(Timestamp now) {
   std::array<epoll_event, 64> events;
-  const int got = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  for (int i = 0; i < got; ++i) Drain(events[static_cast<std::size_t>(i)].data.fd);
+  const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  std::size_t drained = 0;
+  for (int i = 0; i < ready && drained < kMaxErrorsPerDrain; ++i)
+    drained += Drain(events[static_cast<std::size_t>(i)].data.fd, now);
+  return drained;
 }
 
-void UdpErrors::Drain(int socket) {
+std::size_t UdpErrors::Drain(int socket, Timestamp now) {
   int pending = 0;
   socklen_t length = sizeof pending;
   ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &pending, &length);
-  for (int i = 0; i < kMaxErrorsPerDrain; ++i) {
+  std::size_t drained = pending != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < kMaxErrorsPerDrain; ++i) {
     sockaddr_storage destination{};
     // Room for the error and the address of the router that sent it.
     alignas(cmsghdr) std::array<char, 256> control;
@@ -75,13 +79,21 @@ void UdpErrors::Drain(int socket) {
     header.msg_controllen = control.size();
     if (::recvmsg(socket, &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
       if (errno == EINTR) continue;
-      return;
+      break;
     }
+    ++drained;
     const auto error = ExtendedError(header);
     if (!error) continue;
+    const IpAddress to = AddressOf(destination);
+    const bool answers_a_packet =
+        PortOf(destination) == destination_port_ && paths_.WasSentLately(socket, to, now);
+    if (error->ee_origin != SO_EE_ORIGIN_LOCAL && !answers_a_packet) {
+      Add(unexpected_, 1);
+      continue;
+    }
     switch (error->ee_errno) {
       case EMSGSIZE:
-        Note({AddressOf(destination), error->ee_info});
+        Note({to, error->ee_info});
         break;
       case ECONNREFUSED:
         Add(refused_, 1);
@@ -95,6 +107,7 @@ void UdpErrors::Drain(int socket) {
         Add(other_, 1);
     }
   }
+  return drained;
 }
 
 void UdpErrors::Note(const PathMtuNotice& notice) {
@@ -125,6 +138,7 @@ void UdpErrors::AppendCounts(std::vector<NamedCount>& out) const {
   out.push_back({"icmp-refused", refused_.load(std::memory_order_relaxed)});
   out.push_back({"icmp-unreachable", unreachable_.load(std::memory_order_relaxed)});
   out.push_back({"icmp-other", other_.load(std::memory_order_relaxed)});
+  out.push_back({"icmp-unexpected", unexpected_.load(std::memory_order_relaxed)});
   out.push_back({"notice-overflow", notice_overflow_.load(std::memory_order_relaxed)});
 }
 

@@ -16,6 +16,10 @@
 
 namespace weft::dataplane {
 
+// Most segments that a UDP socket of this system sends at once: a pod's superframe that has more
+// was made by no socket. Asks the kernel, on the loopback device.
+std::uint32_t MaxUdpSegments();
+
 struct UdpOptions {
   IpFamily family = IpFamily::kV4;
   // Received on and sent from. Unspecified (of either family): every local address, and the kernel
@@ -42,9 +46,13 @@ struct UdpOptions {
 // not build what the kernel will not take; Send takes aggregates even so and splits them, and
 // Receive may deliver them.
 //
-// Path MTU: a datagram too big for its route gets kTooBigSilent; what the kernel or an ICMP error
-// says about the route comes out of TakePathMtuNotices. Other ICMP errors are counted and disturb
-// no later packet.
+// Path MTU: a datagram too big for its route gets kTooBigSilent; what the route or an ICMP error
+// says comes out of TakePathMtuNotices. An ICMP error counts only while it may be the answer to a
+// packet: one that was sent to that destination and port from the quoted port in the last seconds.
+// Errors are counted and disturb no later packet. A packet with may_fragment leaves without DF,
+// over IPv6 in fragments.
+//
+// Where the kernel cannot segment towards a destination, single datagrams go there for a while.
 //
 // On Windows: single packets only, no ECN, no path MTU notices; see udp_port_win.cc.
 class UdpPort final : public PacketPort {
@@ -65,10 +73,11 @@ class UdpPort final : public PacketPort {
   // The receiving socket, and (Linux) what becomes readable when an ICMP error has come in.
   std::span<const WaitHandle> wait_handles() const override;
   // "socket-overflow": datagrams the kernel dropped at the receiving socket, for want of room;
-  // wrong checksums are the host's Udp InCsumErrors. "icmp-refused", "icmp-unreachable",
-  // "icmp-other": errors that came back. "segmentation-refused": the route's device cannot
-  // checksum, so segments were sent one by one. "receive-error", "send-error": other refusals of
-  // the kernel. "notice-overflow": path MTU notices nobody took.
+  // wrong checksums are the host's Udp InCsumErrors. "empty-datagram": received, and nothing in it.
+  // "icmp-refused", "icmp-unreachable", "icmp-other": errors that came back; "icmp-unexpected":
+  // such as answer nothing that was sent. "segmentation-refused": how often a route turned out to
+  // take no segments. "receive-error", "send-error": other refusals of the kernel.
+  // "notice-overflow": path MTU notices nobody took.
   std::vector<NamedCount> Counts() const override;
 
  private:

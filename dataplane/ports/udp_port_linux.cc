@@ -46,6 +46,8 @@ absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options
       new UdpPort(std::make_unique<Impl>(*std::move(socket), port, *std::move(sender))));
 }
 
+std::uint32_t MaxUdpSegments() { return FindMaxUdpSegments(); }
+
 UdpPort::UdpPort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 UdpPort::~UdpPort() = default;
 
@@ -57,9 +59,8 @@ std::size_t UdpPort::Receive(Batch& batch) {
   const std::size_t received = impl_->receiver.Receive(batch);
   // An idle worker is about to wait, and errors left in a queue would wake it at once, for ever. A
   // busy one meets most of them at its next send.
-  if (received == 0 || ++impl_->busy_rounds % kRoundsBetweenDrains == 0)
-    impl_->sender->errors().DrainAll();
-  return received;
+  if (received != 0 && ++impl_->busy_rounds % kRoundsBetweenDrains != 0) return received;
+  return received + impl_->sender->DrainErrors(batch.now);
 }
 
 void UdpPort::Send(Batch& batch) { impl_->sender->Send(batch); }
@@ -70,7 +71,8 @@ std::size_t UdpPort::TakePathMtuNotices(std::span<PathMtuNotice> out) {
 
 std::vector<NamedCount> UdpPort::Counts() const {
   std::vector<NamedCount> counts = {{"socket-overflow", impl_->receiver.KernelDrops()},
-                                    {"receive-error", impl_->receiver.errors()}};
+                                    {"receive-error", impl_->receiver.errors()},
+                                    {"empty-datagram", impl_->receiver.empty()}};
   impl_->sender->AppendCounts(counts);
   return counts;
 }

@@ -176,6 +176,7 @@ struct UdpPort::Impl {
   PacketSlab slab;
   std::atomic<std::uint64_t> receive_errors{0};
   std::atomic<std::uint64_t> send_errors{0};
+  std::atomic<std::uint64_t> empty{0};
 
   ~Impl() {
     receiver.clear();
@@ -189,7 +190,7 @@ struct UdpPort::Impl {
   }
 
   // One datagram, or each of an aggregate.
-  Verdict SendPacket(const Packet& packet) {
+  Verdict SendPacket(Packet& packet) {
     if (packet.length == 0 || packet.outer_address.family() != family ||
         packet.checksum != ChecksumState::kOnWire || packet.segmentation == Segmentation::kTcp ||
         packet.segmentation == Segmentation::kUdp) {
@@ -204,6 +205,7 @@ struct UdpPort::Impl {
       const auto* octets = reinterpret_cast<const char*>(packet.data + offset);
       const int length = static_cast<int>(std::min(size, packet.length - offset));
       if (::sendto(Choose(packet), octets, length, 0, to.get(), to.length) >= 0) continue;
+      packet.left = static_cast<std::uint16_t>(offset / size);
       switch (::WSAGetLastError()) {
         case WSAEMSGSIZE:
           return Verdict::kTooBigSilent;
@@ -265,6 +267,9 @@ absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options
   return std::unique_ptr<UdpPort>(new UdpPort(std::move(impl)));
 }
 
+// A limit of Linux' sockets; here no port delivers a pod's superframes.
+std::uint32_t MaxUdpSegments() { return 64; }
+
 UdpPort::UdpPort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 UdpPort::~UdpPort() = default;
 
@@ -277,16 +282,25 @@ std::size_t UdpPort::Receive(Batch& batch) {
   // Reset first: a datagram that comes in after this sets the event again.
   ::WSAResetEvent(impl_->readable);
   std::size_t octets = 0;
-  while (!batch.full() && octets < kBatchOctets) {
+  std::size_t taken = 0;
+  while (taken < kMaxBatch && octets < kBatchOctets) {
     Packet packet = impl_->slab.Lend(batch.size());
     Address from;
     from.length = sizeof from.storage;
     const int got = ::recvfrom(impl_->receiver.front().get(), reinterpret_cast<char*>(packet.data),
                                kMaxPacket, 0, from.get(), &from.length);
-    if (got == 0) continue;
-    if (got < 0) {
-      if (::WSAGetLastError() != WSAEWOULDBLOCK) Add(impl_->receive_errors, 1);
-      break;
+    const int error = got < 0 ? ::WSAGetLastError() : 0;
+    if (error == WSAEWOULDBLOCK) break;
+    if (error != 0) Add(impl_->receive_errors, 1);
+    // What concerns one message, an ICMP error among them, is read with it: others may follow.
+    const bool of_a_message =
+        error == WSAECONNRESET || error == WSAENETRESET || error == WSAEMSGSIZE;
+    if (error != 0 && !of_a_message) break;
+    ++taken;
+    if (of_a_message) continue;
+    if (got == 0) {
+      Add(impl_->empty, 1);
+      continue;
     }
     packet.length = static_cast<std::uint32_t>(got);
     packet.tailroom -= packet.length;
@@ -295,7 +309,7 @@ std::size_t UdpPort::Receive(Batch& batch) {
     octets += packet.length;
     batch.Add(packet);
   }
-  return batch.size();
+  return taken;
 }
 
 void UdpPort::Send(Batch& batch) {
@@ -308,6 +322,7 @@ std::size_t UdpPort::TakePathMtuNotices(std::span<PathMtuNotice>) { return 0; }
 
 std::vector<NamedCount> UdpPort::Counts() const {
   return {{"receive-error", impl_->receive_errors.load(std::memory_order_relaxed)},
+          {"empty-datagram", impl_->empty.load(std::memory_order_relaxed)},
           {"send-error", impl_->send_errors.load(std::memory_order_relaxed)}};
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kSoMemInfo = 55;                 // SO_MEMINFO, <asm-generic/socket.h>
 constexpr std::size_t kSmallestTypical = 512;  // octets
+constexpr std::size_t kForgotten = 16;         // of the largest message, this part a call
 
 template <typename T>
 T Value(const cmsghdr& header) {
@@ -46,7 +47,10 @@ void UdpReceiver::Prepare(std::size_t first_slot, std::size_t count) {
 
 bool UdpReceiver::Read(const mmsghdr& message, const sockaddr_storage& sender, std::size_t slot,
                        Packet& packet) {
-  if (message.msg_len == 0) return false;
+  if (message.msg_len == 0) {
+    Add(empty_, 1);
+    return false;
+  }
   if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
     Add(errors_, 1);
     return false;
@@ -98,18 +102,22 @@ std::size_t UdpReceiver::Receive(Batch& batch) {
       largest = std::max<std::size_t>(largest, packet.length);
       batch.Add(packet);
     }
-    typical_ = largest;
+    typical_ = std::max(largest, typical_ - typical_ / kForgotten);
     slot += static_cast<std::size_t>(got);
     if (static_cast<std::size_t>(got) < wanted) break;
   }
-  return batch.size();
+  return slot;
 }
 
 std::uint64_t UdpReceiver::KernelDrops() const {
   std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
   socklen_t length = sizeof info;
   if (::getsockopt(socket_.get(), SOL_SOCKET, kSoMemInfo, info.data(), &length) != 0) return 0;
-  return info[SK_MEMINFO_DROPS];
+  std::uint64_t before = drops_.load(std::memory_order_relaxed);
+  while (!drops_.compare_exchange_weak(before, Widen(before, info[SK_MEMINFO_DROPS]),
+                                       std::memory_order_relaxed)) {
+  }
+  return drops_.load(std::memory_order_relaxed);
 }
 
 }  // namespace weft::dataplane

@@ -27,6 +27,7 @@ class UdpReceiver {
   int descriptor() const { return socket_.get(); }
   // Datagrams the kernel dropped at this socket: no room, or wrong checksum. Any thread.
   std::uint64_t KernelDrops() const;
+  std::uint64_t empty() const { return empty_.load(std::memory_order_relaxed); }
   std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
  private:
@@ -44,13 +45,22 @@ class UdpReceiver {
 
   FileDescriptor socket_;
   PacketSlab slab_;
-  // Octets of the largest message of the last call: how much room the next call must reckon with.
+  // Octets that a message of the next call may well have: the largest of late, for what has sent
+  // aggregates sends them again after a call that saw none.
   std::size_t typical_ = kMaxPacket;
   std::array<mmsghdr, kMessages> headers_{};
   std::array<iovec, kMessages> pieces_{};
   std::array<sockaddr_storage, kMessages> senders_{};
   std::array<Control, kMessages> controls_{};
   std::atomic<std::uint64_t> errors_{0};
+  std::atomic<std::uint64_t> empty_{0};
+  mutable std::atomic<std::uint64_t> drops_{0};  // what KernelDrops returned last
 };
+
+// A count of which the kernel keeps the low 32 bits, when it was `before` and they are `low` now.
+constexpr std::uint64_t Widen(std::uint64_t before, std::uint32_t low) {
+  const auto gone = static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(before));
+  return before + gone;
+}
 
 }  // namespace weft::dataplane

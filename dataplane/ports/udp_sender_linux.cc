@@ -21,12 +21,27 @@ constexpr std::uint32_t kSourcePorts = 16384;
 constexpr std::uint32_t kMaxUdpPayload = 65'507;  // over IPv4; no route takes more
 constexpr int kMaxSockets = 4096;                 // leaves each socket four ports to choose from
 
+std::uint32_t OuterHeaders(IpFamily family) {
+  return (family == IpFamily::kV4 ? kIpv4HeaderSize : kIpv6HeaderSize) + kUdpHeaderSize;
+}
+
+// Errors that every packet to one destination gets: there is no route, or the link is down.
+bool ConcernsDestination(int error) {
+  return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN;
+}
+
+// A rule of this host's firewall, which may be about this packet alone. No ICMP error reads so: it
+// is the answer to this call.
+bool IsForbidden(int error) { return error == EPERM; }
+
 }  // namespace
 
 UdpSender::UdpSender(const UdpOptions& options, std::uint16_t destination_port)
     : family_(options.family),
       destination_port_(destination_port),
-      segments_(options.udp_checksum || options.family == IpFamily::kV6) {
+      segments_(options.udp_checksum || options.family == IpFamily::kV6),
+      paths_(destination_port),
+      errors_(paths_, destination_port) {
   features_.datagram_aggregation = segments_;
 }
 
@@ -38,6 +53,7 @@ absl::StatusOr<std::unique_ptr<UdpSender>> UdpSender::Open(const UdpOptions& opt
   }
   std::unique_ptr<UdpSender> sender(new UdpSender(options, destination_port));
   if (absl::Status status = sender->errors_.Open(); !status.ok()) return status;
+  if (absl::Status status = sender->paths_.Open(options); !status.ok()) return status;
   const auto count = static_cast<std::uint32_t>(options.sending_sockets);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t first = kFirstSourcePort + i * kSourcePorts / count;
@@ -58,7 +74,8 @@ std::size_t UdpSender::ChooseSocket(const Packet& packet) const {
 }
 
 bool UdpSender::Join(Message& message, const Packet& packet, std::size_t socket) const {
-  if (message.closed || message.socket != socket || message.ecn != packet.outer_ecn ||
+  if (message.closed || !message.segments || message.socket != socket ||
+      message.ecn != packet.outer_ecn || message.may_fragment != packet.may_fragment ||
       packet.segmentation != Segmentation::kNone || packet.length > message.segment_size ||
       message.count == features_.max_segments ||
       message.octets + packet.length > features_.max_aggregate ||
@@ -88,12 +105,24 @@ void UdpSender::Plan(Batch& batch) {
       packet.verdict = Verdict::kTooBigSilent;
       continue;
     }
-    planned_[planned_count_] = &packet;
-    pieces_[planned_count_] = {packet.data, packet.length};
-    const std::size_t place = planned_count_++;
     const std::size_t socket = ChooseSocket(packet);
-    if (segments_ && message_count_ != 0 && Join(messages_[message_count_ - 1], packet, socket))
+    const std::size_t place = planned_count_;
+    planned_[place] = &packet;
+    pieces_[place] = {packet.data, packet.length};
+    if (message_count_ != 0 && Join(messages_[message_count_ - 1], packet, socket)) {
+      ++planned_count_;
       continue;
+    }
+    const UdpPaths::Path& path = paths_.To(packet.outer_address, now_);
+    const std::uint32_t largest =
+        OuterHeaders(family_) + (aggregate ? packet.segment_size : packet.length);
+    if (path.route_mtu != 0 && largest > path.route_mtu && !packet.may_fragment) {
+      packet.verdict = Verdict::kTooBigSilent;
+      errors_.Note({packet.outer_address, path.route_mtu});
+      continue;
+    }
+    ++planned_count_;
+    paths_.NoteSent(sockets_[socket].get(), packet.outer_address, now_);
     Message& message = messages_[message_count_++];
     message.destination = SocketAddress::Of(packet.outer_address, destination_port_);
     message.first = place;
@@ -104,6 +133,10 @@ void UdpSender::Plan(Batch& batch) {
         aggregate ? packet.segment_size : static_cast<std::uint16_t>(packet.length);
     message.ecn = packet.outer_ecn;
     message.closed = aggregate;
+    message.may_fragment = packet.may_fragment;
+    // What becomes fragments must be a datagram by itself.
+    message.segments = segments_ && now_ >= path.segments_again &&
+                       !(packet.may_fragment && family_ == IpFamily::kV6);
   }
   for (std::size_t i = 0; i < message_count_; ++i) {
     Message& message = messages_[i];
@@ -135,7 +168,7 @@ void UdpSender::FillControl(Message& message, msghdr& header) const {
     add(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
         sizeof traffic_class);
   }
-  if (segments_ && IsSegmented(message)) {
+  if (message.segments && IsSegmented(message)) {
     add(IPPROTO_UDP, UDP_SEGMENT, &message.segment_size, sizeof message.segment_size);
   }
   header.msg_controllen = used;
@@ -143,47 +176,82 @@ void UdpSender::FillControl(Message& message, msghdr& header) const {
 }
 
 void UdpSender::Send(Batch& batch) {
+  now_ = batch.now;
+  given_up_.reset();
   Plan(batch);
   for (std::size_t first = 0; first < message_count_;) {
+    const Message& one = messages_[first];
     std::size_t last = first + 1;
-    while (last < message_count_ && messages_[last].socket == messages_[first].socket) ++last;
-    SendRun(first, last);
+    while (last < message_count_ && messages_[last].socket == one.socket &&
+           messages_[last].may_fragment == one.may_fragment) {
+      ++last;
+    }
+    if (one.may_fragment) {
+      // Rare, and only towards such a path: so the options are changed for the call, and every flow
+      // keeps its source port.
+      const FileDescriptor& socket = sockets_[one.socket];
+      SetFragmentation(socket, family_, Fragmentation::kAllowed);
+      SendRun(first, last);
+      SetFragmentation(socket, family_, Fragmentation::kNever);
+    } else {
+      SendRun(first, last);
+    }
     first = last;
   }
+}
+
+bool UdpSender::IsOneCall(const Message& message) const {
+  return !IsSegmented(message) || message.segments;
+}
+
+bool UdpSender::IsGivenUp(const Message& message) const {
+  return given_up_ && *given_up_ == planned_[message.first]->outer_address;
 }
 
 void UdpSender::SendRun(std::size_t first, std::size_t last) {
   const int socket = sockets_[messages_[first].socket].get();
   while (first < last) {
-    if (!segments_ && IsSegmented(messages_[first])) {
-      SendSingly(messages_[first++]);
+    Message& message = messages_[first];
+    if (IsGivenUp(message)) {
+      Fail(message, given_up_error_);
+      ++first;
       continue;
     }
-    // Without segmentation, aggregates must not slip into a run of plain messages.
-    std::size_t end = last;
-    if (!segments_) {
-      end = first + 1;
-      while (end < last && !IsSegmented(messages_[end])) ++end;
+    if (!IsOneCall(message)) {
+      SendSingly(message);
+      ++first;
+      continue;
     }
+    // What goes singly must not slip into the run.
+    std::size_t end = first + 1;
+    while (end < last && IsOneCall(messages_[end]) && !IsGivenUp(messages_[end])) ++end;
     const int sent = ::sendmmsg(socket, &headers_[first], static_cast<unsigned>(end - first), 0);
     if (sent > 0) {
       first += static_cast<std::size_t>(sent);
       continue;
     }
-    if (!IsFull(errno)) errors_.Drain(socket);
-    const Message& message = messages_[first];
-    const int error = SendOne(socket, headers_[first].msg_hdr, 1);
+    int error = errno;
+    if (!IsForbidden(error)) {
+      if (!IsFull(error)) errors_.Drain(socket, now_);
+      error = SendOne(socket, headers_[first].msg_hdr, 1);
+    }
     ++first;
     if (error == 0) continue;
-    if (!IsSegmented(message) || IsFull(error)) {
+    if (!IsSegmented(message) || IsFull(error) || IsForbidden(error) ||
+        ConcernsDestination(error)) {
       Fail(message, error);
       continue;
     }
-    // EIO: the route's device cannot checksum, so the kernel will not segment; it would say so each
-    // time.
+    // EIO: the route's device cannot checksum, or IPsec is on the way, so the kernel will not
+    // segment; it would say so each time. The rest of the batch need not be asked either.
     if (error == EIO) {
-      segments_ = false;
       Add(segmentation_refused_, 1);
+      paths_.RefuseSegments(planned_[message.first]->outer_address, now_);
+      for (std::size_t i = first; i < message_count_; ++i) {
+        if (planned_[messages_[i].first]->outer_address == planned_[message.first]->outer_address) {
+          messages_[i].segments = false;
+        }
+      }
     }
     // EMSGSIZE for segments leaves no word of the route's MTU in the error queue; a single datagram
     // does.
@@ -193,8 +261,13 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
 
 void UdpSender::SendSingly(const Message& message) {
   const int socket = sockets_[message.socket].get();
+  int error = 0;
   for (std::size_t i = 0; i < message.count; ++i) {
     Packet& packet = *planned_[message.first + i];
+    if (error != 0 && ConcernsDestination(error)) {
+      packet.verdict = VerdictOf(error);
+      continue;
+    }
     for (std::uint32_t offset = 0; offset < packet.length; offset += message.segment_size) {
       Message single;
       single.ecn = message.ecn;
@@ -208,12 +281,15 @@ void UdpSender::SendSingly(const Message& message) {
       header.msg_iov = &piece;
       header.msg_iovlen = 1;
       FillControl(single, header);
-      if (const int error = SendOne(socket, header, 2); error != 0) {
+      error = SendOne(socket, header, 2);
+      if (error != 0) {
         packet.verdict = VerdictOf(error);
+        packet.left = static_cast<std::uint16_t>(offset / message.segment_size);
         break;
       }
     }
   }
+  if (ConcernsDestination(error)) GiveUp(message, error);
 }
 
 int UdpSender::SendOne(int socket, msghdr& header, int attempts) {
@@ -221,13 +297,19 @@ int UdpSender::SendOne(int socket, msghdr& header, int attempts) {
     if (::sendmsg(socket, &header, 0) >= 0) return 0;
     const int error = errno;
     if (error == EINTR) continue;
-    if (IsFull(error)) return error;
-    errors_.Drain(socket);
+    if (IsFull(error) || IsForbidden(error)) return error;
+    errors_.Drain(socket, now_);
     if (--attempts == 0) return error;
   }
 }
 
+void UdpSender::GiveUp(const Message& message, int error) {
+  given_up_ = planned_[message.first]->outer_address;
+  given_up_error_ = error;
+}
+
 void UdpSender::Fail(const Message& message, int error) {
+  if (ConcernsDestination(error)) GiveUp(message, error);
   const Verdict verdict = VerdictOf(error);
   for (std::size_t i = 0; i < message.count; ++i) planned_[message.first + i]->verdict = verdict;
 }

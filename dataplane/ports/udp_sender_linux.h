@@ -11,12 +11,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "dataplane/packet_port.h"
 #include "dataplane/ports/udp_errors_linux.h"
+#include "dataplane/ports/udp_paths_linux.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/ports/udp_socket_linux.h"
 
@@ -33,6 +35,8 @@ class UdpSender {
   void Send(Batch& batch);
 
   UdpErrors& errors() { return errors_; }
+  // UdpErrors::DrainAll.
+  std::size_t DrainErrors(Timestamp now) { return errors_.DrainAll(now); }
   const PortFeatures& features() const { return features_; }
   void AppendCounts(std::vector<NamedCount>& out) const;
 
@@ -43,8 +47,8 @@ class UdpSender {
   };
 
   // What leaves with one msghdr: one packet, or the packets [first, first + count) of the plan,
-  // which have one destination, socket and ECN, and are all `segment_size` long but for a shorter
-  // last one.
+  // which have one destination, socket, ECN and fragmentation, and are all `segment_size` long but
+  // for a shorter last one.
   struct Message {
     SocketAddress destination;
     std::size_t first = 0;
@@ -53,7 +57,9 @@ class UdpSender {
     std::uint32_t octets = 0;
     std::uint16_t segment_size = 0;
     std::uint8_t ecn = 0;
-    bool closed = false;  // takes no more packets
+    bool closed = false;    // takes no more packets
+    bool segments = false;  // the kernel may be asked to segment it
+    bool may_fragment = false;
     Control control;
   };
 
@@ -67,22 +73,34 @@ class UdpSender {
   void FillControl(Message& message, msghdr& header) const;
   bool IsSegmented(const Message& message) const { return message.octets > message.segment_size; }
 
-  // Sends messages [first, last), which share a socket.
+  // Sends messages [first, last), which share a socket and what becomes of their fragments.
   void SendRun(std::size_t first, std::size_t last);
   // Sends a message's datagrams one by one, for routes and devices that take no segments.
   void SendSingly(const Message& message);
+  // Whether the message can leave with one call.
+  bool IsOneCall(const Message& message) const;
+  // Whether Send has just learnt that nothing can be sent to the message's destination; then it is
+  // not tried again for each packet.
+  bool IsGivenUp(const Message& message) const;
   // 0 or an errno. An error may belong to an earlier packet, to another peer even, so it is drained
   // and the send repeated: a last attempt's refusal is this packet's own.
   int SendOne(int socket, msghdr& header, int attempts);
   void Fail(const Message& message, int error);
+  void GiveUp(const Message& message, int error);
   Verdict VerdictOf(int error);
 
   const IpFamily family_;
   const std::uint16_t destination_port_;
   PortFeatures features_;
-  bool segments_;  // false: the kernel would refuse, or has refused, to segment
+  const bool segments_;  // false: the kernel would refuse to segment
   std::vector<FileDescriptor> sockets_;
+  UdpPaths paths_;
   UdpErrors errors_;  // watches sockets_
+
+  // Of the batch being sent.
+  Timestamp now_{};
+  std::optional<IpAddress> given_up_;
+  int given_up_error_ = 0;
 
   std::array<Packet*, kMaxBatch> planned_{};
   std::array<iovec, kMaxBatch> pieces_{};  // one a planned packet

@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <netinet/udp.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -68,6 +69,26 @@ absl::StatusOr<FileDescriptor> MakeSocket(const UdpOptions& options, std::uint16
   if (!socket.valid()) return SocketError(options, port, errno);
   if (domain == AF_INET6) Set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   return socket;
+}
+
+// What strangers send here is refused, or it would fill the room that the error queue needs.
+bool RefuseAll(int fd) {
+  sock_filter refuse_all = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program = {1, &refuse_all};
+  return ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+}
+
+// PROBE sets DF and goes by the device's MTU: a route's is asked for (UdpPaths), and one that the
+// kernel has learnt from ICMP may be anybody's word. OMIT sets no DF and lets routers cut. IPv6
+// routers do not cut, so there the kernel has to believe what ICMP said: DONT.
+bool Fragment(int fd, IpFamily family, Fragmentation fragmentation) {
+  const bool never = fragmentation == Fragmentation::kNever;
+  if (family == IpFamily::kV4) {
+    return Set(fd, IPPROTO_IP, IP_MTU_DISCOVER, never ? IP_PMTUDISC_PROBE : IP_PMTUDISC_OMIT);
+  }
+  return Set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+             never ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT) &&
+         Set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, never ? 1 : 0);
 }
 
 bool Bind(int fd, const UdpOptions& options, std::uint16_t port) {
@@ -138,19 +159,13 @@ absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
   const int fd = socket->get();
   SetBuffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
 
-  // Peers answer to the VXLAN port, never to a source port. What strangers send here is refused, or
-  // it would fill the room that the error queue needs.
-  sock_filter refuse_all = BPF_STMT(BPF_RET | BPF_K, 0);
-  const sock_fprog program = {1, &refuse_all};
-  bool ok = ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
-
+  // Peers answer to the VXLAN port, never to a source port.
+  bool ok = RefuseAll(fd) && Fragment(fd, options.family, Fragmentation::kNever);
   if (options.family == IpFamily::kV4) {
-    ok = ok && Set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
-         Set(fd, IPPROTO_IP, IP_RECVERR, 1) && Set(fd, IPPROTO_IP, IP_TTL, kOuterTtl);
+    ok = ok && Set(fd, IPPROTO_IP, IP_RECVERR, 1) && Set(fd, IPPROTO_IP, IP_TTL, kOuterTtl);
     if (!options.udp_checksum) ok = ok && Set(fd, SOL_SOCKET, SO_NO_CHECK, 1);
   } else {
-    ok = ok && Set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
-         Set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) && Set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) &&
+    ok = ok && Set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) &&
          Set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kOuterTtl);
   }
   if (!ok) return SocketError(options, first_port, errno);
@@ -162,6 +177,41 @@ absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
   return absl::ResourceExhaustedError(
       absl::StrCat(Named(options, first_port), "all source ports up to ", last_port,
                    " are taken; stop the program that holds them (ss -uanp)"));
+}
+
+absl::StatusOr<FileDescriptor> OpenRouteSocket(const UdpOptions& options) {
+  auto socket = MakeSocket(options, 0);
+  if (!socket.ok()) return socket;
+  if (!RefuseAll(socket->get()) || !Bind(socket->get(), options, 0))
+    return SocketError(options, 0, errno);
+  return socket;
+}
+
+void SetFragmentation(const FileDescriptor& socket, IpFamily family, Fragmentation fragmentation) {
+  (void)Fragment(socket.get(), family, fragmentation);  // what was set before can be set again
+}
+
+std::uint32_t FindMaxUdpSegments() {
+  constexpr std::uint32_t kLeast = 64;   // since UDP_SEGMENT is there, Linux 4.18
+  constexpr std::uint32_t kMost = 1024;  // no kernel has more yet
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const SocketAddress loopback = SocketAddress::Of(IpAddress::V4(0x7f00'0001), 0);
+  if (!socket.valid() || !RefuseAll(socket.get()) ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&loopback.storage), loopback.length) !=
+          0) {
+    return kLeast;
+  }
+  // To itself, where nothing is let in.
+  const SocketAddress self = SocketAddress::Of(IpAddress::V4(0x7f00'0001), BoundPort(socket));
+  if (!Set(socket.get(), IPPROTO_UDP, UDP_SEGMENT, 1)) return kLeast;
+  const std::array<std::byte, kMost> octets{};
+  for (std::uint32_t segments = kMost; segments > kLeast; segments /= 2) {
+    if (::sendto(socket.get(), octets.data(), segments, 0,
+                 reinterpret_cast<const sockaddr*>(&self.storage), self.length) >= 0) {
+      return segments;
+    }
+  }
+  return kLeast;
 }
 
 std::uint16_t BoundPort(const FileDescriptor& socket) {

@@ -33,6 +33,19 @@ absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options);
 absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
                                                  std::uint16_t first_port, std::uint16_t last_port);
 
+// For questions about routes only: refuses all that comes in.
+absl::StatusOr<FileDescriptor> OpenRouteSocket(const UdpOptions& options);
+
+// How outer packets to a destination may reach it.
+enum class Fragmentation : std::uint8_t {
+  kNever,    // DF; whatever ICMP has told the kernel of the path is left to the caller
+  kAllowed,  // no DF: routers may cut. IPv6: this host cuts, to what ICMP has told it of the path
+};
+void SetFragmentation(const FileDescriptor& socket, IpFamily family, Fragmentation fragmentation);
+
+// The most segments of one UDP_SEGMENT message that this kernel takes: 64, since Linux 6.9 128.
+std::uint32_t FindMaxUdpSegments();
+
 // What getsockname says.
 std::uint16_t BoundPort(const FileDescriptor& socket);
 

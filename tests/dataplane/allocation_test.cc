@@ -68,6 +68,11 @@ TEST(Allocation, NoneOnThePacketPath) {
     pods.Deliver(node.buffers.MakeSuperframe(
         PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(60'000).Build(),
         Segmentation::kTcp, 1000));
+    pods.Deliver(node.buffers.MakeSuperframe(
+        PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(60'000).Build(),
+        Segmentation::kTcp, 1));
+    pods.Deliver(node.buffers.Make(
+        PacketBuilder("10.244.2.9", "10.244.3.7").Tcp(1, 2, TcpHeader::kSyn).Build()));
     PortFeatures aggregation;
     aggregation.datagram_aggregation = kind == PortKind::kWireDatagram;
     ReplayPort wire(kind, aggregation);
@@ -84,8 +89,10 @@ TEST(Allocation, NoneOnThePacketPath) {
     worker.Step({});
     const std::uint64_t before = Allocations();
     for (int i = 0; i < 100; ++i) {
+      node.forwarder.Rest();
       worker.Step(std::chrono::milliseconds(i));
       node.forwarder.LearnPathMtu({IpAddress::V4(0xc000'0201), 1490}, std::chrono::milliseconds(i));
+      node.forwarder.LearnPathMtu({IpAddress::V4(0xc000'0203), 68}, std::chrono::milliseconds(i));
     }
     EXPECT_EQ(Allocations() - before, 0u);
     EXPECT_GT(node.counters.Read().icmp_errors_sent, 0u);

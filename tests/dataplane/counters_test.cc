@@ -44,6 +44,22 @@ TEST(Counters, AnAggregateCountsAsItsDatagrams) {
   EXPECT_EQ(counters.Read().to_wire.octets, 250u - 3 * 22);
 }
 
+TEST(Counters, OfAnAggregateThatFailedHalfWayEachPartCountsAsWhatItIs) {
+  Buffers buffers;
+  auto batch = std::make_unique<Batch>();
+  Packet& aggregate = batch->Add(buffers.Make(Octets(450)));  // four of 100, one of 50
+  aggregate.segmentation = Segmentation::kDatagrams;
+  aggregate.segment_size = 100;
+  aggregate.inner_offset = 22;
+  aggregate.left = 2;
+  aggregate.verdict = Verdict::kWireFull;
+  Counters counters;
+  counters.to_wire.Count(*batch);
+  EXPECT_EQ(Of(counters.Read().to_wire, Verdict::kForward), 2u);
+  EXPECT_EQ(Of(counters.Read().to_wire, Verdict::kWireFull), 3u);
+  EXPECT_EQ(counters.Read().to_wire.octets, 2u * 78);
+}
+
 TEST(Counters, ASuperframeCountsAsItsSegments) {
   Buffers buffers;
   auto batch = std::make_unique<Batch>();

@@ -258,6 +258,111 @@ TEST(Decapsulate, ChecksTheSender) {
   }
 }
 
+// Nobody on the wire may speak for our own pods, not even a peer.
+TEST(Decapsulate, NothingComesFromOurOwnSubnet) {
+  const struct {
+    const char* description;
+    const char* outer_source;
+    const char* inner_source;
+  } rows[] = {
+      {"a peer", "192.0.2.1", "10.244.2.7"},
+      {"a peer, as the receiving pod", "192.0.2.1", "10.244.2.9"},
+      {"a peer, as our host", "192.0.2.1", "10.244.2.0"},
+      {"a peer whose lease covers our subnet", "192.0.2.5", "10.244.2.200"},
+      {"a peer, IPv6", "192.0.2.1", "fd00:2::7"},
+      {"a peer over IPv6", "2001:db8::6", "10.244.2.7"},
+      {"a stranger", "203.0.113.5", "10.244.2.7"},
+      {"a peer, another own subnet", "192.0.2.1", "10.99.0.7"},
+  };
+  std::vector<RemoteSpec> leases = DefaultLeases();
+  leases.push_back(Lease("linux-5", "10.244.2.128/25", "192.0.2.5", "02:00:00:00:00:05"));
+  for (const auto& row : rows) {
+    const bool inner_v4 = Ip(row.inner_source).is_v4();
+    const bool outer_v4 = Ip(row.outer_source).is_v4();
+    VxlanBuilder outer =
+        FromPeer(PacketBuilder(row.inner_source, inner_v4 ? "10.244.2.9" : "fd00:2::9").Build())
+            .Outer(row.outer_source, outer_v4 ? "192.0.2.2" : "2001:db8::2");
+    for (const PortKind wire : {PortKind::kWirePacket, PortKind::kWireDatagram}) {
+      for (const PeerCheck check : {PeerCheck::kStrict, PeerCheck::kLease, PeerCheck::kOff}) {
+        ForwarderConfig config = DefaultConfig();
+        config.own_subnets = {Prefix("10.244.2.0/24"), Prefix("10.99.0.0/16"),
+                              Prefix("fd00:2::/64")};
+        config.wire = wire;
+        config.peer_check = check;
+        Node node(config, leases);
+        Packet packet =
+            node.buffers.Make(wire == PortKind::kWirePacket ? outer.Build() : outer.BuildPayload());
+        packet.outer_address = Ip(row.outer_source);
+        EXPECT_EQ(node.Decapsulate(packet).verdict,
+                  check == PeerCheck::kOff ? Verdict::kForward : Verdict::kOwnSource)
+            << row.description;
+      }
+    }
+  }
+}
+
+// What an operator has to know before --peer-check=strict: who sends from elsewhere than it says.
+TEST(Decapsulate, RemembersWhoSendsFromAnotherAddress) {
+  const Octets good = FromPeer().Build();
+  const Octets elsewhere = FromPeer().Outer("198.51.100.9", "192.0.2.2").Build();
+  const Octets moved = FromPeer().Outer("198.51.100.10", "192.0.2.2").Build();
+  const Octets other_mac = FromPeer()
+                               .Outer("198.51.100.9", "192.0.2.2")
+                               .Macs(Mac("02:00:00:00:00:99"), Mac("02:00:00:00:00:02"))
+                               .Build();
+  const Octets foreign_pod = FromPeer(PacketBuilder("172.30.0.1", "10.244.2.9").Build()).Build();
+  for (const PeerCheck check : {PeerCheck::kStrict, PeerCheck::kLease, PeerCheck::kOff}) {
+    ForwarderConfig config = DefaultConfig();
+    config.peer_check = check;
+    Node node(config);
+    node.Decapsulate(good);
+    EXPECT_EQ(node.CountsOf("linux-1").other_source_packets, 0u);
+    EXPECT_EQ(node.CountsOf("linux-1").other_source, std::nullopt);
+    EXPECT_EQ(node.counters.Read().strict_would_drop, 0u) << "strict drops nothing so far";
+
+    for (const Octets& packet : {elsewhere, moved, other_mac, foreign_pod})
+      node.Decapsulate(packet);
+    const bool off = check == PeerCheck::kOff;
+    const PeerCounts counts = node.CountsOf("linux-1");
+    EXPECT_EQ(counts.other_source_packets, off ? 0u : 2u);
+    if (!off) {
+      EXPECT_EQ(counts.other_source, Ip("198.51.100.10"));
+    }
+    EXPECT_EQ(node.counters.Read().strict_would_drop, check == PeerCheck::kLease ? 3u : 0u)
+        << "two by MAC and address, one by a lease's public IP alone";
+    EXPECT_EQ(counts.received_packets, check == PeerCheck::kStrict ? 1u : off ? 4u : 3u);
+  }
+}
+
+// A virtual underlay delivers a Linux peer's superframes uncut; senders count what they stand for.
+TEST(Decapsulate, CountsAnUncutSuperframeAsItsSegments) {
+  ForwarderConfig config = DefaultConfig();
+  config.wire = PortKind::kWireDatagram;
+  const auto received = [&](const Octets& inner, std::uint16_t segment_size) {
+    Node node(config);
+    Packet packet = node.buffers.Make(FromPeer(inner).BuildPayload());
+    packet.outer_address = Ip("192.0.2.1");
+    packet.segment_size = segment_size;
+    EXPECT_EQ(node.Decapsulate(packet).verdict, Verdict::kForward);
+    return node.CountsOf("linux-1");
+  };
+  const auto tcp = [](std::size_t payload) {
+    return PacketBuilder("10.244.1.7", "10.244.2.9").Tcp(1, 2).Payload(payload);
+  };
+  const PeerCounts uncut = received(tcp(3000).PartialTransportChecksum().Build(), 0);
+  EXPECT_EQ(uncut.received_packets, 3u) << "1410, 1410 and 180 octets";
+  EXPECT_EQ(uncut.received_octets, 3000u + 3 * 40);
+  const PeerCounts udp = received(PacketBuilder("10.244.1.7", "10.244.2.9")
+                                      .Udp(1, 2)
+                                      .Payload(200)
+                                      .PartialTransportChecksum()
+                                      .Build(),
+                                  18);
+  EXPECT_EQ(udp.received_packets, 12u);
+  EXPECT_EQ(udp.received_octets, 200u + 12 * 28);
+  EXPECT_EQ(received(tcp(3000).Build(), 0).received_packets, 1u) << "finished: a jumbo packet";
+}
+
 // RFC 7348 section 5: "MUST be accepted", and RFC 6935 section 5 allows it for a tunnel's port.
 TEST(Decapsulate, TakesOuterIpv6WithoutUdpChecksum) {
   Node node;

@@ -213,6 +213,44 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
     EXPECT_EQ(node.Encapsulate(packet).verdict, Verdict::kInnerMalformed);
 }
 
+// A pod that may make any superframe (AF_PACKET) must not make this node send a packet for each few
+// octets; what sockets make passes.
+TEST(Encapsulate, RefusesSuperframesThatNoSocketMakes) {
+  const struct {
+    const char* description;
+    Segmentation kind;
+    std::size_t payload;
+    std::uint16_t segment_size;
+    Verdict verdict;
+  } rows[] = {
+      {"TCP, one octet each", Segmentation::kTcp, 60'000, 1, Verdict::kTinySegments},
+      {"TCP, 47 octets", Segmentation::kTcp, 1000, 47, Verdict::kTinySegments},
+      {"TCP, 48 octets", Segmentation::kTcp, 1000, 48, Verdict::kForward},
+      {"TCP, a single short segment", Segmentation::kTcp, 40, 40, Verdict::kForward},
+      {"UDP, 64 of 18 octets", Segmentation::kUdp, 64 * 18, 18, Verdict::kForward},
+      {"UDP, 64 of one octet", Segmentation::kUdp, 64, 1, Verdict::kForward},
+      {"UDP, one more than this kernel's sockets send", Segmentation::kUdp, 64 * 18 + 1, 18,
+       Verdict::kTinySegments},
+      {"UDP, large ones", Segmentation::kUdp, 40'000, 1000, Verdict::kForward},
+  };
+  for (const char* destination : {"10.244.1.7", "fd00:1::7"}) {
+    const char* const source = Ip(destination).is_v4() ? "10.244.2.9" : "fd00:2::9";
+    for (const auto& row : rows) {
+      SCOPED_TRACE(std::string(row.description) + " to " + destination);
+      ForwarderConfig config = DefaultConfig();
+      config.max_udp_segments = 64;
+      Node node(config);
+      PacketBuilder inner(source, destination);
+      row.kind == Segmentation::kTcp ? inner.Tcp(1, 2) : inner.Udp(1, 2);
+      inner.Payload(row.payload);
+      EXPECT_EQ(
+          node.Encapsulate(node.buffers.MakeSuperframe(inner.Build(), row.kind, row.segment_size))
+              .verdict,
+          row.verdict);
+    }
+  }
+}
+
 TEST(Encapsulate, LeavesDroppedPacketsAlone) {
   Node node;
   Packet packet = node.buffers.Make(ToPeer().Build());

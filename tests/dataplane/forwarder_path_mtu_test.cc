@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dataplane/support.h"
+#include "vxlan/checksum.h"
 #include "vxlan/icmp.h"
 #include "vxlan/transport_checksum.h"
 
@@ -256,7 +257,8 @@ TEST_P(PathMtu, NoticesAreTakenWithCare) {
       {"one less is", 1499, 0, 1499},
       {"none said", 0, 0, 0},
       {"beyond the link", 9000, 0, 0},
-      {"below what IPv4 must carry", 68, 0, 552},
+      {"what IPv4 must carry", 68, 0, 68},
+      {"below what IPv4 must carry", 67, 0, 68},
   };
   for (const auto& row : rows) {
     Node node(Config());
@@ -269,6 +271,112 @@ TEST_P(PathMtu, NoticesAreTakenWithCare) {
   EXPECT_EQ(node.CountsOf("linux-6").path_mtu, 1280u);
   node.forwarder.LearnPathMtu({Ip("198.51.100.1"), 600},
                               node.now);  // a stranger: nothing to learn for
+}
+
+// Linux' pods follow no path MTU below 552, and IPv6 has none below 1280: whatever a path, or
+// whoever forges ICMP, says, such packets still go.
+TEST_P(PathMtu, BelowWhatPodsFollowPacketsGoWithoutDf) {
+  std::vector<RemoteSpec> leases = DefaultLeases();
+  leases.push_back(Lease("linux-7", "fd00:7::/64", "2001:db8::7", "02:00:00:00:00:07"));
+  const struct {
+    const char* description;
+    const char* vtep;
+    std::uint32_t outer_mtu;
+    const char* source;
+    const char* destination;
+    std::size_t fits;      // octets of the largest inner packet that needs no fragments
+    std::size_t enforced;  // and of the largest at all
+  } rows[] = {
+      {"IPv4, 590", "192.0.2.1", 590, "10.244.2.9", "10.244.1.7", 540, 552},
+      {"IPv4, forged 68", "192.0.2.1", 68, "10.244.2.9", "10.244.1.7", 0, 552},
+      {"IPv4, 601", "192.0.2.1", 601, "10.244.2.9", "10.244.1.7", 551, 552},
+      {"IPv4, 602: pods can follow", "192.0.2.1", 602, "10.244.2.9", "10.244.1.7", 552, 552},
+      {"IPv6, 1280", "2001:db8::7", 1280, "fd00:2::9", "fd00:7::7", 1210, 1280},
+      {"IPv6, forged 68", "2001:db8::7", 68, "fd00:2::9", "fd00:7::7", 1210, 1280},
+      {"IPv6, 1349", "2001:db8::7", 1349, "fd00:2::9", "fd00:7::7", 1279, 1280},
+      {"IPv6, 1350: pods can follow", "2001:db8::7", 1350, "fd00:2::9", "fd00:7::7", 1280, 1280},
+      {"IPv6 over IPv4", "192.0.2.1", 1280, "fd00:2::9", "fd00:1::7", 1230, 1280},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    ForwarderConfig config = Config();
+    if (!Ip(row.vtep).is_v4()) config.local.outer_source = Ip("2001:db8::2");
+    Node node(config, leases);
+    node.forwarder.LearnPathMtu({Ip(row.vtep), row.outer_mtu}, node.now);
+    const auto send = [&](std::size_t octets) {
+      return node.Encapsulate(
+          PacketBuilder(row.source, row.destination).Udp(1, 2).TotalLength(octets).Build());
+    };
+    if (row.fits != 0) {
+      EXPECT_EQ(send(row.fits).verdict, Verdict::kForward);
+      EXPECT_FALSE(send(row.fits).may_fragment);
+    }
+    const Packet largest = send(row.enforced);
+    EXPECT_EQ(largest.verdict, Verdict::kForward);
+    EXPECT_EQ(largest.may_fragment, row.fits != row.enforced);
+    if (config.wire == PortKind::kWirePacket && Ip(row.vtep).is_v4()) {
+      EXPECT_EQ(LoadBe16(largest.data + 6), row.fits != row.enforced ? 0 : 0x4000) << "DF";
+      EXPECT_TRUE(SumIpv4Header(largest.data).IsRight());
+    }
+    EXPECT_EQ(send(row.enforced + 1).verdict, Verdict::kTooBig);
+    std::uint64_t fragmentable = 0;
+    for (const PeerTable::Row& peer : node.peers.Read())
+      fragmentable += peer.counts.fragmentable_packets;
+    EXPECT_EQ(fragmentable, row.fits != row.enforced ? 1u : 0u);
+
+    node.now += kPathMtuLifetime;
+    EXPECT_FALSE(send(row.enforced).may_fragment) << "and all is forgotten in time";
+  }
+}
+
+TEST_P(PathMtu, ASuperframesSegmentsAreShortenedOrMayBeFragmented) {
+  const struct {
+    const char* description;
+    Segmentation kind;
+    std::uint32_t path_mtu;
+    std::uint16_t segment;  // as the pod made it
+    std::uint16_t sent;
+    bool may_fragment;
+  } rows[] = {
+      {"TCP that fits", Segmentation::kTcp, 500, 410, 410, false},
+      {"TCP that does not: shorter ones do", Segmentation::kTcp, 500, 512, 410, false},
+      {"TCP, and a forged MTU: not a packet for each octet", Segmentation::kTcp, 68, 512, 512,
+       true},
+      {"TCP, less than half", Segmentation::kTcp, 345, 512, 512, true},
+      {"TCP, half", Segmentation::kTcp, 346, 512, 256, false},
+      {"UDP keeps its datagrams", Segmentation::kUdp, 500, 512, 512, true},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    Node node(Config());
+    node.forwarder.LearnPathMtu({Ip("192.0.2.1"), row.path_mtu}, node.now);
+    PacketBuilder inner("10.244.2.9", "10.244.1.7");
+    row.kind == Segmentation::kTcp ? inner.Tcp(1, 2) : inner.Udp(1, 2);
+    const Packet& packet = node.Encapsulate(
+        node.buffers.MakeSuperframe(inner.Payload(4000).Build(), row.kind, row.segment));
+    EXPECT_EQ(packet.verdict, Verdict::kForward);
+    EXPECT_EQ(packet.segment_size, row.sent);
+    EXPECT_EQ(packet.may_fragment, row.may_fragment);
+    const std::uint64_t packets = (4000 + row.sent - 1) / row.sent;
+    EXPECT_EQ(node.CountsOf("linux-1").sent_packets, packets);
+    EXPECT_EQ(node.CountsOf("linux-1").fragmentable_packets, row.may_fragment ? packets : 0);
+  }
+  Node node(Config());
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 500}, node.now);
+  EXPECT_EQ(node.Encapsulate(node.buffers.MakeSuperframe(Superframe(4000), Segmentation::kTcp, 513))
+                .verdict,
+            Verdict::kTooBig)
+      << "which pods can follow";
+}
+
+// The answer lies over its headers by the time that it is counted.
+TEST_P(PathMtu, ASuperframeThatIsAnsweredCountsAsItsSegments) {
+  Node node(Config());
+  Counters::Direction counts;
+  node.Encapsulate(node.buffers.MakeSuperframe(Superframe(28 * 1411), Segmentation::kTcp, 1411));
+  ASSERT_EQ(node.replies().size(), 1u);
+  counts.Count(node.batch());
+  EXPECT_EQ(counts.packets[static_cast<std::size_t>(Verdict::kTooBig)], 28u);
 }
 
 }  // namespace

@@ -129,6 +129,27 @@ TEST_F(IdleWorker, AHandleThatIsReadyForNothingIsIgnoredForAWhile) {
       << "and is looked at again";
 }
 
+// A tunnel without packets must not keep every state of the table that was replaced meanwhile.
+TEST_F(IdleWorker, ASleepingWorkerHoldsNoOldTable) {
+  Run(/*with_handles=*/true);
+  ASSERT_GE(pods_->Calls(kLongEnough, kRoundsBeforeSleep - 1), kRoundsBeforeSleep);
+  const auto deadline = steady_clock::now() + kLongEnough;
+  const IpPrefix subnet = Prefix("10.244.200.0/24");
+  for (int changes = 0;
+       changes < 10'000 || (node_.remotes.retired_states() > 1 && steady_clock::now() < deadline);
+       ++changes) {
+    const RemoteSpec lease = Lease("comes-and-goes", "10.244.200.0/24", "192.0.2.200",
+                                   changes % 4 == 0 ? "02:00:00:00:00:c8" : "02:00:00:00:00:c9");
+    if (changes % 2 == 0) {
+      node_.remotes.Update({&lease, 1}, {});
+    } else {
+      node_.remotes.Update({}, {&subnet, 1});
+    }
+  }
+  EXPECT_LE(node_.remotes.retired_states(), 1u);
+  EXPECT_LE(node_.peers.Read().size(), 1u + 5u) << "nor the peers of those states";
+}
+
 // Ports without handles can only be asked again, each millisecond.
 TEST_F(IdleWorker, WithoutHandlesAsksFromTimeToTime) {
   Run(/*with_handles=*/false);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/dataplane/support.h"
+#include "vxlan/checksum.h"
 #include "vxlan/flow_hash.h"
 
 namespace weft::dataplane {
@@ -201,6 +202,33 @@ TEST(SuperframeCutter, MakesWholeOuterPacketsOverIpv6) {
         .UdpChecksum();
     EXPECT_EQ(Show((*cutting.out)[i].bytes(), FrameStart::kOuterIp),
               Show(wanted.Build(), FrameStart::kOuterIp));
+  }
+}
+
+// RFC 8200 section 8.1: behind a routing header the checksum is of the final destination.
+TEST(SuperframeCutter, TheChecksumKeepsTheDestinationThatTheSenderMeant) {
+  Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7")
+                     .Ipv6DestinationOptions(24)
+                     .Tcp(1, 2)
+                     .Payload(2500)
+                     .Build();
+  const IpAddress last = Ip("fd00:1::99");
+  Store8(inner.data() + 6, static_cast<std::uint8_t>(IpProtocol::kRouting));
+  StoreBe64(inner.data() + 40, 0x0602'0201'0000'0000);  // then TCP; type 2 (RFC 6275 section 6.4)
+  std::copy(last.octets().begin(), last.octets().end(), inner.begin() + 48);
+  Buffers buffers;
+  Packet superframe = buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
+  ASSERT_EQ(superframe.checksum_start, 64);
+  const auto pseudo = [&](std::size_t octets) {
+    return PseudoHeader(Ip("fd00:2::9"), last, IpProtocol::kTcp,
+                        static_cast<std::uint32_t>(octets - 64));
+  };
+  StoreBe16(superframe.data + 64 + 16, pseudo(inner.size()).Fold());
+  Cutting cutting;
+  CutAll(superframe, PortKind::kWireDatagram, {}, cutting);
+  ASSERT_EQ(cutting.out->size(), 3u);
+  for (const Packet& segment : *cutting.out) {
+    EXPECT_TRUE((pseudo(segment.length) + Sum(segment.bytes().subspan(64))).IsRight());
   }
 }
 

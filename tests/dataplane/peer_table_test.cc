@@ -37,12 +37,16 @@ TEST(PeerTable, ASlotTakenAgainStartsFromZero) {
   slot.sent_packets = slot.sent_octets = slot.received_packets = slot.received_octets = 1;
   slot.path_mtu = 1400;
   slot.path_mtu_expiry = 5;
+  slot.fragmentable_packets = slot.other_source_packets = 1;
+  peers.other_source(old).Store(*IpAddress::Parse("192.0.2.9"));
   peers.Release("old");
   EXPECT_EQ(peers.Acquire("new"), old);
   EXPECT_EQ(slot.sent_packets + slot.sent_octets + slot.received_packets + slot.received_octets,
             0u);
   EXPECT_EQ(slot.path_mtu, 0u);
   EXPECT_EQ(slot.path_mtu_expiry, 0);
+  EXPECT_EQ(slot.fragmentable_packets + slot.other_source_packets, 0u);
+  EXPECT_EQ(peers.other_source(old).Load(), std::nullopt);
 }
 
 TEST(PeerTable, ReleasingAStrangerDoesNothing) {
@@ -54,13 +58,17 @@ TEST(PeerTable, ReleasingAStrangerDoesNothing) {
 TEST(PeerTable, ReadsNobodysRowThenTheOthersByName) {
   PeerTable peers;
   Add(peers.slot(kNoPeer).received_packets, 7);
-  PeerTable::Slot& b = peers.slot(peers.Acquire("b"));
+  const PeerId b_id = peers.Acquire("b");
+  PeerTable::Slot& b = peers.slot(b_id);
   peers.Acquire("a");
   b.sent_packets = 1;
   b.sent_octets = 2;
   b.received_packets = 3;
   b.received_octets = 4;
   b.path_mtu = 1400;
+  b.fragmentable_packets = 5;
+  b.other_source_packets = 6;
+  peers.other_source(b_id).Store(*IpAddress::Parse("192.0.2.9"));
   const auto rows = peers.Read();
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].name, "");
@@ -72,6 +80,9 @@ TEST(PeerTable, ReadsNobodysRowThenTheOthersByName) {
   EXPECT_EQ(rows[2].counts.received_packets, 3u);
   EXPECT_EQ(rows[2].counts.received_octets, 4u);
   EXPECT_EQ(rows[2].counts.path_mtu, 1400u);
+  EXPECT_EQ(rows[2].counts.fragmentable_packets, 5u);
+  EXPECT_EQ(rows[2].counts.other_source_packets, 6u);
+  EXPECT_EQ(rows[2].counts.other_source, IpAddress::Parse("192.0.2.9"));
 }
 
 }  // namespace

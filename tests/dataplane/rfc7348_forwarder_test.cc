@@ -25,6 +25,18 @@ TEST(Rfc7348, Section4_3_VtepsMustNotFragment) {
   EXPECT_EQ(LoadBe16(packet.data + 6), 0x4000);
 }
 
+// The one departure. Where a path carries less than any pod can be brought to send (552 octets over
+// IPv4, 1280 over IPv6), all would be lost: there, and for such packets only, DF is left out.
+TEST(Rfc7348, Section4_3_ButAPathBelowWhatPodsFollowMayFragment) {
+  Node node;
+  node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 590}, node.now);
+  const Packet& packet = node.Encapsulate(ToPeer().TotalLength(552).Build());
+  ASSERT_EQ(packet.verdict, Verdict::kForward);
+  EXPECT_EQ(LoadBe16(packet.data + 6), 0);
+  EXPECT_EQ(LoadBe16(node.Encapsulate(ToPeer().TotalLength(540).Build()).data + 6), 0x4000);
+  EXPECT_EQ(node.CountsOf("linux-1").fragmentable_packets, 1u);
+}
+
 TEST(Rfc7348, Section4_3_TheDestinationMaySilentlyDiscardFragments) {
   Node node;
   EXPECT_EQ(node.Decapsulate(FromPeer().Fragment(0, 64).Build()).verdict, Verdict::kOuterFragment);

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "vxlan/checksum.h"
+
 namespace weft::dataplane {
 
 IpPrefix Prefix(std::string_view text) {
@@ -55,6 +57,13 @@ Packet Buffers::MakeSuperframe(const Octets& octets, Segmentation kind,
   packet.checksum = ChecksumState::kPartial;
   packet.checksum_start = static_cast<std::uint16_t>(inner->header_length);
   packet.checksum_offset = kind == Segmentation::kTcp ? 16 : 6;
+  const std::uint32_t field = std::uint32_t{packet.checksum_start} + packet.checksum_offset;
+  if (field + 2 <= packet.length) {
+    StoreBe16(packet.data + field,
+              PseudoHeader(inner->source(), inner->destination(), inner->protocol,
+                           inner->total_length - inner->header_length)
+                  .Fold());
+  }
   return packet;
 }
 

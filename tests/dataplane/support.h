@@ -35,7 +35,8 @@ class Buffers {
  public:
   explicit Buffers(std::size_t count = kMaxBatch) : slab_(count) {}
   Packet Make(const Octets& octets);
-  // A TCP or UDP superframe: `packet` is one large IP packet with a partial checksum.
+  // A TCP or UDP superframe: `packet` is one large IP packet, of whose checksum the pseudo-header's
+  // sum is left.
   Packet MakeSuperframe(const Octets& packet, Segmentation kind, std::uint16_t segment_size);
 
  private:

@@ -62,7 +62,7 @@ TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
     Buffers buffers;
     const auto batch = std::make_unique<Batch>();
     batch->Add(buffers.Make(row.packet)).segment_size = row.segment_size;
-    AcceptUnfinished(*batch, kMtu);
+    AcceptUnfinished(*batch, kMtu, SegmentSizes());
     const Packet& packet = (*batch)[0];
     EXPECT_EQ(packet.checksum, row.checksum);
     EXPECT_EQ(packet.segmentation, row.segmentation);
@@ -81,13 +81,13 @@ TEST(VirtualUnderlay, AHeaderAsLongAsTheMtuMakesNoSuperframe) {
   const auto batch = std::make_unique<Batch>();
   batch->Add(
       buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
-  AcceptUnfinished(*batch, *InnerMtu::Of(72));  // 40 octets of IP, 32 of TCP
+  AcceptUnfinished(*batch, *InnerMtu::Of(72), SegmentSizes());  // 40 octets of IP, 32 of TCP
   EXPECT_EQ((*batch)[0].segmentation, Segmentation::kNone);
   EXPECT_EQ((*batch)[0].checksum, ChecksumState::kPartial);
   const auto other = std::make_unique<Batch>();
   other->Add(
       buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
-  AcceptUnfinished(*other, *InnerMtu::Of(73));
+  AcceptUnfinished(*other, *InnerMtu::Of(73), SegmentSizes());
   EXPECT_EQ((*other)[0].segmentation, Segmentation::kTcp);
   EXPECT_EQ((*other)[0].segment_size, 1);
 }
@@ -97,18 +97,19 @@ TEST(VirtualUnderlay, DroppedAndMarkedPacketsAreLeftAlone) {
   const auto batch = std::make_unique<Batch>();
   batch->Add(buffers.Make(Tcp(100).PartialTransportChecksum().Build())).verdict =
       Verdict::kForeignMac;
-  AcceptUnfinished(*batch, kMtu);
+  AcceptUnfinished(*batch, kMtu, SegmentSizes());
   batch->Add((*batch)[0]).verdict = Verdict::kForward;
   (*batch)[1].segmentation = Segmentation::kTcp;
   batch->Add((*batch)[0]).verdict = Verdict::kForward;
   (*batch)[2].checksum = ChecksumState::kPartial;
-  AcceptUnfinished(*batch, kMtu);
+  AcceptUnfinished(*batch, kMtu, SegmentSizes());
   EXPECT_EQ((*batch)[0].checksum, ChecksumState::kOnWire);
   EXPECT_EQ((*batch)[1].checksum, ChecksumState::kOnWire) << "a superframe already";
   EXPECT_EQ((*batch)[2].checksum_start, 0) << "the port has given it";
 }
 
-TEST(VirtualUnderlay, AnAggregateWhoseFirstDatagramIsLongerThanItsSizeIsASuperframe) {
+// Anybody may have sent an aggregate's first datagram, and the others may be honest ones.
+TEST(VirtualUnderlay, AnAggregateThatIsOneUnfinishedUdpPacketIsASuperframe) {
   Buffers buffers;
   const auto received = [&](const Octets& payload, std::size_t segment_size) {
     Packet packet = buffers.Make(payload);
@@ -118,12 +119,33 @@ TEST(VirtualUnderlay, AnAggregateWhoseFirstDatagramIsLongerThanItsSizeIsASuperfr
     return packet.segmentation;
   };
   const Octets one = VxlanBuilder(Udp(100).Build()).BuildPayload();
-  Octets two = one;
-  two.insert(two.end(), one.begin(), one.end());
+  const Octets two = Concatenate(one, one);
+  const Octets uncut = VxlanBuilder(Udp(100).PartialTransportChecksum().Build()).BuildPayload();
+  EXPECT_EQ(received(uncut, 18), Segmentation::kNone) << "18 is the inner segment size";
   EXPECT_EQ(received(two, one.size()), Segmentation::kDatagrams) << "two whole datagrams";
-  EXPECT_EQ(received(one, 18), Segmentation::kNone) << "18 is the inner segment size";
+  EXPECT_EQ(received(one, 18), Segmentation::kDatagrams) << "its checksum is finished";
+  EXPECT_EQ(received(Concatenate(uncut, one), uncut.size()), Segmentation::kDatagrams)
+      << "it ends before the aggregate does";
+  Octets greedy = Concatenate(uncut, one);  // says that the honest one is its own payload
+  StoreBe16(greedy.data() + 22 + 2, static_cast<std::uint16_t>(greedy.size() - 22));
+  EXPECT_EQ(received(greedy, uncut.size()), Segmentation::kDatagrams)
+      << "what it says of UDP contradicts it";
+  const Octets tcp = VxlanBuilder(Tcp(100).PartialTransportChecksum().Build()).BuildPayload();
+  EXPECT_EQ(received(tcp, 18), Segmentation::kDatagrams) << "the kernel says sizes of UDP only";
   EXPECT_EQ(received(Octets(7), 5), Segmentation::kDatagrams) << "no room for a VXLAN header";
   EXPECT_EQ(received(Octets(100), 50), Segmentation::kDatagrams) << "no VXLAN: not ours to judge";
+}
+
+TEST(VirtualUnderlay, MoreUdpSegmentsThanAnySocketSendsAreRefused) {
+  Buffers buffers;
+  const auto verdict = [&](std::size_t payload) {
+    const auto batch = std::make_unique<Batch>();
+    batch->Add(buffers.Make(Udp(payload).PartialTransportChecksum().Build())).segment_size = 18;
+    AcceptUnfinished(*batch, kMtu, SegmentSizes());
+    return (*batch)[0].verdict;
+  };
+  EXPECT_EQ(verdict(128 * 18), Verdict::kForward);
+  EXPECT_EQ(verdict(128 * 18 + 1), Verdict::kTinySegments);
 }
 
 }  // namespace

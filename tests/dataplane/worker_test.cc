@@ -61,6 +61,9 @@ struct Rig {
 Octets ToPeer(std::size_t octets = 100) {
   return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(1, 2).TotalLength(octets).Build();
 }
+Octets FromPeerPayload() {
+  return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).BuildPayload();
+}
 Octets FromPeer() {
   return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).Build();
 }
@@ -272,6 +275,34 @@ TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
   EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 20u);
 }
 
+// Before Linux 6.2 TUN devices take no UDP superframes; a Linux peer on the same machine sends them
+// uncut all the same.
+TEST(Worker, AnUncutSuperframeIsCutForAPodPortThatCannot) {
+  PortFeatures pod;
+  pod.tcp_segmentation = pod.partial_checksum = true;
+  PortFeatures wire;
+  wire.datagram_aggregation = true;
+  Rig rig(PortKind::kWireDatagram, pod, wire);
+  Packet packet = rig.node.buffers.Make(VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9")
+                                                         .Udp(1, 2)
+                                                         .Payload(2500)
+                                                         .PartialTransportChecksum()
+                                                         .Build())
+                                            .BuildPayload());
+  packet.segmentation = Segmentation::kDatagrams;
+  packet.segment_size = 1000;
+  Rig::Send(*rig.wire.second, {packet, rig.node.buffers.Make(FromPeerPayload())});
+  rig.worker.Step({});
+  const auto received = rig.Receive(*rig.pods.second);
+  ASSERT_EQ(received->size(), 4u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*received)[i].length, 28u + (i == 2 ? 500 : 1000));
+    EXPECT_EQ(VerifyTransportChecksum((*received)[i].bytes()), TransportChecksum::kRight);
+  }
+  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 4u);
+  EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 4u);
+}
+
 TEST(Worker, SplitsMoreDatagramsThanABatchHolds) {
   PortFeatures wire;
   wire.datagram_aggregation = true;
@@ -346,6 +377,74 @@ TEST(Worker, AStepWithoutPacketsSendsNothing) {
   Worker worker(pods, wire, node.forwarder, node.counters);
   EXPECT_EQ(worker.Step({}), 0u);
   EXPECT_EQ(pods.sends + wire.sends, 0);
+}
+
+// A port that takes things which are no packets, as forgers send them.
+class ConsumingPort final : public PacketPort {
+ public:
+  PortKind kind() const override { return PortKind::kWireDatagram; }
+  const PortFeatures& features() const override { return features_; }
+  std::size_t Receive(Batch& batch) override {
+    batch.clear();
+    return 3;
+  }
+  void Send(Batch&) override {}
+
+ private:
+  PortFeatures features_;
+};
+
+// Or the worker would count it a wake-up for nothing, and after some of these be deaf for a while.
+TEST(Worker, WhatAPortConsumesIsWork) {
+  Node node(Rig::ConfigFor(PortKind::kWireDatagram));
+  MemoryLink pods = MemoryLink::Make(PortKind::kPodL3);
+  ConsumingPort wire;
+  Worker worker(*pods.first, wire, node.forwarder, node.counters);
+  EXPECT_EQ(worker.Step({}), 3u);
+}
+
+// A wire to which something comes while the worker sends.
+class AnsweringPort final : public PacketPort {
+ public:
+  explicit AnsweringPort(const Packet& answer) : answer_(answer) {}
+  PortKind kind() const override { return PortKind::kWireDatagram; }
+  const PortFeatures& features() const override { return features_; }
+  std::size_t Receive(Batch& batch) override {
+    batch.clear();
+    if (sends == 0 || received_after != 0) return 0;
+    received_after = sends;
+    batch.Add(answer_);
+    return 1;
+  }
+  void Send(Batch&) override { ++sends; }
+
+  int sends = 0;
+  int received_after = 0;
+
+ private:
+  const Packet answer_;
+  PortFeatures features_;
+};
+
+TEST(Worker, WhatComesInDoesNotWaitForTheEndOfALongSuperframe) {
+  Node node(Rig::ConfigFor(PortKind::kWireDatagram));
+  PortFeatures pod;
+  pod.tcp_segmentation = pod.partial_checksum = true;
+  MemoryLink pods = MemoryLink::Make(PortKind::kPodL3, pod);
+  Packet answer = node.buffers.Make(FromPeerPayload());
+  answer.outer_address = Ip("192.0.2.1");
+  AnsweringPort wire(answer);
+  Worker worker(*pods.first, wire, node.forwarder, node.counters);
+  Rig::Send(*pods.second,
+            {node.buffers.MakeSuperframe(
+                PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(60'000).Build(),
+                Segmentation::kTcp, 48)});
+  worker.Step({});
+  EXPECT_GT(wire.sends, 1);
+  EXPECT_EQ(wire.received_after, 1);
+  const auto received = std::make_unique<Batch>();
+  pods.second->Receive(*received);
+  EXPECT_EQ(received->size(), 1u);
 }
 
 TEST(Worker, RunsUntilAskedToStop) {

@@ -198,6 +198,10 @@ const std::vector<Octets>& InwardTemplates() {
       VxlanBuilder(usual).InnerEtherType(0x86dd).Build(),
       VxlanBuilder(from("10.244.1.7").Payload(1500).Build()).Build(),
       VxlanBuilder(from("10.244.1.0").Payload(0).Ttl(0).Build()).Build(),
+      VxlanBuilder(from("10.244.2.7").Build()).Build(),
+      VxlanBuilder(from("10.244.2.200").Build()).Outer("192.0.2.5", "192.0.2.2").Build(),
+      VxlanBuilder(from("10.99.0.7").Build()).Build(),
+      VxlanBuilder(PacketBuilder("fd00:2::7", "fd00:2::9").Build()).Build(),
   };
   return templates;
 }
@@ -317,6 +321,8 @@ class Path {
         slot.sent_packets = slot.sent_octets = slot.received_packets = slot.received_octets = 0;
         slot.path_mtu = 0;
         slot.path_mtu_expiry = 0;
+        slot.fragmentable_packets = slot.other_source_packets = 0;
+        peers.other_source(id).Clear();
       }
     }
     PeerTable peers;
@@ -355,7 +361,9 @@ void RequireSamePacket(const Packet& a, const Packet& b) {
   Require(SameBytes(a.bytes(), b.bytes()), "the bytes");
   Require(a.headroom == b.headroom && a.tailroom == b.tailroom, "the room");
   Require(a.outer_address == b.outer_address && a.outer_port == b.outer_port, "the outer address");
-  Require(a.outer_ecn == b.outer_ecn && a.inner_offset == b.inner_offset, "the descriptor");
+  Require(a.outer_ecn == b.outer_ecn && a.inner_offset == b.inner_offset &&
+              a.may_fragment == b.may_fragment,
+          "the descriptor");
   Require(a.segmentation == b.segmentation && a.segment_size == b.segment_size, "the segments");
   Require(a.checksum == b.checksum, "the state of the checksum");
   if (a.checksum == ChecksumState::kPartial || a.segmentation != Segmentation::kNone)
@@ -367,7 +375,10 @@ void RequireSameCounts(const PeerCounts& a, const PeerCounts& b) {
   Require(a.sent_packets == b.sent_packets && a.sent_octets == b.sent_octets, "a peer's sent");
   Require(a.received_packets == b.received_packets && a.received_octets == b.received_octets,
           "a peer's received");
-  Require(a.path_mtu == b.path_mtu, "a peer's path MTU");
+  Require(a.path_mtu == b.path_mtu && a.fragmentable_packets == b.fragmentable_packets,
+          "a peer's path MTU");
+  Require(a.other_source_packets == b.other_source_packets && a.other_source == b.other_source,
+          "a peer's other source");
 }
 
 void RequireSame(const Path& a, const Path& b) {
@@ -381,7 +392,8 @@ void RequireSame(const Path& a, const Path& b) {
               a.values.to_wire.octets == b.values.to_wire.octets &&
               a.values.to_pods.packets == b.values.to_pods.packets &&
               a.values.to_pods.octets == b.values.to_pods.octets &&
-              a.values.icmp_errors_sent == b.values.icmp_errors_sent,
+              a.values.icmp_errors_sent == b.values.icmp_errors_sent &&
+              a.values.strict_would_drop == b.values.strict_would_drop,
           "the counters");
 }
 
@@ -403,12 +415,17 @@ class Rules {
                         inner->destination() != Ip("255.255.255.255") &&
                         !IsOwn(inner->destination()) && (lease = LeaseOf(inner->destination()));
     if (!routed) return Require(result.verdict != Verdict::kForward, "what has no way is dropped");
-    if (inner->total_length > LimitTo(*lease)) {
+    const std::uint32_t path_mtu = PathMtuTo(*lease);
+    if (inner->total_length > LimitTo(*lease, path_mtu, inner->family)) {
       return Require(result.verdict == Verdict::kTooBig || result.verdict == Verdict::kTooBigSilent,
                      "what is too big is dropped as such");
     }
     Require(result.verdict == Verdict::kForward, "what has a way is sent");
     Require(result.outer_port == OuterSourcePort(HashInnerFlow(*inner)), "the flow's port");
+    const std::uint32_t outer_length =
+        inner->total_length + EncapsulationOverhead(lease->vtep.family());
+    Require(result.may_fragment == (outer_length > path_mtu),
+            "only what the path does not carry may be fragmented");
     Bytes payload = result.bytes();
     if (setting_.wire == PortKind::kWirePacket) {
       const auto outer = weft::detail::ParseAnyOuterPacket(payload, OuterChecksums::kVerify);
@@ -457,18 +474,23 @@ class Rules {
     return longest;
   }
 
-  std::uint32_t LimitTo(const RemoteSpec& lease) const {
+  std::uint32_t PathMtuTo(const RemoteSpec& lease) const {
     std::uint32_t path_mtu = kLinkMtu;
     Timestamp expiry{};
     for (const auto& [notice, at] : setting_.notices) {
-      const std::uint32_t told = std::max(notice.outer_mtu, lease.vtep.is_v4() ? 552u : 1280u);
+      const std::uint32_t told = std::max(notice.outer_mtu, lease.vtep.is_v4() ? 68u : 1280u);
       if (notice.destination != lease.vtep || told >= kLinkMtu) continue;
       if (told > path_mtu && at < expiry) continue;
       path_mtu = told;
       expiry = at + kPathMtuLifetime;
     }
-    if (setting_.now >= expiry) path_mtu = kLinkMtu;
-    return std::min(kDeviceMtu, path_mtu - EncapsulationOverhead(lease.vtep.family()));
+    return setting_.now >= expiry ? kLinkMtu : path_mtu;
+  }
+
+  static std::uint32_t LimitTo(const RemoteSpec& lease, std::uint32_t path_mtu, IpFamily inner) {
+    const std::uint32_t overhead = EncapsulationOverhead(lease.vtep.family());
+    const std::uint32_t least = inner == IpFamily::kV4 ? 552 : 1280;
+    return std::min({kDeviceMtu, kLinkMtu - overhead, std::max(path_mtu - overhead, least)});
   }
 
   bool MayComeFrom(const IpAddress& outer, const MacAddress& mac, const RemoteSpec* lease) const {
@@ -501,6 +523,7 @@ class Rules {
     if (!ethernet || ethernet->destination != setting_.local().mac) return std::nullopt;
     const auto inner = ParseInnerFrame(frame);
     if (!inner || !IsOwn(inner->destination())) return std::nullopt;
+    if (setting_.peer_check != PeerCheck::kOff && IsOwn(inner->source())) return std::nullopt;
     if (!MayComeFrom(source, ethernet->source, LeaseOf(inner->source()))) return std::nullopt;
     const std::optional<Ecn> ecn = DecapsulationEcn(inner->ecn, outer_ecn);
     if (!ecn) return std::nullopt;

@@ -128,6 +128,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::byte value{input.Byte()};
     if (at < octets.size()) octets[at] = value;
   }
+  // What the field holds is the sender's to answer for.
+  if (const auto inner = ParseInnerIp(octets)) {
+    const bool is_tcp = descriptor.segmentation == Segmentation::kTcp;
+    const std::uint32_t field = inner->header_length + (is_tcp ? 16u : 6u);
+    if (field + 2 <= octets.size()) {
+      StoreBe16(octets.data() + field, PseudoHeader(inner->source(), inner->destination(),
+                                                    is_tcp ? IpProtocol::kTcp : IpProtocol::kUdp,
+                                                    inner->total_length - inner->header_length)
+                                           .Fold());
+    }
+  }
 
   LocalVtep local;
   local.outer_source = Ip("192.0.2.2");

@@ -26,8 +26,9 @@ void CheckAggregate(const Packet& whole) {
   if (packet.segmentation == Segmentation::kDatagrams) return;
   Require(packet.segmentation == Segmentation::kNone, "no other kind");
   const auto first = ParseInnerFrame(whole.bytes().subspan(8));
-  Require(first.ok() && first->total_length + 22 > whole.segment_size,
-          "a superframe is longer than one datagram");
+  Require(
+      first.ok() && first->total_length + 22 == whole.length && first->protocol == IpProtocol::kUdp,
+      "a superframe is one UDP packet from its first byte to its last");
 }
 
 // `packet` is what AcceptUnfinished left.
@@ -43,6 +44,10 @@ void CheckFinished(const Packet& packet, const Octets& original, InnerMtu mtu) {
   Require(VerifyTransportChecksum(copy) == TransportChecksum::kRight, "finished, it is right");
   if (packet.segmentation == Segmentation::kNone) return;
   Require(packet.segmentation != Segmentation::kDatagrams, "no aggregate");
+  if (packet.verdict != Verdict::kForward) {
+    return Require(packet.verdict == Verdict::kTinySegments && WirePackets(packet) > 128,
+                   "more segments than a socket sends");
+  }
   const std::uint32_t header = SuperframeHeaderLength(packet);
   Require(header != 0 && header <= packet.length && packet.segment_size != 0, "its headers");
   Require(packet.segmentation == Segmentation::kUdp || header + packet.segment_size <= mtu.octets(),
@@ -107,7 +112,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   batch->clear();
   Packet& packet = batch->Add(buffers.Lend(ip));
   packet.segment_size = segment_size;
-  AcceptUnfinished(*batch, *mtu);
+  static const SegmentSizes nothing_learnt;
+  AcceptUnfinished(*batch, *mtu, nothing_learnt);
   CheckFinished(packet, ip, *mtu);
   return 0;
 }

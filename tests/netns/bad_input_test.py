@@ -190,35 +190,92 @@ def forged(a, b, source_mac, source_ip, data):
 
 
 def peer_check(mode, wanted):
-    """`wanted`: which of (stranger's outer address and inner source, stranger's outer but a lease's inner) are let in."""
+    """`wanted`: which of (stranger's outer address and inner source, stranger's outer but a lease's inner, a peer's outer but our own pods' inner)
+    are let in."""
     with weft_pair() as lab:
         a, b = lab.nodes
         a.host.sysctl(net__ipv4__conf__all__rp_filter=0)
         b.host.ip("addr add 192.168.77.66/24 dev u0")
         lab.up(peer_check=mode)
-        dropped = 2 - sum(wanted)
+        dropped = 2 - sum(wanted[:2])
         with PodSocket(a) as pod, frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as stranger, \
                 frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as peer:
             stranger.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6", b"stranger"))
             stranger.send(forged(a, b, b.lease.mac, b.pod_ip, b"overwritten"))
+            peer.send(forged(a, b, b.lease.mac, "10.244.1.77", b"ourselves"))
             peer.send(good(a, b, b"last"))
             arrived = pod.until(b"last")
-        command.expect_equal((b"stranger" in arrived, b"overwritten" in arrived), wanted, f"--peer-check={mode}: let in")
+        command.expect_equal((b"stranger" in arrived, b"overwritten" in arrived, b"ourselves" in arrived), wanted, f"--peer-check={mode}: let in")
+        command.wait_until(lambda: a.drops("toPods").get("own-source", 0) == 1 - wanted[2], lambda: f"own-source: {a.drops('toPods')}", timeout=20)
         command.wait_until(lambda: a.drops("toPods").get("unknown-peer", 0) == dropped,
                            lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, wanted {dropped}", timeout=20)
         expect_alive(lab)
 
 
 def test_peer_check_lease():
-    peer_check("lease", (False, True))
+    peer_check("lease", (False, True, False))
 
 
 def test_peer_check_strict():
-    peer_check("strict", (False, False))
+    peer_check("strict", (False, False, False))
 
 
 def test_peer_check_off():
-    peer_check("off", (True, True))
+    peer_check("off", (True, True, True))
+
+
+def rewrite_source(host, address, each_second):
+    """What leaves the host for the tunnel seems to come from `address`: all of it, or each second packet; without conntrack, as routers do it."""
+    choice = "numgen inc mod 2 == 0" if each_second else ""
+    host.run("nft", "-f", "-", stdin=f"""
+        table ip elsewhere {{
+          chain out {{ type filter hook postrouting priority 0; udp dport 4789 {choice} ip saddr set {address}; }}
+        }}""")
+
+
+def behind_snat(b):
+    rewrite_source(b.host, "192.168.77.66", each_second=False)
+    return "192.168.77.66"
+
+
+def alternating(b):
+    rewrite_source(b.host, "192.168.77.66", each_second=True)
+    return "192.168.77.66"
+
+
+def re_addressed(b):
+    """The node sends from its new address, and its annotation still has the old one, which it keeps for a while."""
+    b.host.ip("addr add 192.168.77.9/24 dev u0", f"link delete {node.DEVICE}")
+    old = b.lease
+    b.lease = lease.Lease(**{**old.__dict__, "public_ip": "192.168.77.9"})
+    b.up()
+    b.lease = old
+    return "192.168.77.9"
+
+
+def test_peers_that_send_from_elsewhere():
+    """`lease` loses nothing of them, `strict` everything; both name the peer and where it sends from."""
+    for elsewhere in (behind_snat, alternating, re_addressed):
+        for mode in ("lease", "strict"):
+            with weft_pair() as lab:
+                a, b = lab.nodes
+                a.host.sysctl(net__ipv4__conf__all__rp_filter=0)
+                lab.up(peer_check=mode)
+                what = f"{elsewhere.__name__}, --peer-check={mode}"
+                traffic.ping(b.pod, a.pod_ip)
+                command.expect_equal(a.tunnel().get("strictWouldDrop"), 0 if mode == "lease" else None, f"{what}: before")
+                address = elsewhere(b)
+                b.use([a.lease])
+                if mode == "lease":
+                    traffic.ping(b.pod, a.pod_ip, count=40, interval=0.02)
+                    command.expect(a.tunnel()["strictWouldDrop"] > 0, f"{what}: strict would have dropped nothing")
+                else:
+                    lost = b.pod.run("ping", "-n", "-i", "0.02", "-c", "40", "-W", "1", a.pod_ip, check=False)
+                    command.expect(" 40 received" not in lost, f"{what}: nothing was lost")
+                peer = next(each for each in a.status()["peers"] if each["node"] == "b")
+                command.expect_equal(peer.get("otherSource"), address, f"{what}: status")
+                text = a.host.run(lab.program("flannelctl"), "status", "--admin", a.path("admin.sock"), check=False)
+                command.expect(f"peer b sends from {address}" in text, f"{what}: status does not say so: {text}")
 
 
 FLAGS, CONFIGURATION = 2, 1  # exit codes

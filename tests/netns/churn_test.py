@@ -2,6 +2,7 @@
 
 import ipaddress
 import itertools
+import re
 
 from lab import command, lease, node, topology, traffic
 
@@ -62,3 +63,41 @@ def test_peer_changes_mac_and_address():
         a.use([a.lease, moved])
         command.wait_until(lambda: not traffic.ping_fails(a.pod, b.pod_ip, timeout=1), "the moved peer is reached", timeout=5)
         traffic.ping(b.pod, a.pod_ip)
+
+
+def resident_kib(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:  # exact, unlike the other counts
+        return int(re.search(r"^Rss:\s+(\d+) kB", file.read(), re.MULTILINE)[1])
+
+
+def changes_without_packets(rounds):
+    """A tunnel that no packet wakes, while each round changes 999 leases and removes or adds half of them: memory in KiB, before and after."""
+    with topology.pair(node.WeftNode, node.KernelNode, network="172.20.0.0/14", without_ipv6=True) as lab:
+        a, b = lab.nodes
+        own = [a.lease.node(), b.lease.node()]
+        generations = [[each.node() for each in lease.crowd(999, far_subnets(), generation=g)] for g in range(2)]
+        a.write_nodes(own + generations[0])
+        a.spawn()
+        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 1,000 leases: {a.last_words()}", timeout=20)
+
+        def change(number):
+            wanted = generations[number % 2][:999 if number % 4 < 2 else 500]
+            a.write_nodes(own + wanted)
+            command.wait_until(lambda: len(a.leases()["leases"]) == len(wanted) + 2 and a.leases()["leases"][400]["ipv4"]["publicIP"] ==
+                               sorted(wanted + own, key=lambda each: each["metadata"]["name"])[400]["metadata"]["annotations"][lease.ANNOTATION + "public-ip"],
+                               f"change {number} is taken", timeout=20)
+        for number in range(1, 9):  # until every table and buffer has its size
+            change(number)
+        before = resident_kib(a.pid())
+        for number in range(9, 9 + rounds):
+            change(number)
+        after = resident_kib(a.pid())
+        sent = sum(each["sentPackets"] + each["receivedPackets"] for each in a.status()["peers"])
+        command.expect_equal(sent, 0, "packets through the tunnel")
+        return before, after
+
+
+def test_memory_without_packets():
+    """10,000 lease changes."""
+    before, after = changes_without_packets(12)
+    command.expect(after - before <= 1024, f"resident {before} KiB before, {after} after")

@@ -8,12 +8,12 @@ MIB = 1 << 20
 NARROW = 1400
 
 
-def routed(kind, **options):
+def routed(kind, narrow=NARROW, other=node.KernelNode, **options):
     lab = topology.Lab()
     try:
         for own in topology.leases(routed=True, **options):
-            lab.add(kind if own.name == "a" else node.KernelNode, own)
-        lab.join_by_routers(*lab.nodes, NARROW)
+            lab.add(kind if own.name == "a" else other, own)
+        lab.join_by_routers(*lab.nodes, narrow)
     except BaseException:
         lab.__exit__(None, None, None)
         raise
@@ -44,6 +44,31 @@ def test_ipv6():
         a.pod.run("ping", "-n", "-c", "3", "-i", "0.3", "-W", "1", "-M", "do", "-s", str(1430 - 48), b.pod_ip6, check=False)
         command.expect_equal(route_mtu(a.pod, b.pod_ip6), NARROW - 70, "path MTU that the pod learnt")
         traffic.ping(a.pod, b.pod_ip6, size=NARROW - 70, fragment=False)
+
+
+def narrower_than_pods_follow(narrow, least, **options):
+    """Linux' pods follow no path MTU below 552, and IPv6 has none below 1280: what does not fit then goes without DF, over IPv6 in fragments."""
+    # A kernel device loses over IPv6 what does not fit, so both ends are weft's.
+    with routed(node.WeftNode, narrow=narrow, other=node.WeftNode, **options) as lab:
+        lab.up()
+        a, b = lab.nodes
+        address = b.pod_ip6 if options.get("ipv6") else b.pod_ip
+        # The first ones teach: the path's MTU to weft, and the least that there is to the pod.
+        size = least - 20 if ":" in address else least  # ping_fails counts an IPv4 header
+        command.wait_until(lambda: not traffic.ping_fails(a.pod, address, size=size), "a ping of what pods are brought to", timeout=10)
+        traffic.ping(a.pod, address, size=least, fragment=False)
+        traffic.tcp(a.pod, b.pod, address, MIB)
+        peer = next(each for each in a.status()["peers"] if each["node"] == "b")
+        command.expect_equal(peer.get("pathMTU"), narrow, "path MTU in status")
+        command.expect(peer.get("sentWithoutDF", 0) > 0, f"what went without DF is not counted: {peer}")
+
+
+def test_ipv4_below_what_pods_follow():
+    narrower_than_pods_follow(590, 552)
+
+
+def test_ipv6_below_what_pods_follow():
+    narrower_than_pods_follow(1320, 1280, ipv4=False, ipv6=True)
 
 
 def test_fragments_from_the_underlay(subject):

@@ -18,6 +18,9 @@ namespace weft {
 // Runs iproute2: RunIp("link set t0 up"). Returns what it printed when it failed, or empty.
 [[nodiscard]] std::string RunIp(std::string_view arguments);
 
+// The same of its tc: RunTc("qdisc del dev t0 root").
+[[nodiscard]] std::string RunTc(std::string_view arguments);
+
 // Gives `device` an IPv6 address, such as "2001:db8::2/128", that takes packets at once. The kernel
 // makes the local route of a new address from a work queue; until then it sends what comes for the
 // address back out, and nobody hears of it. Returns what failed, or empty.

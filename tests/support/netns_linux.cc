@@ -34,8 +34,10 @@ std::string EnterPrivateNetns() {
   return result;
 }
 
-std::string RunIp(std::string_view arguments) {
-  const std::string command = "ip " + std::string(arguments) + " 2>&1";
+namespace {
+
+std::string Run(std::string_view program, std::string_view arguments) {
+  const std::string command = std::string(program) + " " + std::string(arguments) + " 2>&1";
   std::FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return std::string("cannot run ip: ") + std::strerror(errno);
   std::string output;
@@ -44,6 +46,11 @@ std::string RunIp(std::string_view arguments) {
   if (::pclose(pipe) == 0) return "";
   return command + ": " + output;
 }
+
+}  // namespace
+
+std::string RunIp(std::string_view arguments) { return Run("ip", arguments); }
+std::string RunTc(std::string_view arguments) { return Run("tc", arguments); }
 
 std::string AddIp6(std::string_view prefix, std::string_view device) {
   const std::string on = " dev " + std::string(device);

@@ -80,6 +80,8 @@ TEST(Describe, Lines) {
   StoreBe16(odd_arp.data() + 14, 6);
   const LineRow kRows[] = {
       {"UDP and data", V4().Payload(7).Build(), kIp, "Data (7 bytes)\n"},
+      {"a UDP checksum that is left to a device", V4().PartialTransportChecksum().Build(), kIp,
+       "Checksum: unfinished, left to a device\n"},
       {"wrong UDP checksum", V4().WrongTransportChecksum().Build(), kIp, "Checksum: INCORRECT\n"},
       {"wrong header checksum", V4().WrongHeaderChecksum().Build(), kIp,
        "header checksum INCORRECT\n"},

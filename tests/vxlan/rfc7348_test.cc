@@ -8,7 +8,9 @@
 // | 4.1     | (no key word) learning inner source to outer source: not done, the control plane says
 // who |         | has what | - | | 4.2     | (no key word) flooding to a multicast group: not done,
 // flannel knows every peer and |         | answers ARP itself | - | | 4.3     | VTEPs MUST NOT
-// fragment VXLAN packets             | OuterPacketsAreNeverFragments; forwarder | | 4.3     |
+// fragment VXLAN packets             | OuterPacketsAreNeverFragments; forwarder, with one
+// departure: on a path below what pods can follow (552 octets of IPv4, 1280 of IPv6) outer packets
+// go without DF, over IPv6 in fragments (ButAPathBelowWhatPodsFollowMayFragment) | | 4.3     |
 // destination MAY discard VXLAN fragments           | FragmentsAreDiscarded; forwarder | | 4.3 |
 // RECOMMENDED: MTUs that hold the larger frame      | TheInnerMtuLeavesRoomForTheHeaders | | 4.3 |
 // path MTU discovery MAY be used                    | forwarder | | 5       | I flag MUST be 1 |

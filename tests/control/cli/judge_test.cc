@@ -7,6 +7,8 @@
 #include "gmock/gmock.h"
 #include "tests/control/admin/samples.h"
 #include "tests/support/packet_builder.h"
+#include "vxlan/checksum.h"
+#include "vxlan/inner_frame.h"
 
 namespace weft::cli {
 namespace {
@@ -93,6 +95,9 @@ TEST(JudgeTest, WireToPod) {
        FromLinux1(PacketBuilder("10.244.1.5", "10.244.5.7").Build()).Build(),
        Verdict::kForeignSubnet,
        "inner destination 10.244.5.7; the lease of win-1 is 10.244.4.0/24"},
+      {"our own pods as the source", FrameStart::kOuterIp,
+       FromLinux1(PacketBuilder("10.244.4.9", "10.244.4.7").Build()).Build(), Verdict::kOwnSource,
+       "inner source 10.244.4.9 lies in 10.244.4.0/24, the lease of win-1 itself"},
       {"a stranger", FrameStart::kOuterIp,
        FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Macs(kStranger, kOurs).Build(),
        Verdict::kUnknownPeer, "198.51.100.1 is no lease's public IP"},
@@ -157,6 +162,73 @@ TEST(JudgeTest, PodToWire) {
        Verdict::kNotIp, ""},
   };
   for (const Row& row : rows) Check(row);
+}
+
+// The outer UDP checksum as the sending host's stack leaves it to a device: the sum of the
+// pseudo-header alone.
+Octets Unfinished(Octets outer) {
+  const auto ip = ParseInnerIp(outer);
+  const std::uint32_t udp = ip->header_length;
+  StoreBe16(outer.data() + udp + 6,
+            PseudoHeader(ip->source(), ip->destination(), IpProtocol::kUdp, ip->total_length - udp)
+                .Fold());
+  return outer;
+}
+
+TEST(JudgeTest, AnOuterChecksumThatADeviceFinishesIsNotWrong) {
+  const Octets good = Unfinished(FromLinux1(ToUs().Build()).UdpChecksum().Build());
+  Octets padded = good;
+  padded.resize(padded.size() + 4);
+  Octets wrong = good;
+  wrong[27] ^= std::byte{1};
+  const Row rows[] = {
+      {"unfinished", FrameStart::kOuterIp, good, Verdict::kForward,
+       "the outer UDP checksum is unfinished, as a capture on the sending host shows it"},
+      {"unfinished, and padded by Ethernet", FrameStart::kOuterIp, padded, Verdict::kForward,
+       "the outer UDP checksum is unfinished"},
+      {"wrong", FrameStart::kOuterIp, wrong, Verdict::kOuterChecksum, ""},
+      {"unfinished, and dropped for another reason", FrameStart::kOuterIp,
+       Unfinished(FromLinux1(ToUs().Build()).UdpChecksum().Network(1).Build()),
+       Verdict::kForeignVni, "the frame's VNI is 1"},
+  };
+  for (const Row& row : rows) Check(row);
+}
+
+// Half of every capture on a node is what the node itself sent.
+TEST(JudgeTest, WhatThisNodeSentIsJudgedOnItsWayToTheWire) {
+  const auto ours = [](const char* destination, const char* outer = "192.0.2.1") {
+    return VxlanBuilder(PacketBuilder("10.244.4.7", destination).Build())
+        .Outer("192.0.2.4", outer)
+        .Macs(kOurs, kLinux1);
+  };
+  const Octets good = ours("10.244.1.5").Build();
+  const Row rows[] = {
+      {"good", FrameStart::kOuterIp, good, Verdict::kForward, "win-1 sent this frame itself"},
+      {"its checksum left to the device", FrameStart::kOuterIp,
+       Unfinished(ours("10.244.1.5").UdpChecksum().Build()), Verdict::kForward,
+       "10.244.1.5 lies in 10.244.1.0/24, the lease of linux-1"},
+      {"from VXLAN on, known by the MAC", FrameStart::kVxlan, ours("10.244.1.5").BuildPayload(),
+       Verdict::kForward, "win-1 sent this frame itself"},
+      {"from another of our addresses, known by the MAC", FrameStart::kOuterIp,
+       ours("10.244.1.5").Outer("198.51.100.9", "192.0.2.1").Build(), Verdict::kForward,
+       "win-1 sent this frame itself"},
+      {"to where the peer was", FrameStart::kOuterIp, ours("10.244.1.5", "192.0.2.77").Build(),
+       Verdict::kForward,
+       "it went to 192.0.2.77, which is not where the lease of linux-1 leads now"},
+      {"to a peer that is gone", FrameStart::kOuterIp, ours("10.99.0.1").Build(), Verdict::kNoRoute,
+       "10.99.0.1 lies in none of the 2 leases"},
+  };
+  for (const Row& row : rows) Check(row);
+  EXPECT_TRUE(Judge(good, FrameStart::kOuterIp, admin::SampleLeases(), {})->outbound);
+}
+
+// Whoever writes our address or MAC as the sender's is not us: what is meant for us came in.
+TEST(JudgeTest, AFrameToUsThatClaimsToBeOursCameIn) {
+  const Octets frame =
+      FromLinux1(ToUs().Build()).Outer("192.0.2.4", "192.0.2.4").Macs(kOurs, kOurs).Build();
+  const auto judgement = Judge(frame, FrameStart::kOuterIp, admin::SampleLeases(), {});
+  ASSERT_TRUE(judgement.ok()) << judgement.status();
+  EXPECT_FALSE(judgement->outbound);
 }
 
 TEST(JudgeTest, TheLinksMtuAndThePeerCheckCount) {

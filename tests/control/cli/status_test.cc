@@ -151,6 +151,59 @@ TEST(StatusTextTest, DropsAreShownWhereverTheyHappened) {
   }
 }
 
+TEST(StatusTextTest, SaysWhatStrictWouldHaveDropped) {
+  admin::Status status = SampleStatus();
+  EXPECT_THAT(StatusText(status, false), Not(HasSubstr("strict")));
+  status.tunnels[0].peer_check = "lease";
+  status.tunnels[0].strict_would_drop = 0;
+  EXPECT_THAT(StatusText(status, false),
+              HasSubstr("peer check lease, strict would have dropped nothing since the start"));
+  status.tunnels[0].strict_would_drop = 7;
+  EXPECT_THAT(StatusText(status, false), HasSubstr("strict would have dropped 7 packets since"));
+}
+
+TEST(StatusTextTest, NamesPeersThatSendFromElsewhere) {
+  admin::Status status = SampleStatus();
+  status.peers[1].other_source = IpAddress::Parse("198.51.100.9");
+  status.peers[1].other_source_packets = 37;
+  status.tunnels[0].peer_check = "lease";
+  EXPECT_THAT(
+      StatusText(status, false),
+      HasSubstr("peer win-2 sends from 198.51.100.9, not from its public IP: 37 packets let "
+                "in by inner MAC and address alone"));
+  EXPECT_TRUE(IsWell(status)) << "behind NAT that is as it should be";
+  status.tunnels[0].peer_check = "strict";
+  EXPECT_THAT(StatusText(status, false), HasSubstr("37 packets dropped (unknown-peer)"));
+  status.peers[1].other_source.reset();  // it was just being written
+  EXPECT_THAT(StatusText(status, false), HasSubstr("peer win-2 sends from another address"));
+}
+
+TEST(StatusTextTest, NamesPathsThatAreTooNarrowForPods) {
+  admin::Status status = SampleStatus();
+  status.peers[0].path_mtu = 590;
+  status.peers[0].sent_without_df = 12;
+  EXPECT_THAT(StatusText(status, false),
+              HasSubstr("peer linux-1: the path carries 590 octets, less than pods can follow: 12 "
+                        "packets left without DF"));
+  status.peers[0].path_mtu.reset();
+  EXPECT_THAT(StatusText(status, false), HasSubstr("the path carried less than pods can follow"));
+}
+
+TEST(StatusTextTest, ManyPeersAreCut) {
+  admin::Status status = SampleStatus();
+  status.peers.resize(1);
+  for (int i = 0; i < 20; ++i) {
+    admin::PeerStatus peer;
+    peer.node = "far-" + std::to_string(i);
+    peer.other_source_packets = 1;
+    status.peers.push_back(peer);
+  }
+  const std::string text = StatusText(status, false);
+  EXPECT_THAT(text, HasSubstr("peer far-4 "));
+  EXPECT_THAT(text, Not(HasSubstr("peer far-5 ")));
+  EXPECT_THAT(text, HasSubstr("15 more of the kind"));
+}
+
 TEST(StatusTextTest, ARouterMacIsShownOnceItIsKnown) {
   admin::Status status = SampleStatus();
   status.hns.emplace();

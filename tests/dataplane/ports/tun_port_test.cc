@@ -14,7 +14,9 @@
 #include <string>
 
 #include "dataplane/offload.h"
+#include "dataplane/ports/file_descriptor_linux.h"
 #include "dataplane/ports/udp_port.h"
+#include "dataplane/ports/udp_socket_linux.h"
 #include "dataplane/wait_set.h"
 #include "tests/dataplane/ports/packet_socket.h"
 #include "tests/dataplane/ports/port_harnesses.h"
@@ -274,6 +276,83 @@ TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
   superframe.checksum_offset = 4;
   port->Send(out_);
   EXPECT_EQ(superframe.verdict, Verdict::kPodError) << "its checksum is partial by nature";
+}
+
+// What a socket of this host sends out of the device, `times` times.
+void Flood(const char* source, const char* destination, int times) {
+  const bool v4 = Ip(source).is_v4();
+  const FileDescriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
+  const SocketAddress from = SocketAddress::Of(Ip(source), 0);
+  const SocketAddress to = SocketAddress::Of(Ip(destination), 9);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
+  for (int i = 0; i < times; ++i) {
+    (void)::sendto(socket.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage),
+                   to.length);
+  }
+}
+
+// A device drops what finds its queue full. One sender fills one queue, and the others' packets
+// come in their turn, among the first.
+TEST_F(TunPortTest, AFloodLeavesTheOthersTheirQueues) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  ASSERT_TRUE(port->steers_by_source());
+  for (const bool v4 : {true, false}) {
+    ASSERT_EQ(v4 ? RunIp("addr add 10.9.0.3/24 dev t0") : AddIp6("fd09::3/64", "t0"), "");
+    // Many flows, so that only the source tells them apart.
+    for (int flow = 0; flow < 200; ++flow)
+      Flood(v4 ? "10.9.0.1" : "fd09::1", v4 ? "10.9.0.2" : "fd09::2", 10);
+    Flood(v4 ? "10.9.0.3" : "fd09::3", v4 ? "10.9.0.2" : "fd09::2", 5);
+    std::size_t taken = 0;
+    std::size_t others = 0;
+    for (bool first = true; port->Receive(batch_) != 0; first = false) {
+      for (const Packet& packet : batch_) {
+        const auto inner = ParseInnerIp(packet.bytes());
+        if (!inner || inner->protocol != IpProtocol::kUdp) continue;
+        ++taken;
+        others += inner->source() == (v4 ? Ip("10.9.0.3") : Ip("fd09::3")) ? 1 : 0;
+      }
+      if (first) {
+        EXPECT_EQ(others, 5u) << "in the first batch, though it was sent last";
+      }
+    }
+    EXPECT_EQ(others, 5u);
+    EXPECT_LT(taken, 1000u) << "the flood was dropped, or this test tests nothing";
+  }
+}
+
+// Where the kernel lets nobody choose it goes by the flow, whatever we write to the device: it
+// would otherwise send all that is answered into the queue that is written to.
+TEST_F(TunPortTest, WithoutThatRuleFlowsHaveTheirQueues) {
+  const auto port = TunPort::Open({.name = "t0", .by_source = false});
+  ASSERT_TRUE(port.ok()) << port.status();
+  EXPECT_FALSE((*port)->steers_by_source());
+  ASSERT_EQ(RunIp("link set t0 up"), "");
+  ASSERT_EQ(RunIp("addr add 10.9.0.1/24 dev t0"), "");
+  constexpr std::uint16_t kFlows = 64;
+  for (std::uint16_t flow = 0; flow < kFlows; ++flow) {
+    Add(PacketBuilder("10.9.0.2", "10.9.0.1")
+            .Udp(9, static_cast<std::uint16_t>(5000 + flow))
+            .Build());
+  }
+  (*port)->Send(out_);
+  for (const Packet& packet : out_) ASSERT_EQ(packet.verdict, Verdict::kForward);
+  // More in each flow than one turn takes: the first batch shows how many take turns.
+  for (std::uint16_t flow = 0; flow < kFlows; ++flow) {
+    const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+    const SocketAddress from =
+        SocketAddress::Of(Ip("10.9.0.1"), static_cast<std::uint16_t>(5000 + flow));
+    const SocketAddress to = SocketAddress::Of(Ip("10.9.0.2"), 9);
+    ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length),
+              0);
+    for (int i = 0; i < 20; ++i) {
+      (void)::sendto(socket.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage),
+                     to.length);
+    }
+  }
+  std::size_t taken = 0;
+  while ((*port)->Receive(batch_) != 0) taken += batch_.size();
+  EXPECT_GT(taken, 900u) << "of 1,280 in queues of 500: they were spread";
 }
 
 TEST_F(TunPortTest, TheDeviceIsGoneWithThePort) {

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/udp.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/ports/udp_paths_linux.h"
+#include "dataplane/ports/udp_receiver_linux.h"
 #include "dataplane/ports/udp_socket_linux.h"
 #include "dataplane/wait_set.h"
 #include "tests/dataplane/ports/packet_socket.h"
@@ -346,6 +349,156 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   EXPECT_EQ(RunIp("route del " + narrow + " dev near0 mtu 1300"), "");
 }
 
+// Frames that left through near0 and are of `size` octets of IP; waits for the first.
+std::vector<Octets> PacketsOnTheWire(PacketSocket& wire, const std::function<bool(Bytes)>& wanted) {
+  std::vector<Octets> packets;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (packets.empty() && std::chrono::steady_clock::now() < deadline) {
+    for (const Octets& frame : wire.ReceiveOutgoing()) {
+      const Bytes packet = Bytes(frame).subspan(EthernetHeader::kSize);
+      if (wanted(packet)) packets.emplace_back(packet.begin(), packet.end());
+    }
+  }
+  return packets;
+}
+
+// Off-path forgers know addresses and try all ports; what they quote must have been sent.
+TEST_P(UdpPortTest, AnIcmpErrorCountsOnlyAsTheAnswerToARecentPacket) {
+  const Family& family = GetParam();
+  const bool v4 = family.name == "v4";
+  const IpAddress us = v4 ? Ip("10.0.0.1") : Ip("fd00::1");
+  const IpAddress other = v4 ? Ip("10.0.0.3") : Ip("fd00::3");
+  const auto port = Open({.bind_address = us, .sending_sockets = 1});
+  ASSERT_NE(port, nullptr);
+  PacketSocket wire("near0");
+  PacketSocket router("far0");
+  out_.now = std::chrono::seconds(100);
+  Add(out_, 1, 100, family.route);
+  port->Send(out_);
+  const auto sent =
+      PacketsOnTheWire(wire, [&](Bytes packet) { return packet.size() == family.headers + 100; });
+  ASSERT_EQ(sent.size(), 1u);
+  const std::uint16_t source_port = LoadBe16(sent[0].data() + family.headers - 8);
+
+  static Batch batch;
+  const auto forge = [&](const IpAddress& quoted, std::uint16_t quoted_port,
+                         std::uint16_t quoted_destination_port, std::uint32_t mtu,
+                         std::chrono::seconds at) {
+    const Octets offending = PacketBuilder(us.ToString(), quoted.ToString())
+                                 .Udp(quoted_port, quoted_destination_port)
+                                 .Payload(100)
+                                 .Build();
+    PacketBuilder error(v4 ? "10.0.0.77" : "fd00::77", us.ToString());
+    v4 ? error.Icmp(3, 4, mtu) : error.Icmp(2, 0, mtu);
+    EXPECT_EQ(router.Send(error.Payload(offending).BuildFrame(Mac("02:00:00:00:00:02"),
+                                                              Mac("02:00:00:00:00:01"))),
+              "");
+    EXPECT_TRUE(Wait(*port));
+    batch.now = at;
+    EXPECT_GE(port->Receive(batch), 1u) << "what is consumed is work";
+    return Notices(*port);
+  };
+  const std::chrono::seconds soon{101};
+  EXPECT_TRUE(forge(other, source_port, 4789, 1300, soon).empty()) << "to another peer";
+  EXPECT_TRUE(forge(family.route, source_port, 53, 1300, soon).empty()) << "to another service";
+  EXPECT_TRUE(forge(family.route, source_port, 4789, 1300, std::chrono::seconds(104)).empty())
+      << "to one of long ago";
+  EXPECT_EQ(Count(*port, "icmp-unexpected"), 3u);
+  const auto notices = forge(family.route, source_port, 4789, 1290, soon);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].destination, family.route);
+  EXPECT_EQ(notices[0].outer_mtu, 1290u);
+  EXPECT_EQ(Count(*port, "icmp-unexpected"), 3u);
+
+  // The kernel has believed every one of them; what it keeps of that must not stop our packets.
+  out_.clear();
+  out_.now = std::chrono::seconds(120);
+  Add(out_, 2, 1500 - family.headers, family.route);
+  Add(out_, 3, 1500 - family.headers, other);
+  port->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+  EXPECT_TRUE(Notices(*port).empty());
+}
+
+// Where pods cannot follow the path's MTU: without DF, for routers to cut; IPv6 routers do not.
+TEST_P(UdpPortTest, APacketThatMayBeFragmentedLeavesWithoutDf) {
+  const Family& family = GetParam();
+  const bool v4 = family.name == "v4";
+  const auto port =
+      Open({.bind_address = v4 ? Ip("10.0.0.1") : Ip("fd00::1"), .sending_sockets = 1});
+  ASSERT_NE(port, nullptr);
+  const std::string narrow = v4 ? "10.0.0.2/32" : "fd00::2/128";
+  ASSERT_EQ(RunIp("route replace " + narrow + " dev near0 mtu 1280"), "");
+  PacketSocket wire("near0");
+  const std::uint32_t size = 1350 - family.headers;
+  Add(out_, 1, size, family.route).may_fragment = true;
+  AddAggregate(out_, 3, static_cast<std::uint16_t>(size), 50, family.route).may_fragment = true;
+  Add(out_, 4, 100, family.route);
+  port->Send(out_);
+  for (const Packet& packet : out_)
+    EXPECT_EQ(packet.verdict, Verdict::kForward) << Name(packet.verdict);
+  std::vector<std::uint16_t> flags;  // IPv4: DF and offset of each packet
+  std::size_t fragments = 0;         // IPv6
+  std::size_t last = 0;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (last == 0 && std::chrono::steady_clock::now() < deadline) {
+    for (const Octets& frame : wire.ReceiveOutgoing()) {
+      const Bytes packet = Bytes(frame).subspan(EthernetHeader::kSize);
+      last += packet.size() == family.headers + 100 ? 1 : 0;
+      if (v4 && Load8(packet.data()) == 0x45 && LoadBe16(packet.data() + 22) == 4789)
+        flags.push_back(LoadBe16(packet.data() + 6));
+      fragments += !v4 && Load8(packet.data() + 6) == 44 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(last, 1u);
+  if (v4) {
+    ASSERT_GE(flags.size(), 3u) << "segments may pass the device as one";
+    for (std::size_t i = 0; i + 1 < flags.size(); ++i) EXPECT_EQ(flags[i], 0) << i;
+    EXPECT_EQ(flags.back(), 0x4000) << "and the next one with DF again";
+  } else {
+    EXPECT_EQ(fragments, 3u * 2) << "two of each that does not fit";
+  }
+  EXPECT_EQ(RunIp("route del " + narrow + " dev near0 mtu 1280"), "");
+}
+
+// An outage of one peer must not take the time of the others.
+TEST_P(UdpPortTest, AnUnreachablePeerIsTriedOnceABatch) {
+  OpenPair(true, 1);
+  const bool v4 = GetParam().name == "v4";
+  const auto tries = [&] {
+    return v4 ? NetCounter("Ip", "OutNoRoutes") : NetCounter("", "Ip6OutNoRoutes");
+  };
+  const IpAddress nobody = v4 ? Ip("203.0.113.1") : Ip("2001:db8::1");
+  const std::uint64_t before = tries();
+  for (std::uint32_t i = 0; i < 100; ++i) Add(out_, i, 100 + i, nobody);
+  Add(out_, 100, 500, GetParam().near);
+  near_->Send(out_);
+  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out_[i].verdict, Verdict::kWireError) << i;
+  EXPECT_EQ(out_[100].verdict, Verdict::kForward);
+  EXPECT_EQ(Count(*near_, "send-error"), 100u) << "each is counted";
+  EXPECT_LE(tries() - before, 5u) << "but not tried";
+}
+
+// Of an aggregate that a full queue stops half-way, a part has left.
+TEST_P(UdpPortTest, WhatLeftBeforeAnErrorIsKnown) {
+  const Family& family = GetParam();
+  const bool v4 = family.name == "v4";
+  const auto port = Open({.bind_address = v4 ? Ip("10.0.0.1") : Ip("fd00::1"),
+                          .udp_checksum = false,
+                          .sending_sockets = 1});
+  ASSERT_NE(port, nullptr);
+  // One packet at once, one in the queue, and the next ones after minutes.
+  ASSERT_EQ(RunIp("link set near0 txqueuelen 1000"), "");
+  ASSERT_EQ(RunTc("qdisc add dev near0 root tbf rate 100bit burst 1100 limit 1100"), "");
+  // Over IPv6 there is always a checksum, but what may become fragments goes singly.
+  AddAggregate(out_, 5, 1000, 1000, family.route).may_fragment = !v4;
+  port->Send(out_);
+  EXPECT_EQ(RunTc("qdisc del dev near0 root"), "");
+  EXPECT_EQ(out_[0].verdict, Verdict::kWireFull) << Name(out_[0].verdict);
+  EXPECT_EQ(out_[0].left, 2) << "one sent, one queued";
+}
+
 TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   OpenPair(true, 1);
   const IpAddress nobody = GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::2");
@@ -355,7 +508,8 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   EXPECT_EQ(out_[0].verdict, Verdict::kForward);
   EXPECT_TRUE(Wait(*near_)) << "the port-unreachable message";
   static Batch batch;
-  EXPECT_EQ(near_->Receive(batch), 0u);
+  EXPECT_GE(near_->Receive(batch), 1u) << "it is consumed";
+  EXPECT_TRUE(batch.empty());
   EXPECT_EQ(Count(*near_, "icmp-refused"), 1u);
   EXPECT_FALSE(Wait(*near_, std::chrono::milliseconds(0))) << "an idle worker may sleep";
 
@@ -472,6 +626,106 @@ TEST_P(UdpPortTest, AnEmptyDatagramIsNoPacket) {
   std::vector<std::uint32_t> lengths;
   Receive(*far_, 1, [&](const Packet& packet) { lengths.push_back(packet.length); });
   EXPECT_EQ(lengths, std::vector<std::uint32_t>{100});
+  EXPECT_EQ(Count(*far_, "empty-datagram"), 1u);
+}
+
+// Of what every sender can make the worker take, nothing may look like "nothing".
+TEST_P(UdpPortTest, AnEmptyDatagramIsTakenAndCounted) {
+  OpenPair();
+  const bool v4 = GetParam().name == "v4";
+  const FileDescriptor foreign(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
+  const SocketAddress to = SocketAddress::Of(GetParam().far, far_->port());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(::sendto(foreign.get(), nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to.storage),
+                       to.length),
+              0);
+  }
+  ASSERT_TRUE(Wait(*far_));
+  static Batch batch;
+  EXPECT_EQ(far_->Receive(batch), 3u);
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(far_->Receive(batch), 0u);
+  EXPECT_EQ(Count(*far_, "empty-datagram"), 3u);
+}
+
+TEST(MaxUdpSegments, AreWhatThisKernelTakesAtOnce) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  const std::uint32_t most = MaxUdpSegments();
+  EXPECT_GE(most, 64u);
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+  const int size = 18;
+  ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size), 0);
+  const SocketAddress to = SocketAddress::Of(Ip("127.0.0.1"), 9);
+  const Octets octets(std::size_t{size} * (most + 1));
+  const auto send = [&](std::size_t count) {
+    return ::sendto(socket.get(), octets.data(), count * size, 0,
+                    reinterpret_cast<const sockaddr*>(&to.storage), to.length) >= 0;
+  };
+  EXPECT_TRUE(send(most));
+  EXPECT_FALSE(send(most + 1));
+}
+
+// What a call that saw only small ones leaves to the next: 64 aggregates would be 4 MB at once.
+TEST_P(UdpPortTest, ABatchStaysSmallAfterACallWithSmallDatagrams) {
+  OpenPair();
+  for (std::uint32_t i = 0; i < 40; ++i) AddAggregate(out_, 60, 1000, 1000, GetParam().far);
+  near_->Send(out_);
+  static Batch batch;
+  ASSERT_TRUE(Wait(*far_));
+  far_->Receive(batch);  // aggregates have been seen
+  while (Wait(*far_, std::chrono::milliseconds(0))) far_->Receive(batch);
+  out_.clear();
+  Add(out_, 1, 100, GetParam().far);
+  near_->Send(out_);
+  ASSERT_TRUE(Wait(*far_));
+  far_->Receive(batch);
+  ASSERT_EQ(batch.size(), 1u) << "a call with a small one only";
+  out_.clear();
+  for (std::uint32_t i = 0; i < 40; ++i) AddAggregate(out_, 60, 1000, 1000, GetParam().far);
+  near_->Send(out_);
+  ASSERT_TRUE(Wait(*far_));
+  far_->Receive(batch);
+  std::size_t octets = 0;
+  for (const Packet& packet : batch) octets += packet.length;
+  EXPECT_LE(octets, 2 * 256u * 1024) << "and then aggregates again";
+}
+
+// No route of this kernel refuses segments (EIO: IPsec, or a device without checksums before Linux
+// 6.11), so only what is kept of it can be shown.
+TEST(UdpPaths, WhereTheKernelCannotSegmentIsKnownForThatDestinationAndForAWhile) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  using std::chrono::seconds;
+  UdpPaths paths(kVxlanPort);
+  ASSERT_TRUE(paths.Open({.bind_address = Ip("127.0.0.1")}).ok());
+  const Timestamp now = seconds(100);
+  paths.RefuseSegments(Ip("127.0.0.2"), now);
+  EXPECT_GT(paths.To(Ip("127.0.0.2"), now).segments_again, now);
+  EXPECT_LE(paths.To(Ip("127.0.0.2"), now).segments_again, now + seconds(10));
+  EXPECT_LE(paths.To(Ip("127.0.0.3"), now).segments_again, now) << "the others are not concerned";
+}
+
+TEST(UdpPaths, ARouteIsAskedFromTimeToTime) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  using std::chrono::seconds;
+  UdpPaths paths(kVxlanPort);
+  ASSERT_TRUE(paths.Open({.bind_address = Ip("127.0.0.1")}).ok());
+  const IpAddress there = Ip("127.0.0.77");
+  EXPECT_EQ(paths.To(there, seconds(100)).route_mtu, 65'535u) << "the loopback device's";
+  ASSERT_EQ(RunIp("route add local 127.0.0.77 dev lo table local mtu 1300"), "");
+  EXPECT_EQ(paths.To(there, seconds(109)).route_mtu, 65'535u);
+  EXPECT_EQ(paths.To(there, seconds(110)).route_mtu, 1300u);
+  EXPECT_EQ(RunIp("route del local 127.0.0.77 dev lo table local"), "");
+  for (std::uint32_t i = 0; i < 200; ++i) paths.To(IpAddress::V4(0x7f00'0100 + i), seconds(200));
+  EXPECT_EQ(paths.To(IpAddress::V4(0x7f00'0200), seconds(200)).route_mtu, 0u)
+      << "many destinations at once are asked for in time";
+  EXPECT_EQ(paths.To(IpAddress::V4(0x7f00'0200), seconds(201)).route_mtu, 65'535u);
+}
+
+TEST(UdpReceiver, ACountOf32BitsGoesOnBeyondThem) {
+  EXPECT_EQ(Widen(0, 5), 5u);
+  EXPECT_EQ(Widen(5, 5), 5u);
+  EXPECT_EQ(Widen(0xffff'fffe, 3), 0x1'0000'0003u);
+  EXPECT_EQ(Widen(0x7'0000'0003, 4), 0x7'0000'0004u);
 }
 
 TEST_P(UdpPortTest, RefusesTheOtherFamily) {

@@ -33,6 +33,7 @@ class Node:
         self.mtu = mtu
         self.host = namespace.Namespace(own.name)
         self.pod = namespace.Namespace(own.name + "-pod")
+        self.others = []  # further pods
         self.host.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1, net__ipv6__conf__all__accept_dad=0,
                          net__ipv6__conf__default__accept_dad=0)
         self.pod.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv6__conf__default__accept_dad=0)
@@ -51,6 +52,20 @@ class Node:
             self.host.ip(f"addr add {gateway(subnet)}/{length} dev pod")
             self.pod.ip(f"addr add {pod_address(subnet)}/{length} dev e0", f"route add default via {gateway(subnet)} dev e0")
 
+    def add_pod(self, word, number):
+        """Another pod of this node, with its subnet's address of that number; its namespace."""
+        pod = namespace.Namespace(f"{self.name}-{word}")
+        self.others.append(pod)
+        pod.sysctl(net__ipv6__conf__all__accept_dad=0, net__ipv6__conf__default__accept_dad=0)
+        namespace.connect(pod, "e0", self.host, word, self.mtu - self.overhead())
+        for subnet in filter(None, (self.lease.subnet, self.lease.subnet6)):
+            own, length = ipaddress.ip_network(subnet)[number], 128 if ":" in subnet else 32
+            pod.ip(f"addr add {own}/{length} dev e0", f"route add {gateway(subnet)} dev e0", f"route add default via {gateway(subnet)} dev e0")
+            self.host.ip(f"route add {own}/{length} dev {word}")
+            if ":" in subnet:  # the host's address is on another device, where nobody asks for it
+                self.host.ip(f"addr add {gateway(subnet)}/128 dev {word} nodad")
+        return pod
+
     @property
     def pod_ip(self):
         return pod_address(self.lease.subnet)
@@ -68,7 +83,8 @@ class Node:
         """Ends its programs, if it has any."""
 
     def close(self):
-        self.pod.close()
+        for pod in [self.pod, *self.others]:
+            pod.close()
         self.host.close()
 
 

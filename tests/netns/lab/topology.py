@@ -68,7 +68,9 @@ class Lab:
         namespace.connect(routers[0], "middle", routers[1], "middle", narrow_mtu)
         for i, (each, router, other) in enumerate(((a, routers[0], b), (b, routers[1], a))):
             router.sysctl(**FORWARDING)
-            router.ip(f"addr add 192.168.70.{i + 1}/24 dev middle", f"addr add fd70::{i + 1}/64 dev middle nodad")
+            router.ip(f"addr add 192.168.70.{i + 1}/24 dev middle")
+            if narrow_mtu >= 1280:  # what IPv6 asks of a link
+                router.ip(f"addr add fd70::{i + 1}/64 dev middle nodad")
             namespace.connect(each.host, "u0", router, "out", self.mtu)
             self._address(each.host, "u0", each.lease)
             for own, others, prefix, length in ((each.lease.public_ip, other.lease.public_ip, "192.168.70.", 24),

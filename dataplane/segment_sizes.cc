@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/segment_sizes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "vxlan/icmp.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/ip_protocol.h"
+#include "vxlan/mtu.h"
+#include "vxlan/tcp.h"
+
+namespace weft::dataplane {
+namespace {
+
+// Senders go no lower whatever ICMP says, which any pod may forge for another: Linux' min_pmtu of
+// 552 and IPv6's 1280 less the two headers.
+constexpr std::uint32_t kLeastFromIcmpV4 = 512;
+constexpr std::uint32_t kLeastFromIcmpV6 = 1220;
+// Linux sends none below (net.ipv4.tcp_min_snd_mss).
+constexpr std::uint32_t kLeastMss = 48;
+
+// An IP header of which perhaps no more than eight octets of payload are there: as ICMP quotes it.
+struct Start {
+  const std::byte* source;
+  const std::byte* destination;
+  std::size_t address;  // octets
+  IpProtocol protocol{};
+  Bytes transport;
+};
+
+// Without IPv6 extension headers: nothing is learnt from those.
+std::optional<Start> StartOf(Bytes ip) {
+  if (ip.size() < kIpv4HeaderSize) return std::nullopt;
+  const std::byte* const at = ip.data();
+  if (Load8(at) >> 4 == 4) {
+    const std::size_t header = (Load8(at) & 15u) * 4u;
+    const bool later_fragment = (LoadBe16(at + 6) & 0x1fff) != 0;
+    if (header < kIpv4HeaderSize || header + 8 > ip.size() || later_fragment) return std::nullopt;
+    return Start{at + 12, at + 16, 4, static_cast<IpProtocol>(Load8(at + 9)), ip.subspan(header)};
+  }
+  if (Load8(at) >> 4 != 6 || ip.size() < kIpv6HeaderSize + 8) return std::nullopt;
+  return Start{at + 8, at + 24, 16, static_cast<IpProtocol>(Load8(at + 6)),
+               ip.subspan(kIpv6HeaderSize)};
+}
+
+std::uint64_t Mix(std::uint64_t hash, const std::byte* octets, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += 4) {
+    hash = (hash ^ LoadBe32(octets + i)) * 0x9e37'79b9'7f4a'7c15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+// Of the flow that `ports` (source, destination) and the addresses name.
+std::uint64_t KeyOf(const std::byte* source, const std::byte* destination, std::size_t address,
+                    std::uint16_t source_port, std::uint16_t destination_port) {
+  std::uint64_t hash = Mix(address, source, address);
+  hash = Mix(hash, destination, address);
+  return (hash ^ (std::uint32_t{source_port} << 16 | destination_port)) * 0xff51'afd7'ed55'8ccd;
+}
+
+// 0: there is none, or it is malformed.
+std::uint16_t MssOption(Bytes tcp) {
+  const auto header = TcpHeader::Parse(tcp);
+  if (!header) return 0;
+  constexpr std::uint8_t kEnd = 0, kNop = 1, kMss = 2;
+  for (std::size_t at = TcpHeader::kSize; at < header->header_length;) {
+    const std::uint8_t kind = Load8(tcp.data() + at);
+    if (kind == kEnd) break;
+    if (kind == kNop) {
+      ++at;
+      continue;
+    }
+    if (at + 2 > header->header_length) break;
+    const std::uint8_t length = Load8(tcp.data() + at + 1);
+    if (length < 2 || at + length > header->header_length) break;
+    if (kind == kMss && length == 4) return LoadBe16(tcp.data() + at + 2);
+    at += length;
+  }
+  return 0;
+}
+
+bool IsTooBig(const Start& start) {
+  const std::uint8_t type = Load8(start.transport.data());
+  if (start.protocol == IpProtocol::kIcmp) {
+    return type == icmp_v4::kUnreachable &&
+           Load8(start.transport.data() + 1) == icmp_v4::kCodeFragmentationNeeded;
+  }
+  return start.protocol == IpProtocol::kIcmpV6 && type == icmp_v6::kPacketTooBig;
+}
+
+}  // namespace
+
+SegmentSizes::SegmentSizes() : flows_(std::size_t{1} << kTableBits) {}
+
+void SegmentSizes::Learn(const Packet& packet) {
+  if (packet.segmentation != Segmentation::kNone) return;
+  const std::optional<Start> start = StartOf(packet.bytes());
+  if (!start) return;
+  const std::byte* const transport = start->transport.data();
+  if (start->protocol == IpProtocol::kTcp) {
+    if (start->transport.size() < TcpHeader::kSize ||
+        (Load8(transport + 13) & TcpHeader::kSyn) == 0) [[likely]] {
+      return;
+    }
+    // What the sender of the SYN takes is what comes the other way. A SYN begins the flow, so what
+    // was known of an earlier one of these ports is void.
+    const std::uint64_t key = KeyOf(start->destination, start->source, start->address,
+                                    LoadBe16(transport + 2), LoadBe16(transport));
+    const std::uint16_t mss = MssOption(start->transport);
+    flows_[key >> (64 - kTableBits)] = {key, mss};
+    return;
+  }
+  if (!IsTooBig(*start)) return;
+  const std::uint32_t mtu = LoadBe32(transport + 4) & 0xffff;
+  const std::optional<Start> quoted = StartOf(start->transport.subspan(IcmpHeader::kSize));
+  if (!quoted || quoted->protocol != IpProtocol::kTcp || quoted->address != start->address) return;
+  const bool v4 = quoted->address == 4;
+  const std::uint32_t headers =
+      (v4 ? kIpv4HeaderSize : kIpv6HeaderSize) + static_cast<std::uint32_t>(TcpHeader::kSize);
+  const std::uint32_t mss =
+      std::max(mtu > headers ? mtu - headers : 0, v4 ? kLeastFromIcmpV4 : kLeastFromIcmpV6);
+  const std::uint64_t key =
+      KeyOf(quoted->source, quoted->destination, quoted->address,
+            LoadBe16(quoted->transport.data()), LoadBe16(quoted->transport.data() + 2));
+  Flow& flow = flows_[key >> (64 - kTableBits)];
+  const bool known = flow.key == key && flow.mss != 0;
+  flow = {key, static_cast<std::uint16_t>(known ? std::min<std::uint32_t>(flow.mss, mss) : mss)};
+}
+
+std::uint32_t SegmentSizes::Cap(const Packet& packet, std::uint32_t header,
+                                std::uint32_t limit) const {
+  const std::optional<Start> start = StartOf(packet.bytes());
+  if (!start || start->protocol != IpProtocol::kTcp) return limit;
+  const std::byte* const transport = start->transport.data();
+  const std::uint64_t key = KeyOf(start->source, start->destination, start->address,
+                                  LoadBe16(transport), LoadBe16(transport + 2));
+  const Flow& flow = flows_[key >> (64 - kTableBits)];
+  if (flow.key != key || flow.mss == 0) return limit;
+  // The MSS counts the options that every segment bears.
+  const auto ip = static_cast<std::uint32_t>(transport - packet.data);
+  const std::uint32_t options = header - ip - static_cast<std::uint32_t>(TcpHeader::kSize);
+  const std::uint32_t mss = std::max<std::uint32_t>(flow.mss, kLeastMss);
+  return std::min(limit, mss > options ? mss - options : 1);
+}
+
+}  // namespace weft::dataplane
