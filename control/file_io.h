@@ -22,8 +22,9 @@ std::filesystem::path PathOf(std::string_view utf8);
 absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most = SIZE_MAX);
 
 // `path` (UTF-8) holds `text` when this returns, also after a power cut; its folder exists. Mode
-// 0644. Readers see the old content or the new. The error carries the step that failed and the
-// system's text; the caller names the file.
+// 0644; on Windows for SYSTEM, Administrators and the owner. By a new file of a random name, so
+// that no other user's is written to. Readers see the old content or the new. The error carries the
+// step that failed and the system's text; the caller names the file.
 absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 
 // Another text after each start of the system and the same until the next, whatever the clock does;

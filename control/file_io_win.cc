@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
+#include "control/own_files.h"
+#include "control/own_files_win.h"
 
 namespace weft::control {
 namespace {
@@ -29,10 +31,15 @@ absl::Status Failure(std::string_view what, DWORD code) {
       what, ": ", std::system_category().message(static_cast<int>(code)), " (", code, ")"));
 }
 
+// Into a new file: what another user put in its place is not written to.
 DWORD WriteAll(const std::wstring& path, const std::string& text) {
-  const HANDLE file = ::CreateFileW(path.c_str(), GENERIC_WRITE, 0, nullptr, CREATE_ALWAYS,
-                                    FILE_ATTRIBUTE_NORMAL, nullptr);
-  if (file == INVALID_HANDLE_VALUE) return ::GetLastError();
+  HANDLE file = INVALID_HANDLE_VALUE;
+  const DWORD made = WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+    file = ::CreateFileW(path.c_str(), GENERIC_WRITE, 0, attributes, CREATE_NEW,
+                         FILE_ATTRIBUTE_NORMAL, nullptr);
+    return file == INVALID_HANDLE_VALUE ? ::GetLastError() : NO_ERROR;
+  });
+  if (made != NO_ERROR) return made;
   DWORD written = 0;
   DWORD error = NO_ERROR;
   if (!::WriteFile(file, text.data(), static_cast<DWORD>(text.size()), &written, nullptr)) {
@@ -55,9 +62,9 @@ bool IsPassing(DWORD error) {
 
 absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   const std::wstring target = Wide(path);
-  const std::wstring temporary = Wide(absl::StrCat(path, ".", ::GetCurrentProcessId(), ".tmp"));
+  const std::wstring temporary = Wide(absl::StrCat(path, ".", RandomName(), ".tmp"));
   if (const DWORD error = WriteAll(temporary, text); error != NO_ERROR) {
-    ::DeleteFileW(temporary.c_str());
+    if (error != ERROR_FILE_EXISTS) ::DeleteFileW(temporary.c_str());
     return Failure("cannot write a file beside it", error);
   }
   DWORD error = NO_ERROR;

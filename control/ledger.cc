@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
+#include "control/own_files.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::control {
@@ -20,6 +21,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "weft/ledger/v1";
+constexpr std::size_t kMostText = std::size_t{256} << 20;  // a million routes
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 bool Is(const LedgerEntry& entry, std::string_view kind, std::string_view name) {
   return entry.kind == kind && entry.name == name;
@@ -93,13 +97,81 @@ bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view bo
 
 std::string LedgerLockPath(std::string_view folder) { return absl::StrCat(folder, "/lock"); }
 
-Ledger::Ledger(std::string folder) : path_(absl::StrCat(folder, "/ledger.json")) {}
+std::vector<LedgerEntry> Merged(std::vector<LedgerEntry> on_disk,
+                                const std::vector<LedgerEntry>& entered, std::string_view boot) {
+  for (const LedgerEntry& entry : entered) {
+    // Of other kinds there may be several of one name.
+    const bool several =
+        entry.kind != kHnsNetwork && entry.kind != kHnsEndpoint && entry.kind != kFirewallRule;
+    const auto found = std::find_if(on_disk.begin(), on_disk.end(), [&](const LedgerEntry& old) {
+      return Is(old, entry.kind, entry.name) &&
+             (!several || (old.id == entry.id && old.shape == entry.shape));
+    });
+    if (found == on_disk.end()) {
+      on_disk.push_back(entry);
+    } else if (!entry.adopted || several) {
+      *found = entry;
+    } else if (found->id.empty() && !found->adopted && MayBe(*found, entry.shape, boot)) {
+      found->id = entry.id;
+    } else if (found->id != entry.id) {
+      *found = entry;
+    }
+  }
+  return on_disk;
+}
+
+absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const std::string& folder) {
+  const std::string from = absl::StrCat(former_folder, "/ledger.json");
+  const std::string to = absl::StrCat(folder, "/ledger.json");
+  std::error_code error;
+  if (former_folder.empty() || !fs::exists(PathOf(from), error) || fs::exists(PathOf(to), error))
+    return false;
+  const auto failed = [&](std::string_view what, const absl::Status& why) {
+    return absl::Status(why.code(),
+                        absl::StrCat("the ledger of an earlier version ", what, ": ", why.message(),
+                                     "; what it lists counts as found, not as made by us. If it is "
+                                     "right, stop flanneld and copy ",
+                                     from, " to ", to, " as an administrator"));
+  };
+  absl::Status own = CheckOwn(former_folder);
+  own.Update(CheckOwn(from));
+  if (!own.ok()) return failed("is not believed", own);
+  const absl::StatusOr<std::string> text = ReadFileText(from, kMostText);
+  const absl::Status moved = text.ok() ? ReplaceFileText(to, *text) : text.status();
+  if (!moved.ok()) return failed("cannot be moved", moved);
+  fs::remove(PathOf(from), error);
+  return true;
+}
+
+Ledger::Ledger(std::string folder, bool open)
+    : path_(absl::StrCat(folder, "/ledger.json")), open_(open) {}
+
+absl::Status Ledger::Open(std::string_view boot) {
+  if (open_) return absl::OkStatus();
+  std::vector<LedgerEntry> entered = std::move(entries_);
+  const absl::Status status = Load();
+  if (!status.ok() && !absl::IsDataLoss(status)) {
+    entries_ = std::move(entered);
+    return status;
+  }
+  open_ = true;
+  std::vector<LedgerEntry> merged = Merged(entries_, entered, boot);
+  unwritten_ = merged != entries_;
+  entries_ = std::move(merged);
+  return status;
+}
 
 absl::Status Ledger::Load() {
   entries_.clear();
+  unwritten_ = false;
   std::error_code error;
   if (!fs::exists(PathOf(path_), error)) return absl::OkStatus();
-  const absl::StatusOr<std::string> text = ReadFileText(path_);
+  if (const absl::Status own = CheckOwn(path_); !own.ok()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the ledger ", own.message(), " and is not believed; if it is right, copy ",
+                     "it to a folder of your own and give that with --state-dir"));
+  }
+  const absl::StatusOr<std::string> text = ReadFileText(path_, kMostText);
   if (!text.ok()) {
     return absl::UnavailableError(
         absl::StrCat("the ledger ", path_, " cannot be read; let this account read it"));
@@ -151,18 +223,23 @@ absl::Status Ledger::Replace(std::string_view kind, std::vector<LedgerEntry> ent
 }
 
 absl::Status Ledger::Save(std::vector<LedgerEntry> entries) {
-  if (entries == entries_) return absl::OkStatus();
-  std::error_code error;
-  fs::create_directories(PathOf(path_).parent_path(), error);
-  const absl::Status status =
-      error ? absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()))
-            : ReplaceFileText(path_, Text(entries));
+  if (entries != entries_) {
+    entries_ = std::move(entries);
+    unwritten_ = true;
+  }
+  return Write();
+}
+
+absl::Status Ledger::Write() {
+  if (!unwritten_ || !open_) return absl::OkStatus();
+  const absl::StatusOr<std::string> made = MakeOwnFolder(FolderOf(path_));
+  const absl::Status status = made.ok() ? ReplaceFileText(path_, Text(entries_)) : made.status();
   if (!status.ok()) {
     return absl::Status(status.code(),
                         absl::StrCat("the ledger ", path_, ": ", status.message(),
                                      "; give flanneld a folder it may write to with --state-dir"));
   }
-  entries_ = std::move(entries);
+  unwritten_ = false;
   return absl::OkStatus();
 }
 

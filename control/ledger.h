@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace weft::control {
 
@@ -31,8 +32,9 @@ struct LedgerEntry {
   // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096"; of a static route
   // where it was.
   std::string shape{};
-  // Of what HNS holds: the boot (BootId) in which we made it. One without an id is known by its
-  // looks in that boot only: later, another program may have made its like.
+  // The boot (BootId) in which we made it (in HNS) or saw it last (a static route). A thing of HNS
+  // without an id is known by its looks in that boot only: later, another program may have made its
+  // like.
   std::string boot{};
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
@@ -44,21 +46,39 @@ bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view bo
 // Held, as a ProcessLock, by whoever works on the ledger.
 std::string LedgerLockPath(std::string_view folder);
 
+// What `on_disk` and a process that could not read it say together. Of one thing the process knows
+// better, but for this: what it found and took for another's may be what the disk says we made.
+std::vector<LedgerEntry> Merged(std::vector<LedgerEntry> on_disk,
+                                const std::vector<LedgerEntry>& entered, std::string_view boot);
+
+// Moves the ledger of an earlier version's default folder to `folder`, unless there is one: true.
+// PermissionDenied: other users may have written it.
+absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const std::string& folder);
+
 // One thread, one process: the daemon's, or flannelctl's while the daemon does not run. What is put
 // in is on disk when the call returns, so that a thing is entered before it is made: what dies in
-// between leaves an entry without an id, by which the next start knows its own.
+// between leaves an entry without an id, by which the next start knows its own. What could not be
+// written stays in, and the next call writes it, too.
 class Ledger {
  public:
-  // `folder` (UTF-8) is made with the first entry.
-  explicit Ledger(std::string folder);
+  // `folder` (UTF-8) is made with the first entry. Not `open`: nothing is written before Open.
+  explicit Ledger(std::string folder, bool open = true);
 
   const std::string& path() const { return path_; }
   // A file that is not there is an empty ledger. One that cannot be understood is renamed to
   // "….broken", so that nothing is lost, and the ledger is empty: DataLoss says so.
+  // PermissionDenied: another user's (CheckOwn), which is not believed.
   absl::Status Load();
+  // Of one that is not open: what the file says is Merged with what was put in meanwhile; what they
+  // say together is written by the next call.
+  absl::Status Open(std::string_view boot);
 
   // In the order in which they were put in.
   const std::vector<LedgerEntry>& entries() const { return entries_; }
+  // All of them are on disk.
+  bool written() const { return !unwritten_; }
+  // Writes what could not be written.
+  absl::Status Write();
   const LedgerEntry* Find(std::string_view kind, std::string_view name) const;
   // By kind and name, by which a thing is one; but a route, which by another next hop is another
   // (Replace). Nothing is written where nothing changes.
@@ -71,7 +91,9 @@ class Ledger {
   absl::Status Save(std::vector<LedgerEntry> entries);
 
   std::string path_;
-  std::vector<LedgerEntry> entries_;  // as on disk
+  bool open_;
+  std::vector<LedgerEntry> entries_;
+  bool unwritten_ = false;
 };
 
 }  // namespace weft::control

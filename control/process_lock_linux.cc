@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,9 +12,12 @@
 namespace weft::control {
 
 absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the lock ", path));
   ProcessLock lock(file);
+  // Who may read it could hold it.
+  if (struct stat info{}; ::fstat(file, &info) == 0 && info.st_uid == ::geteuid())
+    (void)::fchmod(file, 0600);
   while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
       return absl::FailedPreconditionError(absl::StrCat("another process holds ", path));

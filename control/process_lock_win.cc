@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
+#include "control/own_files_win.h"
 #include "control/process_lock.h"
 
 namespace weft::control {
@@ -13,10 +14,13 @@ namespace weft::control {
 // A file that nobody shares is the lock.
 absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
   const std::filesystem::path wide = PathOf(path);
-  const HANDLE file = ::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr,
-                                    OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
-  if (file != INVALID_HANDLE_VALUE) return ProcessLock(reinterpret_cast<std::intptr_t>(file));
-  const DWORD error = ::GetLastError();
+  HANDLE file = INVALID_HANDLE_VALUE;
+  const DWORD error = WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+    file = ::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, attributes, OPEN_ALWAYS,
+                         FILE_ATTRIBUTE_NORMAL, nullptr);
+    return file == INVALID_HANDLE_VALUE ? ::GetLastError() : NO_ERROR;
+  });
+  if (error == NO_ERROR) return ProcessLock(reinterpret_cast<std::intptr_t>(file));
   if (error == ERROR_SHARING_VIOLATION)
     return absl::FailedPreconditionError(absl::StrCat("another process holds ", path));
   return absl::UnavailableError(

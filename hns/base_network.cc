@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/base_network.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace weft::hns {
 namespace {
 
@@ -28,6 +30,8 @@ Network BaseNetwork(const OverlayWish& wish, std::size_t way) {
   network.type = "Overlay";
   if (std::vector<std::vector<Policy>> ways = AdapterWays(wish); way < ways.size())
     network.policies = std::move(ways[way]);
+  // As OVN has it, the one production user of another port: all networks of a switch have one.
+  if (wish.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(wish.port));
   Subnet subnet;
   subnet.prefix = *IpPrefix::Of(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
   subnet.isolation_id = kBaseIsolationId;
@@ -43,6 +47,27 @@ std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
     if (network.name != wish.name && KeepsTheSwitch(wish, network)) return std::nullopt;
   }
   return BaseNetwork(wish, way);
+}
+
+std::string BaseNetworkTrouble(const OverlayWish& wish, const Network& network) {
+  const auto ip = network.provider_address();
+  const std::string adapter = network.adapter_name(), wanted = PhysicalAdapter(wish.adapter);
+  std::string why;
+  if (network.degraded) {
+    why = "HNS says that its adapter is gone";
+  } else if (!IsExternal(network)) {
+    why = absl::StrCat("its type is ", network.type, ", which binds no adapter");
+  } else if (!adapter.empty() && !wanted.empty() && PhysicalAdapter(adapter) != wanted) {
+    why = absl::StrCat("it is on the adapter ", adapter, ", not on ", wanted);
+  } else if (ip && !ip->IsLinkLocal() && *ip != wish.node_address) {
+    why = absl::StrCat("its management IP is ", ip->ToString(), ", not ",
+                       wish.node_address.ToString());
+  }
+  if (why.empty()) return why;
+  return absl::StrCat("the base network ", network.name, " does not keep the vSwitch: ", why,
+                      "; drain this node, delete it (Get-HnsNetwork | ? Name -eq ", network.name,
+                      " | Remove-HnsNetwork) and start flanneld again, without --hns-base-network "
+                      "if its NIC changes at each reboot");
 }
 
 }  // namespace weft::hns

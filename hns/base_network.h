@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "hns/overlay_plan.h"
@@ -23,5 +24,11 @@ Network BaseNetwork(const OverlayWish& wish, std::size_t way = 0);
 // there, which is enough whatever it looks like and whosever it is.
 std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
                                           std::span<const Network> networks, std::size_t way = 0);
+
+// Why `network`, which has the base network's name, does not keep the vSwitch on the node's
+// adapter, and what a person does next; empty: it does, as far as is shown. Nothing mends it:
+// Hyper-V's NICs may have another identity after a reboot, and the network stays tied to the old
+// one (calico#11840). `network` as Client::AskSchema1 leaves it.
+std::string BaseNetworkTrouble(const OverlayWish& wish, const Network& network);
 
 }  // namespace weft::hns

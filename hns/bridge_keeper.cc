@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hns/base_network.h"
 #include "hns/bridge_look.h"
 #include "hns/client.h"
+#include "hns/former_network.h"
 #include "hns/hresult.h"
 
 namespace weft::hns {
@@ -38,6 +40,7 @@ BridgeOutcome BridgeKeeper::Round(TimePoint now) {
   }
   if (endpoint_ && endpoint_right_) outcome.endpoint_id = endpoint_->id;
   if (!replaced_.empty()) outcome.notes.push_back(absl::StrCat("re-created: ", replaced_));
+  outcome.notes.insert(outcome.notes.end(), former_notes_.begin(), former_notes_.end());
   if (wait.again) outcome.next = now + *wait.again;
   return outcome;
 }
@@ -49,6 +52,7 @@ BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
   if (auto wait = AwaitManagementIp(now)) return *wait;
   if (auto wait = PutEndpoint()) return *wait;
   if (auto wait = AwaitAdapter(now)) return *wait;
+  if (!former_looked_) RemoveFormer();
   return {BridgeState::kHolds,
           absl::StrCat("the HNS network ", wish_.name, " and its endpoint ", wish_.endpoint_name(),
                        " stand"),
@@ -129,6 +133,37 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
 
 bool BridgeKeeper::WasMade() {
   return made_shape_ == NetworkObject().shape || journal_->MadeThisBoot(NetworkObject());
+}
+
+// An overlay network of before host-gw, or a bridge of another Backend.Name (former_network.h).
+void BridgeKeeper::RemoveFormer() {
+  former_looked_ = true;
+  former_notes_.clear();
+  Client client(api_);
+  const std::vector<JournalEntry> endpoints = journal_->Entries(Kind::kEndpoint);
+  for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
+    if (!entry.made || !entry.id || entry.name == wish_.name || entry.name == kBaseNetworkName)
+      continue;
+    const FormerNetwork former{*entry.id, entry.name};
+    const absl::StatusOr<FormerLook> look = LookAtFormer(client, former, endpoints);
+    if (look.ok() && !look->there) continue;  // HNS may list it late
+    if (look.ok() && !look->inhabitants.empty()) {
+      former_notes_.push_back(LeftText(former, look->inhabitants));
+      continue;
+    }
+    absl::Status status = look.status();
+    for (std::size_t i = 0; status.ok() && i < look->own.size(); ++i) {
+      status = client.DeleteEndpoint(*look->own[i].id, look->own[i].name);
+      if (status.ok()) journal_->Gone(Kind::kEndpoint, look->own[i].name);
+    }
+    if (status.ok()) status = client.DeleteNetwork(former.id, former.name);
+    if (status.ok())
+      journal_->Gone(Kind::kNetwork, former.name);
+    else
+      former_notes_.push_back(
+          absl::StrCat("the HNS network ", former.name,
+                       ", made for an earlier net-conf, still stands: ", status.message()));
+  }
 }
 
 BridgeKeeper::MaybeWait BridgeKeeper::AwaitManagementIp(TimePoint now) {

@@ -50,7 +50,7 @@ class BridgeKeeper {
     attached_.reset();
   }
   // Everything is looked at by the next Round.
-  void Recheck() { looked_ = false; }
+  void Recheck() { looked_ = former_looked_ = false; }
   // Whether the host has an adapter with the endpoint's address. HNS's word that it is attached is
   // not enough: it has been seen to say so of dead endpoints (OVN#580, calico#11203).
   void SetAdapterThere(bool there) { adapter_there_ = there; }
@@ -74,6 +74,7 @@ class BridgeKeeper {
   MaybeWait PutEndpoint();
   MaybeWait AwaitAdapter(TimePoint now);
   bool WasMade();
+  void RemoveFormer();
   absl::Status DeleteEndpoint();
   absl::Status Delete(std::string_view what, const std::string& path);
   Wait Failed(BridgeState state, const absl::Status& status);
@@ -92,6 +93,8 @@ class BridgeKeeper {
   std::optional<BridgeEndpoint> endpoint_;  // right, or to be deleted
   bool endpoint_right_ = false;
   std::optional<TimePoint> without_ip_since_;
+  bool former_looked_ = false;  // for what was made for an earlier net-conf, since a Recheck
+  std::vector<std::string> former_notes_;
   std::string replaced_;
   std::size_t adapter_way_ = 0;   // of AdapterWays: the last one that was tried
   std::string made_shape_;        // of the network that this keeper created last

@@ -69,20 +69,16 @@ Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish) {
     return drift;
   }
   drift.calls = PlannedCalls(plan, wish);
-  const auto differs = [&](std::string text) { drift.differences.push_back(std::move(text)); };
-  const bool adopted = plan.network == BridgeAction::kAdopt;
-  if (!adopted) {
-    differs(plan.network == BridgeAction::kCreate
-                ? absl::StrCat("the network ", wish.name, " is missing")
-                : plan.reason);
-  }
+  const std::string network = absl::StrCat("the network ", wish.name);
+  if (plan.network == BridgeAction::kCreate) drift.Add(network, "is missing");
+  if (plan.network == BridgeAction::kRecreate) drift.AddSentence(network, plan.reason);
   const std::string endpoint = absl::StrCat("the endpoint ", wish.endpoint_name());
   if (!plan.existing_endpoint) {
-    differs(endpoint + " is missing");
+    drift.Add(endpoint, "is missing");
   } else if (plan.endpoint != BridgeAction::kAdopt) {
-    differs(endpoint + " is another one than wanted");
+    drift.Add(endpoint, "is another one than wanted");
   } else if (!plan.existing_endpoint->attached) {
-    differs(endpoint + " is not attached to the host");
+    drift.Add(endpoint, "is not attached to the host");
   }
   return drift;
 }

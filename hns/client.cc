@@ -52,9 +52,9 @@ absl::StatusOr<std::string> Document(Api& api, Kind kind, const Guid& id,
   return std::move(properties.text);
 }
 
-// Tells `take` the document of every object that `query` finds. One that goes meanwhile is left
-// out.
-absl::Status ForEach(Api& api, Kind kind, const std::string& query,
+// Hands `take` the document of every object that `query` finds. One that goes meanwhile is left
+// out; one that cannot be read is entered in `unread`, where that is not null.
+absl::Status ForEach(Api& api, Kind kind, const std::string& query, std::vector<Unread>* unread,
                      const std::function<absl::Status(std::string_view document)>& take) {
   const std::string what = absl::StrCat("list the ", NameOf(kind), "s");
   const Reply list = api.Enumerate(kind, query);
@@ -64,9 +64,16 @@ absl::Status ForEach(Api& api, Kind kind, const std::string& query,
   for (const Guid& id : *ids) {
     const auto document = Document(api, kind, id, query);
     if (absl::IsNotFound(document.status())) continue;
-    if (!document.ok()) return Prefixed(what, document.status());
-    if (auto status = take(*document); !status.ok())
-      return Prefixed(absl::StrCat("read ", Object(kind, id, "")), status);
+    absl::Status status = document.status();
+    if (status.ok()) {
+      status = take(*document);
+      if (status.ok()) continue;
+      status = Prefixed(absl::StrCat("read ", Object(kind, id, "")), status);
+    } else {
+      status = Prefixed(what, status);
+    }
+    if (unread == nullptr || absl::IsUnavailable(status)) return status;
+    unread->push_back({id, std::string(status.message())});
   }
   return absl::OkStatus();
 }
@@ -138,16 +145,18 @@ bool Client::ServiceGone(const absl::Status& status) {
   return IsServiceGone(*code) || (*code == hresult::kNotSupported && !ReadVersion().ok());
 }
 
-absl::StatusOr<std::vector<Network>> Client::Networks(std::string_view name) {
+absl::StatusOr<std::vector<Network>> Client::Networks(std::string_view name,
+                                                      std::vector<Unread>* unread) {
   std::vector<Network> networks;
   const std::string query = name.empty() ? QueryJson() : QueryJson("Name", name);
-  const absl::Status status = ForEach(api_, Kind::kNetwork, query, [&](std::string_view document) {
+  const auto take = [&](std::string_view document) {
     absl::StatusOr<Network> network = ParseNetwork(document);
     if (!network.ok()) return network.status();
     if (name.empty() || network->name == name) networks.push_back(*std::move(network));
     return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
+  };
+  if (absl::Status status = ForEach(api_, Kind::kNetwork, query, unread, take); !status.ok())
+    return status;
   return networks;
 }
 
@@ -180,18 +189,20 @@ absl::Status Client::DeleteNetwork(const Guid& id, std::string_view name) {
   return Delete(api_, Kind::kNetwork, id, name);
 }
 
-absl::StatusOr<std::vector<Endpoint>> Client::Endpoints(const Guid& network) {
+absl::StatusOr<std::vector<Endpoint>> Client::Endpoints(const Guid& network,
+                                                        std::vector<Unread>* unread) {
   std::vector<Endpoint> endpoints;
   const std::string query =
       network.is_zero() ? QueryJson() : QueryJson("VirtualNetwork", network.ToString());
-  const absl::Status status = ForEach(api_, Kind::kEndpoint, query, [&](std::string_view document) {
+  const auto take = [&](std::string_view document) {
     absl::StatusOr<Endpoint> endpoint = ParseEndpoint(document);
     if (!endpoint.ok()) return endpoint.status();
     if (network.is_zero() || endpoint->network == network)
       endpoints.push_back(*std::move(endpoint));
     return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
+  };
+  if (absl::Status status = ForEach(api_, Kind::kEndpoint, query, unread, take); !status.ok())
+    return status;
   return endpoints;
 }
 

@@ -17,6 +17,12 @@
 
 namespace weft::hns {
 
+// Listed by HNS, and not to be read.
+struct Unread {
+  Guid id;
+  std::string why;
+};
+
 // An open network: one call for each Read or change, instead of three. Ends with the service.
 class OpenedNetwork {
  public:
@@ -53,8 +59,10 @@ class Client {
   bool ServiceGone(const absl::Status& status);
 
   // All, or those that HNS finds under `name`, compared here once more. An object that goes while
-  // the list is read is left out.
-  absl::StatusOr<std::vector<Network>> Networks(std::string_view name = "");
+  // the list is read is left out. One that cannot be read fails the list, as does a service that
+  // goes; with `unread` it is entered there instead.
+  absl::StatusOr<std::vector<Network>> Networks(std::string_view name = "",
+                                                std::vector<Unread>* unread = nullptr);
   // What schema 1 shows beyond what was read (FillFromSchema1).
   absl::Status AskSchema1(Network& network);
   absl::StatusOr<OpenedNetwork> Open(const Network& network);
@@ -62,8 +70,9 @@ class Client {
   // One that is not there is fine.
   absl::Status DeleteNetwork(const Guid& id, std::string_view name);
 
-  // Of `network`, or of all where it is zero.
-  absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid());
+  // Of `network`, or of all where it is zero. `unread` as above.
+  absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid(),
+                                                  std::vector<Unread>* unread = nullptr);
   // On the network `wish.network`; the endpoint as HNS made it. When only reading it back fails,
   // the error says so and the endpoint stands.
   absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& wish);

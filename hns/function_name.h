@@ -21,6 +21,9 @@ enum class Operation : std::uint8_t {
 
 // "HcnEnumerateNetworks", "HcnQueryNamespaceProperties"; a string literal.
 std::string_view FunctionName(Operation operation, Kind kind);
+// Whether some function of the two DLLs is called so; of HNSCall, which may be followed by a method
+// and a path.
+bool IsFunctionName(std::string_view name);
 inline constexpr std::string_view kCallName = "HNSCall";
 inline constexpr std::string_view kSubscribeName = "HcnRegisterServiceCallback";
 inline constexpr std::string_view kUnsubscribeName = "HcnUnregisterServiceCallback";

@@ -81,6 +81,7 @@ struct Network {
   std::vector<Subnet> subnets;  // of all Ipams, in order
   std::vector<std::string> dns_servers;
   std::uint32_t flags = 0;
+  bool degraded = false;  // its adapter is gone; shown by schema 1 alone
 
   bool IsOfType(std::string_view wanted) const;
   // Of the policies above; empty where HNS has not filled it in (yet).
@@ -98,7 +99,7 @@ std::string NetworkJson(const Network& network);
 // schema's default; policies that are not known are kept verbatim. DataLoss: no such document.
 absl::StatusOr<Network> ParseNetwork(std::string_view json);
 // VSIDs and UDP port of schema 1's view of `network` (HNSCall's output), where schema 2 did not
-// show them. Anything else leaves it as it is.
+// show them, and whether it is degraded. Anything else leaves it as it is.
 void FillFromSchema1(std::string_view output, Network& network);
 
 // HcnModifyNetwork's document: `request` is "Add" or "Remove".

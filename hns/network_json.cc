@@ -16,7 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 11> kTypes = {
     "NAT",     "ICS",      "Transparent", "L2Bridge",   "L2Tunnel",      "Overlay",
     "Private", "Internal", "Mirrored",    "Infiniband", "ConstrainedICS"};
-constexpr std::uint32_t kVsid = 1;  // VLAN is 0
+constexpr std::uint32_t kVsid = 1;           // VLAN is 0
+constexpr std::uint32_t kDegradedState = 5;  // schema 1's State
 
 std::string TypeOf(const Json& network) {
   const auto number = NumberMember(network, "Type");
@@ -95,6 +96,7 @@ absl::StatusOr<Network> ParseNetwork(std::string_view json) {
 void FillFromSchema1(std::string_view output, Network& network) {
   const absl::StatusOr<Json> view = ParseObject(output, "the network's document");
   if (!view.ok()) return;
+  network.degraded = NumberMember(*view, "State") == kDegradedState;
   for (const Json& shown : ArrayMember(*view, "Subnets")) {
     const auto prefix = IpPrefix::Parse(TextMember(shown, "AddressPrefix"));
     for (Subnet& subnet : network.subnets) {

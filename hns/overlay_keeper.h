@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,10 +96,12 @@ class OverlayKeeper {
   Wait Work(TimePoint now);
   MaybeWait FindNetwork(TimePoint now);
   absl::StatusOr<std::vector<Network>> Networks();
-  void LookAtOthers(std::span<const Network> networks);
+  void LookAtOthers(std::span<const Network> networks, TimePoint now);
+  MaybeWait AwaitPods(const NetworkPlan& plan, std::span<const Endpoint> endpoints, TimePoint now);
+  std::string BaseTrouble(std::span<const Network> networks);
   bool WasMade();
   absl::StatusOr<OpenedNetwork> MakeNetwork(const Network& document);
-  MaybeWait PutBase(const NetworkPlan& plan, TimePoint now);
+  MaybeWait PutBase(const NetworkPlan& plan, std::span<const Network> networks, TimePoint now);
   MaybeWait Adopt(const Network& network);
   MaybeWait Replace(const NetworkPlan& plan);
   MaybeWait Create(const NetworkPlan& plan);
@@ -162,6 +165,10 @@ class OverlayKeeper {
   bool creating_ = false;          // a create succeeded whose network has not been read yet
   std::optional<Guid> made_;       // the network of wish_'s name that this keeper created
   std::string made_shape_;         // in which it created the last one
+  std::optional<TimePoint>
+      pods_since_;  // of another PodCIDR, in the network that is to be replaced
+  // The journal's others that HNS does not list: after a reboot it lists them late.
+  std::map<std::string, TimePoint> missing_since_;
   std::vector<FormerNetwork> former_;
   bool former_looked_ = false;  // at them, since the last Recheck
   std::vector<std::string> former_notes_;

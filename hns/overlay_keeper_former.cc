@@ -36,8 +36,8 @@ absl::Status OverlayKeeper::LookAtFormers(Drift& drift) {
     const absl::StatusOr<FormerLook> look = LookAtFormer(client_, former, endpoints);
     if (!look.ok()) return look.status();
     if (!look->there || !look->inhabitants.empty()) continue;
-    drift.differences.push_back(
-        absl::StrCat("the network ", former.name, ", made for an earlier net-conf, still stands"));
+    drift.Add(absl::StrCat("the network ", former.name, ", made for an earlier net-conf,"),
+              "still stands");
     for (const JournalEntry& own : look->own)
       drift.calls.push_back({absl::StrCat("delete the endpoint ", own.name), ""});
     drift.calls.push_back({absl::StrCat("delete the network ", former.name, " (",

@@ -11,6 +11,12 @@
 namespace weft::hns {
 namespace {
 
+// HNS restores persistent networks a while after it answers.
+constexpr Duration kForgetAfter = std::chrono::minutes(10);
+// How long a network is left to pods of an earlier PodCIDR, and how often they are looked for.
+constexpr Duration kPodsTime = std::chrono::minutes(5);
+constexpr Duration kPodsPeriod = std::chrono::seconds(2);
+
 // What a refused create means to who reads it. The list was read just before.
 std::string CreateHint(const absl::Status& status, const OverlayWish& wish) {
   switch (HresultOf(status).value_or(hresult::kOk)) {
@@ -61,8 +67,12 @@ OverlayKeeper::MaybeWait OverlayKeeper::FindNetwork(TimePoint now) {
     reading_.reset();
     return Wait{OverlayState::kNetwork, absl::StrCat(plan.reason, kNotAgain), kRefusalPeriod};
   }
-  LookAtOthers(*networks);
-  if (auto wait = PutBase(plan, now)) return wait;
+  if (plan.action != NetworkAction::kRecreate)
+    pods_since_.reset();
+  else if (auto wait = AwaitPods(plan, endpoints, now))
+    return wait;
+  LookAtOthers(*networks, now);
+  if (auto wait = PutBase(plan, *networks, now)) return wait;
   switch (plan.action) {
     case NetworkAction::kAdopt:
       return Adopt(*plan.existing);
@@ -87,7 +97,7 @@ absl::StatusOr<std::vector<Network>> OverlayKeeper::Networks() {
 }
 
 // What the journal holds beside our network: the base network, and what an earlier wish made.
-void OverlayKeeper::LookAtOthers(std::span<const Network> networks) {
+void OverlayKeeper::LookAtOthers(std::span<const Network> networks, TimePoint now) {
   for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
     if (entry.name == wish_.name) continue;
     absl::StatusOr<std::vector<Network>> named;
@@ -101,15 +111,45 @@ void OverlayKeeper::LookAtOthers(std::span<const Network> networks) {
         found = &network;
     }
     if (found == nullptr) {
+      const auto [since, first] = missing_since_.try_emplace(entry.name, now);
+      if (first || now - since->second < kForgetAfter) continue;
+      missing_since_.erase(since);
       journal_->Gone(Kind::kNetwork, entry.name);
       continue;
     }
+    missing_since_.erase(entry.name);
     journal_->Stands({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
     const FormerNetwork former{found->id, entry.name};
     if (entry.made && entry.id == found->id && entry.name != kBaseNetworkName &&
         std::find(former_.begin(), former_.end(), former) == former_.end())
       former_.push_back(former);
   }
+}
+
+// Pods of another PodCIDR than ours now go by themselves, once the kubelet has heard that their
+// Node is another one: those that run are given the time, and no more, as nothing reaches them.
+OverlayKeeper::MaybeWait OverlayKeeper::AwaitPods(const NetworkPlan& plan,
+                                                  std::span<const Endpoint> endpoints,
+                                                  TimePoint now) {
+  const auto pods = std::count_if(endpoints.begin(), endpoints.end(), [&](const Endpoint& each) {
+    return each.network == plan.existing->id && !each.is_remote() &&
+           !each.compartment_namespace.is_zero();
+  });
+  if (pods == 0) {
+    pods_since_.reset();
+    return std::nullopt;
+  }
+  if (!pods_since_) pods_since_ = now;
+  if (now - *pods_since_ >= kPodsTime) return std::nullopt;
+  ForgetNetwork();
+  reading_.reset();
+  return Wait{
+      OverlayState::kNetwork,
+      absl::StrCat(plan.reason, ", but ", pods,
+                   pods == 1 ? " pod of another PodCIDR runs" : " pods of another PodCIDR run",
+                   " in it: it is replaced once they are gone, or after ",
+                   std::chrono::duration_cast<std::chrono::minutes>(kPodsTime).count(), " minutes"),
+      kPodsPeriod};
 }
 
 // A network for this very wish, since the system started: one that is read back otherwise, or in
@@ -124,9 +164,22 @@ absl::StatusOr<OpenedNetwork> OverlayKeeper::MakeNetwork(const Network& document
   return CreateEntered(*journal_, object, [&] { return client_.Create(document); });
 }
 
-OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan, TimePoint now) {
+std::string OverlayKeeper::BaseTrouble(std::span<const Network> networks) {
+  if (!wish_.base_network || wish_.name == kBaseNetworkName) return {};
+  for (const Network& network : networks) {
+    if (network.name != kBaseNetworkName) continue;
+    Network asked = network;
+    client_.AskSchema1(asked).IgnoreError();
+    return BaseNetworkTrouble(wish_, asked);
+  }
+  return {};
+}
+
+OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan,
+                                                std::span<const Network> networks, TimePoint now) {
   if (!plan.base) {
     base_ = Extra();
+    base_.note = BaseTrouble(networks);
     return std::nullopt;
   }
   if (base_.again && now < *base_.again) return std::nullopt;

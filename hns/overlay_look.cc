@@ -14,6 +14,24 @@ bool Makes(const NetworkPlan& plan) {
   return plan.action == NetworkAction::kCreate || plan.action == NetworkAction::kRecreate;
 }
 
+// "is another one than wanted: by 192.0.2.9 with 02:00:00:00:00:09 instead of by 192.0.2.2 with
+// ..."
+std::string AnotherText(const RouteChange& change) {
+  const auto is = ReadRemoteSubnetRoute(change.removals.front());
+  const auto wanted = ReadRemoteSubnetRoute(*change.addition);
+  std::string text = "is another one than wanted";
+  if (!is || !wanted) return text;
+  const auto append = [&](std::string_view before, const RemoteSubnetRoute& route) {
+    absl::StrAppend(&text, before, "by ", route.provider_address.ToString(), " with ",
+                    route.router_mac.ToString());
+    if (is->isolation_id != wanted->isolation_id)
+      absl::StrAppend(&text, " in VSID ", route.isolation_id.value());
+  };
+  append(": ", *is);
+  append(" instead of ", *wanted);
+  return text;
+}
+
 void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::size_t to,
               const std::string& name, std::vector<PlannedCall>& calls) {
   std::vector<Policy> removals, additions;
@@ -100,6 +118,25 @@ std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish
   return calls;
 }
 
+void Drift::Add(const std::string& object, std::string_view how) {
+  AddSentence(object, absl::StrCat(object, " ", how));
+}
+
+void Drift::AddSentence(std::string object, std::string sentence) {
+  objects.push_back(std::move(object));
+  differences.push_back(std::move(sentence));
+}
+
+std::vector<std::string> PutRight(const Drift& before, const Drift& after) {
+  std::vector<std::string> done;
+  for (std::size_t i = 0; i < before.objects.size(); ++i) {
+    if (std::find(after.objects.begin(), after.objects.end(), before.objects[i]) ==
+        after.objects.end())
+      done.push_back(before.differences[i]);
+  }
+  return done;
+}
+
 Drift DriftOf(const OverlayLook& look, const OverlayWish& wish) {
   Drift drift;
   const NetworkPlan& network = look.network;
@@ -108,20 +145,20 @@ Drift DriftOf(const OverlayLook& look, const OverlayWish& wish) {
     return drift;
   }
   drift.calls = PlannedCalls(look, wish);
-  if (network.base)
-    drift.differences.push_back(absl::StrCat("the network ", network.base->name, " is missing"));
-  if (Makes(network)) {
-    drift.differences.push_back(network.action == NetworkAction::kCreate
-                                    ? absl::StrCat("the network ", wish.name, " is missing")
-                                    : network.reason);
+  const std::string ours = absl::StrCat("the network ", wish.name);
+  if (network.base) drift.Add(absl::StrCat("the network ", network.base->name), "is missing");
+  if (network.action == NetworkAction::kCreate) {
+    drift.Add(ours, "is missing");
+  } else if (network.action == NetworkAction::kRecreate) {
+    drift.AddSentence(ours, network.reason);
   } else if (look.host_route_missing) {
-    drift.differences.push_back(absl::StrCat("HostRoute is missing from the network ", wish.name));
+    drift.AddSentence("HostRoute", absl::StrCat("HostRoute is missing from ", ours));
   }
   for (const RouteChange& change : look.routes.changes) {
-    drift.differences.push_back(absl::StrCat("the route to ", change.destination,
-                                             change.removals.empty() ? " is missing"
-                                             : change.addition       ? " is another one than wanted"
-                                                               : " is no peer's, or doubled"));
+    drift.Add(absl::StrCat("the route to ", change.destination),
+              change.removals.empty() ? "is missing"
+              : change.addition       ? AnotherText(change)
+                                      : "is no peer's, or doubled");
   }
   return drift;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -47,8 +48,17 @@ std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish
 struct Drift {
   std::string refused;                   // why nothing may be done; empty: it may
   std::vector<std::string> differences;  // sentences that name their object
+  std::vector<std::string> objects;      // of each difference: "the route to 10.244.1.0/24"
   std::vector<PlannedCall> calls;
+
+  // One that differs from what it should be: "is missing".
+  void Add(const std::string& object, std::string_view how);
+  // The same in a sentence of its own.
+  void AddSentence(std::string object, std::string sentence);
 };
+// Of the differences `before` those whose object is not among those `after`: a thing that was put
+// right in part is not done.
+std::vector<std::string> PutRight(const Drift& before, const Drift& after);
 Drift DriftOf(const OverlayLook& look, const OverlayWish& wish);
 
 }  // namespace weft::hns

@@ -96,4 +96,18 @@ Handler AdminHandler(StateProvider& state) {
 AdminServer::AdminServer(boost::asio::io_context& io, StateProvider& state, HttpLimits limits)
     : http_(io, AdminHandler(state), WithPost(limits)) {}
 
+absl::Status AdminServer::Listen(const std::string& path) {
+  note_.clear();
+  absl::Status status = http_.ListenLocal(path);
+  const std::string other(ReservedEndpoint());
+  if (!absl::IsAlreadyExists(status) || path != DefaultEndpoint() || other.empty()) return status;
+  const std::string who = WhoElseHolds(path);
+  if (who.empty()) return status;
+  status = http_.ListenLocal(other);
+  if (status.ok())
+    note_ = absl::StrCat("the pipe ", path, " ", who, "; flannelctl is answered at ", other,
+                         ", where it looks, too: find the program that holds it");
+  return status;
+}
+
 }  // namespace weft::admin

@@ -21,7 +21,10 @@ class AdminServer {
  public:
   AdminServer(boost::asio::io_context& io, StateProvider& state, HttpLimits limits = {});
 
-  absl::Status Listen(const std::string& path) { return http_.ListenLocal(path); }
+  // At ReservedEndpoint() where another user holds the default one.
+  absl::Status Listen(const std::string& path);
+  // Why it listens elsewhere; empty: it does not.
+  const std::string& note() const { return note_; }
   // The generation grew: answers those who wait for that.
   void LeasesChanged() { http_.Wake(); }
   // There is an answer for AskPlan.
@@ -30,6 +33,7 @@ class AdminServer {
 
  private:
   HttpServer http_;
+  std::string note_;
 };
 
 }  // namespace weft::admin

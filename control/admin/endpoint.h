@@ -3,12 +3,18 @@
 // owner only.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace weft::admin {
 
 // "/run/flannel/weft.sock", or "\\.\pipe\weft" on Windows. Daemon and CLI agree on it.
 std::string_view DefaultEndpoint();
+// Where it is instead while another user holds the default one: a pipe of a name that Windows lets
+// administrators alone make. Empty where nobody else can hold it: Linux, by the socket's folder.
+std::string_view ReservedEndpoint();
+// Who else holds `path`: "belongs to S-1-5-21-1"; empty: nobody, this account, or it is not known.
+std::string WhoElseHolds(const std::string& path);
 
 // Routes.
 inline constexpr std::string_view kLeasesPath = "/v1/leases";  // ?after=GENERATION&wait=SECONDS

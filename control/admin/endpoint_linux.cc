@@ -5,4 +5,8 @@ namespace weft::admin {
 
 std::string_view DefaultEndpoint() { return "/run/flannel/weft.sock"; }
 
+std::string_view ReservedEndpoint() { return {}; }
+
+std::string WhoElseHolds(const std::string&) { return {}; }
+
 }  // namespace weft::admin

@@ -2,9 +2,13 @@
 #include <windows.h>
 
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "control/admin/endpoint.h"
 #include "control/admin/local_connection.h"
-#include "control/admin/pipe_name_win.h"
+#include "control/file_io.h"
+#include "control/own_files_win.h"
 
 namespace weft::admin {
 namespace {
@@ -81,21 +85,35 @@ class PipeConnection : public LocalConnection {
   DWORD timeout_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<LocalConnection>> ConnectLocal(const std::string& path,
-                                                              std::chrono::milliseconds timeout) {
-  const std::wstring name = PipeName(path);
+absl::StatusOr<std::unique_ptr<LocalConnection>> Connect(const std::string& path,
+                                                         std::chrono::milliseconds timeout) {
+  const std::wstring name = control::PathOf(path).wstring();
   const auto wait = static_cast<DWORD>(timeout.count());
   for (;;) {
     // The server may learn who we are, but not act in our name.
     const HANDLE pipe = ::CreateFileW(
         name.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, OPEN_EXISTING,
         FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, nullptr);
-    if (pipe != INVALID_HANDLE_VALUE) return std::make_unique<PipeConnection>(pipe, wait);
+    if (pipe != INVALID_HANDLE_VALUE) {
+      // Whoever was first may have any pipe's name, and say what he likes.
+      const std::string who = control::WhoElseOwns(pipe);
+      if (who.empty()) return std::make_unique<PipeConnection>(pipe, wait);
+      ::CloseHandle(pipe);
+      return absl::UnavailableError(absl::StrCat("the pipe ", who, " and is not flanneld's"));
+    }
     if (::GetLastError() != ERROR_PIPE_BUSY || ::WaitNamedPipeW(name.c_str(), wait) == 0)
       return FromError(::GetLastError());
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalConnection>> ConnectLocal(const std::string& path,
+                                                              std::chrono::milliseconds timeout) {
+  auto connection = Connect(path, timeout);
+  if (connection.ok() || path != DefaultEndpoint()) return connection;
+  auto reserved = Connect(std::string(ReservedEndpoint()), timeout);
+  return reserved.ok() ? std::move(reserved) : std::move(connection);
 }
 
 }  // namespace weft::admin

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A named pipe for its owner, Administrators and SYSTEM, one instance a connection.
-// Asio wants winsock2.h first, sddl.h wants windows.h, which that brings.
+// Asio wants winsock2.h first.
 #include <winsock2.h>
-
-#include <sddl.h>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/windows/overlapped_ptr.hpp>
@@ -12,17 +10,15 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "control/admin/pipe_name_win.h"
 #include "control/admin/socket_stream.h"
+#include "control/file_io.h"
+#include "control/own_files_win.h"
 
 namespace weft::admin {
 namespace {
 
 namespace asio = boost::asio;
 
-// Protected, so that nothing is inherited: full access for the creator's own SID, the
-// Administrators group and SYSTEM.
-constexpr wchar_t kOwnerOnly[] = L"D:P(A;;GA;;;OW)(A;;GA;;;BA)(A;;GA;;;SY)";
 constexpr DWORD kBuffer = 64 * 1024;  // octets each way
 constexpr char kPrefix[] = R"(\\.\pipe\)";
 
@@ -30,20 +26,22 @@ std::string Message(DWORD error) { return std::system_category().message(static_
 
 class PipeListener : public Listener {
  public:
-  PipeListener(asio::io_context& io, std::wstring name, PSECURITY_DESCRIPTOR descriptor)
-      : io_(io), name_(std::move(name)), descriptor_(descriptor), next_(io) {}
-  ~PipeListener() override { ::LocalFree(descriptor_); }
+  PipeListener(asio::io_context& io, std::wstring name)
+      : io_(io), name_(std::move(name)), next_(io) {}
 
   // Makes the instance that the next client will reach. `first`: fails when somebody else has the
   // name.
   DWORD MakeInstance(bool first) {
-    SECURITY_ATTRIBUTES attributes{sizeof(SECURITY_ATTRIBUTES), descriptor_, FALSE};
-    const HANDLE pipe = ::CreateNamedPipeW(
-        name_.c_str(),
-        PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED | (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
-        PIPE_TYPE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS, PIPE_UNLIMITED_INSTANCES, kBuffer,
-        kBuffer, 0, &attributes);
-    if (pipe == INVALID_HANDLE_VALUE) return ::GetLastError();
+    HANDLE pipe = INVALID_HANDLE_VALUE;
+    const DWORD made = control::WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+      pipe = ::CreateNamedPipeW(
+          name_.c_str(),
+          PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED | (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
+          PIPE_TYPE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS, PIPE_UNLIMITED_INSTANCES,
+          kBuffer, kBuffer, 0, attributes);
+      return pipe == INVALID_HANDLE_VALUE ? ::GetLastError() : ERROR_SUCCESS;
+    });
+    if (made != ERROR_SUCCESS) return made;
     boost::system::error_code error;
     next_.assign(pipe, error);
     if (error) ::CloseHandle(pipe);
@@ -96,7 +94,6 @@ class PipeListener : public Listener {
 
   asio::io_context& io_;
   std::wstring name_;
-  PSECURITY_DESCRIPTOR descriptor_;  // LocalAlloc'ed
   asio::windows::stream_handle next_;
   bool closed_ = false;
 };
@@ -120,15 +117,9 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io
     return absl::InvalidArgumentError(
         absl::StrCat("\"", path, "\" is not a pipe's name; it must begin with ", kPrefix));
   }
-  const std::wstring name = PipeName(path);
+  const std::wstring name = control::PathOf(path).wstring();
   if (IsServed(name)) return Taken(path);
-  PSECURITY_DESCRIPTOR descriptor = nullptr;
-  if (::ConvertStringSecurityDescriptorToSecurityDescriptorW(kOwnerOnly, SDDL_REVISION_1,
-                                                             &descriptor, nullptr) == 0) {
-    return absl::InternalError(
-        absl::StrCat("cannot build the pipe's access list: ", Message(::GetLastError())));
-  }
-  auto listener = std::make_shared<PipeListener>(io, name, descriptor);
+  auto listener = std::make_shared<PipeListener>(io, name);
   switch (const DWORD error = listener->MakeInstance(/*first=*/true)) {
     case ERROR_SUCCESS:
       return listener;

@@ -214,6 +214,8 @@ void Fields(V& visit, Described<V, Plan>& plan) {
   visit.Required("calls", plan.calls);
   visit.Required("repaired", plan.repaired);
   visit.Required("left", plan.left);
+  visit.Optional("done", plan.done);
+  visit.Optional("causes", plan.causes);
 }
 
 namespace {

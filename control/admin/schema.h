@@ -303,6 +303,10 @@ struct Plan {
   std::vector<PlanCall> calls;
   bool repaired = false;
   std::vector<std::string> left;
+  // Of a repair: the differences that are none any more, and what HNS says of those that are left.
+  // Empty: an earlier version does not say.
+  std::optional<std::vector<std::string>> done{};
+  std::optional<std::vector<std::string>> causes{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

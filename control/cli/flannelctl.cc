@@ -36,19 +36,56 @@ std::string Overview() {
   return text;
 }
 
-// Before CLI11 sees anything: its own message would be about an unexpected argument.
+// Before CLI11 sees anything: its own message would be about an unexpected argument, or about none.
+// `parent`: the verb of verbs, "hns endpoint"; empty: the program.
+ExitCode RefuseVerb(Io& io, const std::string& parent, std::vector<std::string_view> names,
+                    const std::string& name) {
+  const std::string_view nearest = Nearest(name, names);
+  io.err << "flannelctl" << (parent.empty() ? "" : " ") << parent << ": there is no verb \"" << name
+         << "\"";
+  if (!nearest.empty()) io.err << "; did you mean \"" << nearest << "\"?";
+  io.err << (nearest.empty() ? "; " : " ") << "\"flannelctl help" << (parent.empty() ? "" : " ")
+         << parent << "\" lists them\n";
+  return ExitCode::kUnusable;
+}
+
 ExitCode RefuseVerb(Io& io, const std::string& name) {
   std::vector<std::string_view> names{"help"};
   for (const Verb& verb : Verbs()) names.push_back(verb.name);
-  const std::string_view nearest = Nearest(name, names);
-  io.err << "flannelctl: there is no verb \"" << name << "\"";
-  if (!nearest.empty()) io.err << "; did you mean \"" << nearest << "\"?";
-  io.err << (nearest.empty() ? "; " : " ") << "\"flannelctl help\" lists them\n";
-  return ExitCode::kUnusable;
+  return RefuseVerb(io, "", std::move(names), name);
+}
+
+// The words of `arguments` that name verbs of verbs: "endpoint add" of hns.
+struct Nested {
+  std::string path;  // with the first verb
+  // A word that should be one and is not; its verb's own names. Empty: all are.
+  std::string wrong;
+  std::vector<std::string> names;
+};
+Nested FindNested(const CLI::App* parser, std::string path,
+                  const std::vector<std::string>& arguments) {
+  Nested nested{std::move(path), "", {}};
+  for (const std::string& word : arguments) {
+    const auto verbs = parser->get_subcommands({});
+    if (verbs.empty() || word.starts_with('-')) break;
+    const auto found = std::find_if(verbs.begin(), verbs.end(),
+                                    [&](const CLI::App* verb) { return verb->get_name() == word; });
+    if (found == verbs.end()) {
+      nested.wrong = word;
+      for (const CLI::App* verb : verbs) nested.names.push_back(verb->get_name());
+      break;
+    }
+    parser = *found;
+    absl::StrAppend(&nested.path, " ", word);
+  }
+  return nested;
 }
 
 ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
   const PreparedVerb prepared = Prepare(verb);
+  const Nested nested = FindNested(prepared.parser.get(), std::string(verb.name), arguments);
+  if (!nested.wrong.empty())
+    return RefuseVerb(io, nested.path, {nested.names.begin(), nested.names.end()}, nested.wrong);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     prepared.parser->parse(std::move(arguments));
@@ -58,8 +95,8 @@ ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
     io.out << HelpText(*asked);
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
-    io.err << "flannelctl " << verb.name << ": " << error.what() << "; see \"flannelctl help "
-           << verb.name << "\"\n";
+    io.err << "flannelctl " << nested.path << ": " << error.what() << "; see \"flannelctl help "
+           << nested.path << "\"\n";
     return ExitCode::kUnusable;
   }
   const ExitCode code = prepared.action(io);
@@ -96,7 +133,8 @@ ExitCode RunFlannelctl(std::vector<std::string> arguments, Io& io) {
   if (name == "--version") name = "version";
   if (name == "help" && !arguments.empty()) {
     name = arguments.front();
-    arguments = {"--help"};
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
   }
   if (name == "help" || name == "--help" || name == "-h") {
     io.out << Overview();

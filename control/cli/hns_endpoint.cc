@@ -65,15 +65,19 @@ ExitCode List(const Options& options, Io& io) {
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
   hns::Client client(**api);
-  const auto networks = client.Networks(options.network);
+  std::vector<hns::Unread> unread;
+  const auto networks = client.Networks(options.network, &unread);
   if (!networks.ok()) return Fail(io, kVerb, networks.status());
-  if (!options.network.empty() && networks->empty())
+  if (!options.network.empty() && networks->empty()) {
+    NameUnread(io, kVerb, unread);
     return Found(io, kVerb, NoNetwork(options.network));
+  }
   std::map<hns::Guid, std::string> names;
   for (const hns::Network& network : *networks) names[network.id] = network.name;
   const auto endpoints =
-      client.Endpoints(options.network.empty() ? hns::Guid() : networks->front().id);
+      client.Endpoints(options.network.empty() ? hns::Guid() : networks->front().id, &unread);
   if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
+  NameUnread(io, kVerb, unread);
   if (options.output == "json") {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const hns::Endpoint& endpoint : *endpoints) list.push_back(Document(endpoint));
@@ -139,12 +143,23 @@ ExitCode Add(const Options& options, Io& io) {
   return ExitCode::kOk;
 }
 
+// Whose it is and who uses it is not known.
+ExitCode DeleteUnread(const Options& options, hns::Client& client, const hns::Unread& unread,
+                      Io& io) {
+  constexpr char kVerb[] = "hns endpoint delete";
+  if (!options.force)
+    return Found(io, kVerb, absl::StrCat(unread.why, "; --force deletes it all the same"));
+  const absl::Status status = client.DeleteEndpoint(unread.id, "");
+  return status.ok() ? ExitCode::kOk : Refused(io, kVerb, status);
+}
+
 ExitCode Delete(const Options& options, Io& io) {
   constexpr char kVerb[] = "hns endpoint delete";
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
   hns::Client client(**api);
-  const auto endpoints = client.Endpoints();
+  std::vector<hns::Unread> unread;
+  const auto endpoints = client.Endpoints(hns::Guid(), &unread);
   if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
   const auto id = hns::Guid::Parse(options.which);
   std::vector<hns::Endpoint> found;
@@ -152,6 +167,10 @@ ExitCode Delete(const Options& options, Io& io) {
     if (id ? endpoint.id == *id : endpoint.name == options.which) found.push_back(endpoint);
   }
   if (found.empty()) {
+    for (const hns::Unread& each : unread) {
+      if (id == each.id) return DeleteUnread(options, client, each, io);
+    }
+    NameUnread(io, kVerb, unread);
     return Found(io, kVerb,
                  absl::StrCat("HNS has no endpoint ", lease::Quoted(options.which),
                               "; \"flannelctl hns endpoint list\" names those it has"));

@@ -49,10 +49,12 @@ ExitCode List(const Options& options, Io& io) {
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, "hns list", api.status());
   hns::Client client(**api);
-  const auto networks = client.Networks();
+  std::vector<hns::Unread> unread;
+  const auto networks = client.Networks("", &unread);
   if (!networks.ok()) return Fail(io, "hns list", networks.status());
-  const auto endpoints = client.Endpoints();
+  const auto endpoints = client.Endpoints(hns::Guid(), &unread);
   if (!endpoints.ok()) return Fail(io, "hns list", endpoints.status());
+  NameUnread(io, "hns list", unread);
   std::map<hns::Guid, std::size_t> pods;
   for (const hns::Endpoint& endpoint : *endpoints) pods[endpoint.network] += 1;
   TextTable table({"NETWORK", "TYPE", "SUBNETS", "MANAGEMENT-IP", "ROUTES", "ENDPOINTS", "ID"});

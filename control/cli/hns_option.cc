@@ -29,4 +29,9 @@ absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns) {
   return std::shared_ptr<hns::Api>(*std::move(api));
 }
 
+void NameUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread) {
+  for (const hns::Unread& each : unread)
+    io.err << "flannelctl " << verb << ": left out: " << each.why << "\n";
+}
+
 }  // namespace weft::cli

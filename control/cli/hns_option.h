@@ -4,9 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "control/cli/verb.h"
 #include "hns/api.h"
+#include "hns/client.h"
 
 namespace CLI {
 class App;
@@ -17,5 +21,8 @@ namespace weft::cli {
 void AddHnsOption(CLI::App& parser, std::string& hns);
 // "emulator:PATH"; empty: this machine's own.
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns);
+
+// Says on `err` what a list lacks, and why.
+void NameUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread);
 
 }  // namespace weft::cli

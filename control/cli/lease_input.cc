@@ -9,6 +9,7 @@
 #include "control/admin/admin_client.h"
 #include "control/admin/endpoint.h"
 #include "control/admin/lease_list.h"
+#include "control/file_io.h"
 #include "control/sources/file_source.h"
 
 namespace weft::cli {
@@ -42,7 +43,8 @@ class DaemonInput : public LeaseInput {
 class FileInput : public LeaseInput, private lease::SourceListener {
  public:
   FileInput(const LeaseOptions& options, kube::AnnotationKeys keys)
-      : source_(options.from, kube::NodeJsonCodec(std::move(keys), options.node_name)),
+      : source_(control::PathOf(options.from),
+                kube::NodeJsonCodec(std::move(keys), options.node_name)),
         node_name_(options.node_name) {
     own_.node_name = options.node_name;
     own_.vni = *Vni::Of(options.vni);

@@ -85,12 +85,16 @@ ExitCode RunRepair(const Options& options, Io& io) {
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/true);
   if (!plan.ok()) return Fail(io, "hns repair", plan.status());
   if (!Printed(*plan, options, io)) {
-    std::vector<std::string> done;
-    for (const admin::PlanCall& call : plan->calls) done.push_back(call.what);
-    io.out << "done:\n";
-    Print(done, io);
-    if (!plan->left.empty()) io.out << "still to be done, and tried again by flanneld:\n";
-    Print(plan->left, io);
+    // An earlier flanneld does not say what is done; where nothing is left, all is.
+    std::vector<std::string> done = plan->done.value_or(std::vector<std::string>());
+    if (!plan->done && plan->left.empty()) done = plan->differences;
+    const auto part = [&](std::string_view title, const std::vector<std::string>& lines) {
+      if (!lines.empty()) io.out << title << "\n";
+      Print(lines, io);
+    };
+    part("put right:", done);
+    part("not put right, and tried again by flanneld:", plan->left);
+    if (!plan->left.empty()) part("because:", plan->causes.value_or(std::vector<std::string>()));
   }
   return CodeOf(*plan);
 }

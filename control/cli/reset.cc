@@ -18,6 +18,7 @@
 #include "control/cli/verbs.h"
 #include "control/emulator/open_host.h"
 #include "control/file_io.h"
+#include "control/own_files.h"
 #include "control/process_lock.h"
 
 namespace weft::cli {
@@ -27,7 +28,8 @@ constexpr char kVerb[] = "reset";
 
 struct Options {
   UndoOptions undo;
-  std::string hns, host, admin, state_dir = "/var/lib/weft";
+  std::string hns, host, admin;
+  std::string state_dir = control::DefaultStateFolder();
 };
 
 absl::Status DaemonRuns(const std::string& how) {
@@ -50,22 +52,39 @@ absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& 
   return absl::IsUnavailable(status.status()) ? absl::OkStatus() : status.status();
 }
 
-ExitCode Run(const Options& options, Io& io) {
-  const std::filesystem::path folder = control::PathOf(options.state_dir);
+// A folder that is not there says nothing of what was made, and one of another user's nothing true.
+absl::Status CheckFolder(const std::string& folder) {
   std::error_code error;
-  absl::Status locked;  // where there is no folder, nobody has it
-  std::optional<control::ProcessLock> lock;
-  if (std::filesystem::is_directory(folder, error)) {
-    auto taken = control::ProcessLock::TryTake(control::LedgerLockPath(options.state_dir));
-    locked = taken.status();
-    if (taken.ok()) lock.emplace(*std::move(taken));
+  if (std::filesystem::is_directory(control::PathOf(folder), error)) {
+    const absl::Status own = control::CheckOwn(folder);
+    if (own.ok()) return own;
+    return absl::PermissionDeniedError(absl::StrCat(
+        "what is in it is not believed: ", own.message(),
+        "; give it to root or Administrators if it is right, or another one with --state-dir"));
   }
-  if (const absl::Status status = RefuseWhileADaemonRuns(options, locked); !status.ok())
+  const std::string former = control::FormerStateFolder();
+  const bool moves = folder == control::DefaultStateFolder() && !former.empty() &&
+                     std::filesystem::exists(control::PathOf(former), error);
+  return absl::NotFoundError(
+      absl::StrCat("there is no folder ", folder, ", so what flanneld made here is not known; ",
+                   moves ? absl::StrCat("an earlier version kept it in ", former,
+                                        ": start this version once, which takes it over")
+                         : "if flanneld ran with another --state-dir, give that one"));
+}
+
+ExitCode Run(const Options& options, Io& io) {
+  if (const absl::Status status = CheckFolder(options.state_dir); !status.ok())
+    return Fail(io, kVerb, status);
+  const auto lock = control::ProcessLock::TryTake(control::LedgerLockPath(options.state_dir));
+  if (const absl::Status status = RefuseWhileADaemonRuns(options, lock.status()); !status.ok())
     return Fail(io, kVerb, status);
   control::Ledger ledger(options.state_dir);
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
   if (ListsNothing(ledger)) {
-    io.out << "nothing to do: the ledger " << ledger.path() << " lists nothing that weft made\n";
+    std::error_code error;
+    const bool there = std::filesystem::exists(control::PathOf(ledger.path()), error);
+    io.out << "nothing to do: the ledger " << ledger.path()
+           << (there ? " lists nothing that weft made\n" : " was never written\n");
     return ExitCode::kOk;
   }
   std::shared_ptr<hns::Api> api;
@@ -92,10 +111,14 @@ ExitCode Run(const Options& options, Io& io) {
     places.filter = filter.get();
   }
   const Undone undone = Undo(places, ledger, options.undo);
+  if (!undone.refused.empty() && !options.undo.dry_run)
+    return Fail(io, kVerb, absl::FailedPreconditionError(undone.refused));
   for (const std::string& line : undone.lines) io.out << line << "\n";
   for (const std::string& failure : undone.failed)
     io.err << "flannelctl reset: " << failure << "\n";
-  if (undone.failed.empty()) return ExitCode::kOk;
+  if (!undone.refused.empty())
+    io.err << "flannelctl reset: it would be refused: " << undone.refused << "\n";
+  if (undone.failed.empty()) return undone.refused.empty() ? ExitCode::kOk : ExitCode::kFinding;
   io.err << "flannelctl reset: these still stand and stay in the ledger; run it again\n";
   return ExitCode::kFinding;
 }
@@ -109,11 +132,13 @@ Action AddReset(CLI::App& parser) {
   parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
                   "Leave the base network, which keeps HNS's switch, so that the node is not cut "
                   "off for seconds");
+  parser.add_flag("--force", options->undo.force,
+                  "Also under running pods, which lose their network");
   parser
       .add_option("--state-dir", options->state_dir,
-                  "The folder that flanneld was given with --state-dir")
-      ->type_name("PATH")
-      ->capture_default_str();
+                  "The folder that flanneld was given with --state-dir; else its default, "
+                  "/var/lib/weft, on Windows ProgramData\\weft on the system drive")
+      ->type_name("PATH");
   AddHnsOption(parser, options->hns);
   AddHostOption(parser, options->host);
   parser
@@ -126,8 +151,9 @@ Action AddReset(CLI::App& parser) {
       "with what lives in them, host routes to peers, the firewall's rule, and on\n"
       "Linux the rules for --ip-masq and --iptables-forward-rules. What was there\n"
       "before is left. subnet.env and the Node's annotations stay.\n\n"
-      "Exit code: 0 done, or nothing to do, 1 something still stands, 2 not begun:\n"
-      "flanneld runs, HNS does not answer.\n\n"
+      "Exit code: 0 done, or nothing to do, 1 something still stands, or a dry run is\n"
+      "one that would be refused, 2 not begun: flanneld or pods run, HNS does not\n"
+      "answer, there is no such --state-dir.\n\n"
       "Examples:\n"
       "  flannelctl reset --dry-run\n"
       "  flannelctl reset --keep-vswitch\n"

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/file_io.h"
 #include "hns/base_network.h"
 #include "hns/journal.h"
@@ -38,7 +39,7 @@ std::string Title(const LedgerEntry& entry) {
 // The thing of the entry, if it is there.
 struct Found {
   std::string details;
-  std::function<absl::Status()> remove;
+  std::function<absl::Status()> remove;  // empty: whether it is there is not known
 };
 using MaybeFound = absl::StatusOr<std::optional<Found>>;
 
@@ -56,23 +57,49 @@ std::string Along(std::size_t endpoints) {
                       " in it");
 }
 
+bool Lists(const std::vector<hns::Unread>& unread, const LedgerEntry& entry) {
+  return std::any_of(unread.begin(), unread.end(), [&](const hns::Unread& each) {
+    return !entry.id.empty() && each.id == hns::Guid::Parse(entry.id);
+  });
+}
+
+// Not found among what could be read.
+std::optional<Found> AmongUnread(const std::vector<hns::Unread>& unread, const LedgerEntry& entry) {
+  if (!entry.id.empty() || unread.empty()) return std::nullopt;
+  return Found{
+      absl::StrCat(": HNS does not show ", unread.size(),
+                   " of those that it lists, and it may be one of them: ", unread.front().why),
+      nullptr};
+}
+
 MaybeFound FindNetwork(hns::Client& client, const LedgerEntry& entry) {
-  const auto networks = client.Networks(entry.name);
+  std::vector<hns::Unread> unread;
+  auto networks = client.Networks(entry.name, &unread);
   if (!networks.ok()) return networks.status();
+  if (Lists(unread, entry)) {  // its id is enough
+    networks->emplace_back();
+    networks->back().id = *hns::Guid::Parse(entry.id);
+  }
   for (const hns::Network& network : *networks) {
     if (!IsEntered(entry, network.id, network.name, hns::ShapeOf(network))) continue;
-    const auto endpoints = client.Endpoints(network.id);
+    std::vector<hns::Unread> broken;
+    const auto endpoints = client.Endpoints(network.id, &broken);
     if (!endpoints.ok()) return endpoints.status();
     return Found{
-        absl::StrCat(" (", network.id.ToString(), ")", Along(endpoints->size())),
+        absl::StrCat(" (", network.id.ToString(), ")", Along(endpoints->size() + broken.size())),
         [&client, id = network.id, name = entry.name] { return client.DeleteNetwork(id, name); }};
   }
-  return std::nullopt;
+  return AmongUnread(unread, entry);
 }
 
 MaybeFound FindEndpoint(hns::Client& client, const LedgerEntry& entry) {
-  const auto endpoints = client.Endpoints();
+  std::vector<hns::Unread> unread;
+  auto endpoints = client.Endpoints(hns::Guid(), &unread);
   if (!endpoints.ok()) return endpoints.status();
+  if (Lists(unread, entry)) {
+    endpoints->emplace_back();
+    endpoints->back().id = *hns::Guid::Parse(entry.id);
+  }
   for (const hns::Endpoint& endpoint : *endpoints) {
     const auto& ips = endpoint.ip_configurations;
     const std::string shape = ips.empty() ? "" : ips.front().address.ToString();
@@ -81,7 +108,7 @@ MaybeFound FindEndpoint(hns::Client& client, const LedgerEntry& entry) {
         absl::StrCat(" (", endpoint.id.ToString(), ")"),
         [&client, id = endpoint.id, name = entry.name] { return client.DeleteEndpoint(id, name); }};
   }
-  return std::nullopt;
+  return AmongUnread(unread, entry);
 }
 
 MaybeFound FindRule(host::Host& host, const LedgerEntry& entry) {
@@ -123,6 +150,63 @@ std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
   return entries;
 }
 
+bool IsLeft(const LedgerEntry& entry, const UndoOptions& options) {
+  return entry.adopted || (options.keep_vswitch && IsBase(entry));
+}
+
+// The pods that would lose their network, or why they are not known: one that cannot be read may
+// be a pod's.
+absl::StatusOr<std::vector<std::string>> PodsIn(hns::Client& client, const control::Ledger& ledger,
+                                                const UndoOptions& options) {
+  std::vector<std::string> pods;
+  const auto is_ours = [&](const hns::Guid& id) {
+    return std::any_of(ledger.entries().begin(), ledger.entries().end(),
+                       [&](const LedgerEntry& entry) {
+                         return IsEndpoint(entry) && !entry.adopted && !entry.id.empty() &&
+                                hns::Guid::Parse(entry.id) == id;
+                       });
+  };
+  for (const LedgerEntry& entry : ledger.entries()) {
+    if (!IsNetwork(entry) || IsLeft(entry, options)) continue;
+    std::vector<hns::Unread> unread;
+    const auto networks = client.Networks(entry.name, &unread);
+    if (!networks.ok()) return networks.status();
+    std::vector<hns::Guid> ids;
+    for (const hns::Network& network : *networks) {
+      if (IsEntered(entry, network.id, network.name, hns::ShapeOf(network)))
+        ids.push_back(network.id);
+    }
+    if (Lists(unread, entry)) ids.push_back(*hns::Guid::Parse(entry.id));
+    for (const hns::Guid& id : ids) {
+      std::vector<hns::Unread> broken;
+      const auto endpoints = client.Endpoints(id, &broken);
+      if (!endpoints.ok()) return endpoints.status();
+      for (const hns::Endpoint& endpoint : *endpoints) {
+        if (endpoint.is_remote() || endpoint.compartment_namespace.is_zero() ||
+            is_ours(endpoint.id))
+          continue;
+        pods.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
+      }
+      for (const hns::Unread& each : broken) {
+        if (!is_ours(each.id)) pods.push_back(absl::StrCat(each.id.ToString(), ", ", each.why));
+      }
+    }
+  }
+  return pods;
+}
+
+std::string RefusedByPods(const absl::StatusOr<std::vector<std::string>>& pods) {
+  constexpr std::string_view kNext = "; drain this node first, or give --force";
+  if (!pods.ok())
+    return absl::StrCat("whether pods run here is not known: ", pods.status().message(), kNext);
+  if (pods->empty()) return {};
+  constexpr std::size_t kNamed = 3;
+  const std::size_t count = pods->size(), named = std::min(count, kNamed);
+  return absl::StrCat(count, count == 1 ? " pod runs" : " pods run", " in what would be deleted (",
+                      absl::StrJoin(pods->begin(), pods->begin() + static_cast<int>(named), "; "),
+                      count > kNamed ? "; ..." : "", ")", kNext);
+}
+
 bool MadeAny(const control::Ledger& ledger, bool (*is)(const LedgerEntry&)) {
   return std::any_of(ledger.entries().begin(), ledger.entries().end(),
                      [&](const LedgerEntry& entry) { return is(entry) && !entry.adopted; });
@@ -147,6 +231,10 @@ bool NeedsFilter(const control::Ledger& ledger) { return MadeAny(ledger, IsFilte
 
 Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions& options) {
   Undone undone;
+  if (places.hns != nullptr && !options.force) {
+    undone.refused = RefusedByPods(PodsIn(*places.hns, ledger, options));
+    if (!undone.refused.empty() && !options.dry_run) return undone;
+  }
   if (places.host != nullptr) UndoRoutes(*places.host, ledger, options.dry_run, undone);
   for (const LedgerEntry& entry : InOrder(ledger.entries())) {
     const std::string title = Title(entry);
@@ -158,7 +246,7 @@ Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions
       say(absl::StrCat("left ", title, ": it was there before weft"));
       continue;
     }
-    if (options.keep_vswitch && IsBase(entry)) {
+    if (IsLeft(entry, options)) {
       say(absl::StrCat("left ", title, ": it keeps the vSwitch"));
       continue;
     }
@@ -169,6 +257,10 @@ Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions
     }
     if (const std::optional<Found>& thing = *found) {
       const std::string what = title + thing->details;
+      if (!thing->remove) {
+        say("left " + what);
+        continue;
+      }
       if (options.dry_run) {
         say("would delete " + what);
         continue;

@@ -16,6 +16,8 @@ struct UndoOptions {
   bool dry_run = false;
   // The base network stays, and with it the vSwitch: the node is not cut off for seconds.
   bool keep_vswitch = false;
+  // Also under running pods.
+  bool force = false;
 };
 
 // Where what was made stands. One that the ledger does not need may be null.
@@ -31,10 +33,12 @@ bool NeedsHost(const control::Ledger& ledger);
 bool NeedsFilter(const control::Ledger& ledger);
 
 struct Undone {
+  std::string refused;              // why nothing was deleted, or would be; empty: it was
   std::vector<std::string> lines;   // one for each entry, in the order of the work
   std::vector<std::string> failed;  // what still stands, and why
 };
 
+// Refused while pods run in what would be deleted: local endpoints, not ours, with a namespace.
 // Host routes first, then endpoints, networks, firewall rules, the base network last. An entry goes
 // from the ledger once its thing is gone, so that a second run, and one that dies, do no harm. What
 // was adopted stays, and its entry.

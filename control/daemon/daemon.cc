@@ -183,7 +183,7 @@ absl::Status Daemon::OpenAdmin() {
   auto admin = std::make_unique<admin::AdminServer>(loop_.io(), *this);
   const absl::Status status = admin->Listen(path);
   if (status.ok()) {
-    admin_trouble_.Set("");
+    admin_trouble_.Set(admin->note());
     admin_ = std::move(admin);
     return status;
   }

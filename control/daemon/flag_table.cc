@@ -83,7 +83,8 @@ constexpr FlagRow kTable[] = {
      "socket or pipe that flannelctl asks; none: no such socket (default /run/flannel/weft.sock, "
      "on Windows \\\\.\\pipe\\weft)"},
     {kOutputs, "state-dir", &O::state_dir, "PATH",
-     "keeps the list of what was made in HNS and on the host, for flannelctl reset"},
+     "keeps the list of what was made in HNS and on the host, for flannelctl reset (default "
+     "/var/lib/weft, on Windows ProgramData\\weft on the system drive)"},
 
     {kLogs, "log-format", &O::log_format, "klog|json", "of the lines on stderr"},
     {kLogs, "v", &O::verbosity, "LEVEL", "more lines from 1 up"},

@@ -44,8 +44,12 @@ void HnsLedger::Stands(const hns::JournalObject& object, const hns::Guid& id) {
   ledger_->Use([&](Ledger& ledger) -> Written {
     const std::string kind = KindName(object.kind);
     LedgerEntry now{kind, object.name, id.ToString(), true, object.shape};
+    const auto before = before_.extract({kind, object.name});
     if (const LedgerEntry* const entry = ledger.Find(kind, object.name)) {
       if (entry->id == now.id) return std::nullopt;
+      // A create whose end is not known made nothing: it is the one from before.
+      if (before && before.mapped() && before.mapped()->id == now.id)
+        return ledger.Put(*before.mapped());
       // Another id than the one we know: another made it anew.
       now.adopted = !entry->id.empty() || entry->adopted || !MayBe(*entry, object.shape, boot_);
       if (!now.adopted) {

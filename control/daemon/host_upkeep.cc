@@ -34,18 +34,29 @@ void HostUpkeep::Look(const HostFacts& facts, const InterfaceChoice& underlay) {
   left_routes_.Set(LeftRoutesSentence(LeftRoutes(facts.routes_v4, *conf_.network), *conf_.network));
 }
 
+// Default routes move with the address, peers' routes are a sink's.
+bool HostUpkeep::IsCarried(const host::Route& route) const {
+  const auto& network = conf_.network_of(route.destination.family());
+  return route.marked && route.destination.length() != 0 &&
+         !(network && network->Contains(route.destination));
+}
+
+host::CarriedRoutes::Memory HostUpkeep::Recall() {
+  if (!ledger_) return {};
+  host::CarriedRoutes::Memory memory = RecallStaticRoutes(*ledger_, keeps_switch_);
+  for (auto& [mac, routes] : memory)
+    std::erase_if(routes, [&](const host::Route& route) { return !IsCarried(route); });
+  return memory;
+}
+
 void HostUpkeep::CarryRoutes(const HostFacts& facts, const host::Adapter& adapter) {
   std::vector<host::Route> routes;
   for (const std::vector<host::Route>* of : {&facts.routes_v4, &facts.routes_v6}) {
     std::copy_if(of->begin(), of->end(), std::back_inserter(routes), [&](const host::Route& route) {
-      // Default routes move with the address, peers' routes are a sink's.
-      const auto& network = conf_.network_of(route.destination.family());
-      return route.adapter_index == adapter.index && route.marked &&
-             route.destination.length() != 0 && !(network && network->Contains(route.destination));
+      return route.adapter_index == adapter.index && IsCarried(route);
     });
   }
-  if (!carried_)
-    carried_.emplace(ledger_ ? RecallStaticRoutes(*ledger_) : host::CarriedRoutes::Memory());
+  if (!carried_) carried_.emplace(Recall());
   std::string refused;
   for (const auto& [route, status] : carried_->Follow(host_, adapter, routes)) {
     if (status.ok()) {

@@ -24,10 +24,10 @@ namespace weft::daemon {
 class HostUpkeep {
  public:
   // Both outlive it. `ledger`: of the rules that are made and the static routes that are found;
-  // null: nobody's.
+  // null: nobody's. `keeps_switch`: a base network does, over reboots.
   HostUpkeep(host::Host& host, const control::NetConf& conf,
-             std::shared_ptr<NodeLedger> ledger = nullptr)
-      : host_(host), conf_(conf), ledger_(std::move(ledger)) {}
+             std::shared_ptr<NodeLedger> ledger = nullptr, bool keeps_switch = false)
+      : host_(host), conf_(conf), ledger_(std::move(ledger)), keeps_switch_(keeps_switch) {}
 
   // At each look at the host, before HNS is asked for anything.
   void Look(const HostFacts& facts, const InterfaceChoice& underlay);
@@ -42,11 +42,14 @@ class HostUpkeep {
 
  private:
   void CarryRoutes(const HostFacts& facts, const host::Adapter& adapter);
+  bool IsCarried(const host::Route& route) const;
+  host::CarriedRoutes::Memory Recall();
   absl::Status Allow(const std::string& rule, std::uint16_t port);
 
   host::Host& host_;
   const control::NetConf& conf_;
   const std::shared_ptr<NodeLedger> ledger_;
+  const bool keeps_switch_;
   std::optional<host::CarriedRoutes> carried_;  // from the first look on
   std::optional<std::uint16_t> allowed_;
   control::TimePoint allow_again_{};

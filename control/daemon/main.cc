@@ -2,11 +2,11 @@
 // flanneld: from words to a daemon, and from its end to an exit status.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "control/command_line.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/flags.h"
@@ -15,17 +15,16 @@
 #include "control/daemon/options_check.h"
 #include "control/daemon/service.h"
 #include "control/emulator/open_host.h"
+#include "control/own_files.h"
 
 namespace weft::daemon {
 namespace {
 
-constexpr int kStopped = 0, kWrongConfiguration = 1, kWrongFlags = 2;
+using control::Variable;
+
 constexpr auto kEndTime = std::chrono::milliseconds(300);
 
-std::optional<std::string> Variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value ? std::optional<std::string>(value) : std::nullopt;
-}
+constexpr int kStopped = 0, kWrongConfiguration = 1, kWrongFlags = 2;
 
 // Ends the process soon, whatever holds up its orderly end: Asio waits for a name that the system
 // is looking up, which takes half a minute where DNS does not answer.
@@ -42,10 +41,16 @@ int Fail(const absl::Status& status) {
 }
 
 int Run(Options options) {
+  // Where the CNI plugin looks: containerd's current drive is the system's.
+  if (options.subnet_file == Options().subnet_file)
+    options.subnet_file = control::OnSystemDrive(options.subnet_file);
   if (absl::Status status = CheckOptions(options, Variable); !status.ok()) return Fail(status);
   absl::StatusOr<control::NetConf> conf =
       control::LoadNetConf(options.net_config_path, DefaultsFor(options));
   if (!conf.ok()) return Fail(conf.status());
+  if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
+    LogWarning(
+        absl::StrCat("whoever may write it decides what this node does: net-conf ", own.message()));
   for (const std::string& note : conf->notes) LogInfo(note);
   if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
   if (conf->type == control::BackendType::kVxlan) {
@@ -93,7 +98,7 @@ int Run(Options options) {
 }
 
 int Main(int argc, char** argv) {
-  const std::vector<std::string> words = Arguments(argc, argv);
+  const std::vector<std::string> words = control::Arguments(argc, argv);
   const absl::StatusOr<CommandLine> line = ParseFlags(words, Variable);
   if (!line.ok()) {
     std::fprintf(stderr, "flanneld: %s\n\n%s", std::string(line.status().message()).c_str(),

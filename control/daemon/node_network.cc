@@ -49,7 +49,7 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
       ledger_(std::move(ledger)),
       hns_ledger_(ledger_ && hns_.api ? std::make_shared<HnsLedger>(ledger_) : nullptr),
       route_ledger_(ledger_ ? std::make_unique<RouteLedger>(ledger_) : nullptr),
-      upkeep_(*host_, conf, ledger_),
+      upkeep_(*host_, conf, ledger_, options.hns_base_network),
       pod_rules_(std::move(filter), ledger_,
                  std::chrono::seconds(std::clamp<std::int64_t>(options.iptables_resync, 1, 3600))),
       subnet_file_(options.subnet_file) {}
@@ -191,7 +191,9 @@ void NodeNetwork::LookAtHns() {
   if (hns_sink_ && hns_decides()) upkeep_.AllowTunnel(hns_sink_->wish().port, now);
   if (hns_sink_) hns_trouble_.Set(hns_sink_->Look(now));
   if (bridge_) hns_trouble_.Set(bridge_->Look(now));
-  if (ledger_) ledger_trouble_.Set(ledger_->trouble());
+  if (!ledger_) return;
+  ledger_->Retry(now);
+  ledger_trouble_.Set(ledger_->trouble());
 }
 
 void NodeNetwork::FollowUnderlay(const HostFacts& facts) {

@@ -132,6 +132,8 @@ class NodeNetwork {
   const Trouble& ledger_trouble() const { return ledger_trouble_; }
   // subnet.env cannot be written or withdrawn, or another program changes it.
   const Trouble& file_trouble() const { return file_trouble_; }
+  // What another user put in the place of subnet.env.
+  const Trouble& foreign_trouble() const { return subnet_file_.foreign(); }
   // Of the host around HNS; they fail no check.
   const HostUpkeep& upkeep() const { return upkeep_; }
   // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".

@@ -50,7 +50,7 @@ struct Options {
   std::string healthz_ip = "0.0.0.0";
   std::int64_t healthz_port = 0;  // zero or less: no server
   std::string admin;              // empty: the default endpoint; "none": no endpoint
-  std::string state_dir = "/var/lib/weft";
+  std::string state_dir;          // empty: control::DefaultStateFolder()
 
   // Logs.
   std::string log_format = "klog";

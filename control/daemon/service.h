@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace boost::asio {
 class io_context;
@@ -15,8 +14,6 @@ class io_context;
 
 namespace weft::daemon {
 
-// The words after the program's name, in UTF-8.
-std::vector<std::string> Arguments(int argc, char** argv);
 // "userspace" on Linux, "hns" on Windows.
 std::string_view DefaultDataplane();
 std::uint64_t ProcessId();

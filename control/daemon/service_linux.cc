@@ -16,10 +16,6 @@
 
 namespace weft::daemon {
 
-std::vector<std::string> Arguments(int argc, char** argv) {
-  return {argv + (argc > 0 ? 1 : 0), argv + argc};
-}
-
 std::string_view DefaultDataplane() { return "userspace"; }
 
 std::uint64_t ProcessId() { return static_cast<std::uint64_t>(::getpid()); }

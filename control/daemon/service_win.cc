@@ -3,8 +3,6 @@
 
 #include <windows.h>
 
-#include <shellapi.h>
-
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -16,15 +14,6 @@ namespace {
 
 // The handler runs on a thread of the system and is told nothing but the event.
 std::atomic<StopSignals*> current{nullptr};
-
-std::string Utf8(const wchar_t* text) {
-  const int size = ::WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
-  if (size <= 1) return "";
-  std::string out(static_cast<std::size_t>(size), '\0');
-  ::WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
-  out.pop_back();  // the terminator
-  return out;
-}
 
 std::string_view NameOf(DWORD event) {
   switch (event) {
@@ -42,16 +31,6 @@ std::string_view NameOf(DWORD event) {
 }
 
 }  // namespace
-
-std::vector<std::string> Arguments(int argc, char** argv) {
-  int count = 0;
-  wchar_t** words = ::CommandLineToArgvW(::GetCommandLineW(), &count);
-  if (!words) return {argv + (argc > 0 ? 1 : 0), argv + argc};
-  std::vector<std::string> out;
-  for (int i = 1; i < count; ++i) out.push_back(Utf8(words[i]));
-  ::LocalFree(words);
-  return out;
-}
 
 std::string_view DefaultDataplane() { return "hns"; }
 

@@ -10,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/file_io.h"
 
 namespace weft::daemon {
 namespace {
@@ -19,20 +18,25 @@ using control::Ledger;
 using control::LedgerEntry;
 using Memory = host::CarriedRoutes::Memory;
 
-// Asked for once: it stays the same while this process runs.
-const std::string& ThisBoot() {
-  static const std::string boot = control::BootId();
-  return boot;
-}
-
 // Its shape: MAC, adapter's index, metric.
-LedgerEntry EntryOf(const MacAddress& mac, const host::Route& route) {
+LedgerEntry EntryOf(const MacAddress& mac, const host::Route& route, const std::string& boot) {
   return {std::string(control::kStaticRoute),
           route.destination.ToString(),
           route.gateway ? route.gateway->ToString() : "",
           /*adopted=*/true,
           absl::StrCat(mac.ToString(), " ", route.adapter_index, " ", route.metric),
-          ThisBoot()};
+          boot};
+}
+
+bool IsUnicast(const IpAddress& address) {
+  return !address.IsUnspecified() && !address.IsLoopback() && !address.IsMulticast();
+}
+
+// Shorter, a destination is a part of a default route: fc00::/7 is the widest of people's own.
+bool IsBelievable(const host::Route& route) {
+  const IpAddress& base = route.destination.base();
+  return route.destination.length() >= (base.is_v4() ? 8 : 7) && IsUnicast(base) &&
+         (!route.gateway || IsUnicast(*route.gateway));
 }
 
 // Empty: somebody wrote it by hand, and it cannot be read.
@@ -64,12 +68,15 @@ std::vector<LedgerEntry> Remembered(const Ledger& ledger) {
 
 }  // namespace
 
-Memory RecallStaticRoutes(NodeLedger& node) {
+Memory RecallStaticRoutes(NodeLedger& node, bool keeps_switch) {
   Memory memory;
   node.Use([&](Ledger& ledger) -> NodeLedger::Written {
     for (const LedgerEntry& entry : Remembered(ledger)) {
-      if (entry.boot.empty() || entry.boot != ThisBoot()) continue;
-      if (auto route = RouteOf(entry)) memory[route->first].push_back(route->second);
+      const bool this_boot = !node.boot().empty() && entry.boot == node.boot();
+      auto route = RouteOf(entry);
+      if (!route || !IsBelievable(route->second) || (!this_boot && !keeps_switch)) continue;
+      if (!this_boot) route->second.adapter_index = 0;  // nobody took it away: it did not come back
+      memory[route->first].push_back(route->second);
     }
     return std::nullopt;
   });
@@ -80,7 +87,7 @@ void RememberStaticRoutes(NodeLedger& node, const Memory& routes) {
   node.Use([&](Ledger& ledger) -> NodeLedger::Written {
     std::vector<LedgerEntry> entries;
     for (const auto& [mac, link] : routes) {
-      for (const host::Route& route : link) entries.push_back(EntryOf(mac, route));
+      for (const host::Route& route : link) entries.push_back(EntryOf(mac, route, node.boot()));
     }
     if (entries == Remembered(ledger)) return std::nullopt;
     return ledger.Replace(control::kStaticRoute, std::move(entries));

@@ -8,9 +8,12 @@
 
 namespace weft::daemon {
 
-// What an earlier process remembered, unless it was of an earlier boot: Windows itself brings back
-// the persistent ones, and the others are gone as they should.
-host::CarriedRoutes::Memory RecallStaticRoutes(NodeLedger& node);
+// What an earlier process remembered, as far as a file may say what is put on the host: no default
+// route or nearly one, no destination or gateway that is no unicast address. Of an earlier boot
+// nothing, because Windows itself brings back the persistent ones, and the others are gone as they
+// should; but with a vSwitch that outlives the boot (`keeps_switch`) all, because those that are
+// bound to the NIC do not come back on the switch's adapter.
+host::CarriedRoutes::Memory RecallStaticRoutes(NodeLedger& node, bool keeps_switch);
 void RememberStaticRoutes(NodeLedger& node, const host::CarriedRoutes::Memory& routes);
 
 }  // namespace weft::daemon

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
+#include "control/own_files.h"
 
 namespace weft::daemon {
 namespace {
@@ -34,25 +35,42 @@ std::optional<std::string> Read(const std::string& path) {
   return *std::move(text);
 }
 
+std::string FolderOf(const std::string& path) {
+  const std::size_t end = path.find_last_of("/\\");
+  return end == std::string::npos ? "" : path.substr(0, end);
+}
+
+// What a person is to know of `aside` (own_files.h).
+std::string_view TextOf(const absl::StatusOr<std::string>& aside) {
+  if (aside.ok()) return *aside;
+  return absl::IsPermissionDenied(aside.status()) ? aside.status().message() : "";
+}
+
 }  // namespace
 
 absl::Status SubnetFile::Write(const std::string& text) {
-  std::error_code error;
-  const fs::path folder = control::PathOf(path_).parent_path();
-  if (!folder.empty()) fs::create_directories(folder, error);
-  const absl::Status status =
-      error ? absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()))
-            : control::ReplaceFileText(path_, text);
+  const std::string folder = FolderOf(path_);
+  absl::StatusOr<std::string> made = std::string();
+  if (!folder.empty()) made = control::MakeOwnFolder(folder);
+  const absl::StatusOr<std::string> aside = control::SetForeignAside(path_);
+  const std::string_view of_folder = TextOf(made), of_file = TextOf(aside);
+  foreign_.Set(of_folder.empty() ? of_file : of_folder);
+  // Another user's folder that stays is no reason for a node without pods.
+  absl::Status status = absl::IsPermissionDenied(made.status()) ? absl::OkStatus() : made.status();
+  if (status.ok()) status = control::ReplaceFileText(path_, text);
   if (!status.ok()) {
     return absl::Status(
         status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(),
                                     "; give flanneld a folder it may write to with --subnet-file"));
   }
   text_ = text;
+  tells_owner_ = control::CheckOwn(path_).ok();
   return absl::OkStatus();
 }
 
-bool SubnetFile::Holds(const std::string& text) const { return Read(path_) == text; }
+bool SubnetFile::Holds(const std::string& text) const {
+  return Read(path_) == text && (!tells_owner_ || control::CheckOwn(path_).ok());
+}
 
 absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   const bool holds = Holds(text);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "control/clock.h"
 #include "control/daemon/subnet_env.h"
+#include "control/daemon/trouble.h"
 
 namespace weft::daemon {
 
@@ -19,9 +20,10 @@ class SubnetFile {
   explicit SubnetFile(std::string path) : path_(std::move(path)) {}
 
   // Puts `text` in place: parent folder made if need be (0755), mode 0644, by rename, on disk when
-  // it returns.
+  // it returns. A folder or file of another user's is set aside first (own_files.h), which is
+  // logged; one that cannot be is used.
   absl::Status Write(const std::string& text);
-  // Whether the file holds exactly `text` now.
+  // Whether the file holds exactly `text` now, and no other user may alter it.
   bool Holds(const std::string& text) const;
 
   // Sees to it that the file holds `text`. One that another program changed is put back once at
@@ -34,6 +36,8 @@ class SubnetFile {
   absl::StatusOr<std::string> WithdrawUnlessOf(const SubnetEnv& env);
 
   const std::string& path() const { return path_; }
+  // What another user put in our place.
+  const Trouble& foreign() const { return foreign_; }
   // Whether Write succeeded, and no withdrawal followed.
   bool written() const { return text_.has_value(); }
 
@@ -45,6 +49,8 @@ class SubnetFile {
   int changes_ = 0;
   control::TimePoint put_back_at_{};
   control::Duration pause_{};
+  bool tells_owner_ = false;  // the file system does: what was just written is ours
+  Trouble foreign_;
 };
 
 }  // namespace weft::daemon

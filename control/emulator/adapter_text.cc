@@ -35,9 +35,8 @@ absl::StatusOr<host::Adapter> ParseAdapter(std::string_view text) {
   const std::size_t equals = text.find('=');
   host::Adapter adapter;
   adapter.name = text.substr(0, equals);
-  const std::string_view list =
-      equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
-  auto addresses = ParseAddresses(list);
+  auto addresses =
+      equals == std::string_view::npos ? std::nullopt : ParseAddresses(text.substr(equals + 1));
   if (adapter.name.empty() || !addresses)
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is no adapter; write NAME=ADDRESS/LENGTH,..."));

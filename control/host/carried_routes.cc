@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace weft::host {
 namespace {
 
@@ -10,6 +12,18 @@ bool Has(const std::vector<Route>& routes, const Route& wanted) {
   return std::any_of(routes.begin(), routes.end(), [&](const Route& route) {
     return route.destination == wanted.destination && route.gateway == wanted.gateway;
   });
+}
+
+// A route by another link's router leads nowhere, or where nobody means it to.
+absl::Status CheckGateway(const Adapter& adapter, const Route& route) {
+  if (!route.gateway || (!route.gateway->is_v4() && route.gateway->IsLinkLocal()))
+    return absl::OkStatus();
+  for (const AssignedAddress& own : adapter.addresses) {
+    const auto link = IpPrefix::Of(own.address, own.prefix_length);
+    if (link && link->Contains(*route.gateway)) return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("its gateway ", route.gateway->ToString(), " is not on that adapter's link"));
 }
 
 }  // namespace
@@ -27,11 +41,12 @@ std::vector<CarriedRoutes::PutBack> CarriedRoutes::Follow(Host& host, const Adap
 
   std::vector<PutBack> results;
   if (missing.empty()) return results;
-  const std::vector<absl::Status> statuses = host.PutRoutes(missing);
-  for (std::size_t i = 0; i < missing.size() && i < statuses.size(); ++i) {
-    link.push_back(missing[i]);
-    if (!statuses[i].ok()) link.back().adapter_index = 0;
-    results.push_back({missing[i], statuses[i]});
+  for (const Route& route : missing) {
+    absl::Status status = CheckGateway(adapter, route);
+    if (status.ok()) status = host.PutRoutes({route}).front();
+    link.push_back(route);
+    if (!status.ok()) link.back().adapter_index = 0;
+    results.push_back({route, status});
   }
   return results;
 }

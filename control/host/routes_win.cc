@@ -12,7 +12,8 @@ std::string TextOf(std::string_view verb, const Route& route) {
                       " on adapter ", route.adapter_index);
 }
 
-// Lifetimes are infinite and the metric zero after InitializeIpForwardEntry.
+// After InitializeIpForwardEntry the lifetimes are infinite; protocol and metric are no legal
+// values.
 MIB_IPFORWARD_ROW2 RowOf(const IpHelper& helper, const Route& route) {
   MIB_IPFORWARD_ROW2 row{};
   helper.initialize_route(&row);

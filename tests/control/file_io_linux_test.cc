@@ -12,6 +12,7 @@
 #include <string>
 
 #include "control/file_io.h"
+#include "control/process_lock.h"
 #include "tests/support/test_path.h"
 
 namespace weft::control {
@@ -42,6 +43,21 @@ TEST(FileIoLinuxTest, AllMayReadIt) {
   ASSERT_TRUE(ReplaceFileText(path, "A=1\n").ok());
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0644});
   std::filesystem::remove(path);
+}
+
+// Whoever may open it could hold it, and switch the ledger off.
+TEST(ProcessLockLinuxTest, NobodyElseMayOpenIt) {
+  const std::filesystem::path path = weft::testing::TestPath();
+  std::ofstream(path) << "";  // of an earlier version, mode 0644
+  ASSERT_TRUE(ProcessLock::TryTake(path.string()).ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0600});
+  std::filesystem::remove(path);
+  const std::filesystem::path other = path.string() + ".other";
+  std::ofstream(other) << "";
+  std::filesystem::create_symlink(other, path);
+  EXPECT_FALSE(ProcessLock::TryTake(path.string()).ok()) << "a link leads elsewhere";
+  std::filesystem::remove(path);
+  std::filesystem::remove(other);
 }
 
 TEST(FileIoLinuxTest, AFolderThatIsNotThereIsNamed) {

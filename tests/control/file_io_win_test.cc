@@ -82,14 +82,23 @@ TEST_F(FileIoWindowsTest, AReaderThatGoesIsNoFailure) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
-TEST_F(FileIoWindowsTest, WhatCannotBeWrittenBesideItReplacesNothing) {
-  const std::filesystem::path temporary =
+// The name of the new file cannot be guessed, so that nobody has one there before us.
+TEST_F(FileIoWindowsTest, WhatAnotherPutBesideItIsNotWrittenTo) {
+  const std::filesystem::path beside =
       folder_ / ("subnet.env." + std::to_string(::GetCurrentProcessId()) + ".tmp");
-  std::filesystem::create_directory(temporary);
-  const absl::Status status = ReplaceFileText(path_.string(), "new\n");
-  EXPECT_THAT(std::string(status.message()),
+  std::ofstream(beside) << "theirs";
+  EXPECT_TRUE(ReplaceFileText(path_.string(), "new\n").ok());
+  EXPECT_EQ(Text(), "new\n");
+  EXPECT_EQ(FilesInFolder(), 2u);
+  std::ifstream in(beside);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "theirs");
+}
+
+TEST_F(FileIoWindowsTest, WhatCannotBeWrittenBesideItReplacesNothing) {
+  const std::string path = path_.string() + std::string(300, 'x');
+  EXPECT_THAT(std::string(ReplaceFileText(path, "new\n").message()),
               ::testing::StartsWith("cannot write a file beside it: "));
-  EXPECT_EQ(Text(), "old\n");
+  EXPECT_EQ(FilesInFolder(), 1u);
 }
 
 }  // namespace

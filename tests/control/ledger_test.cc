@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::control {
@@ -149,13 +150,96 @@ TEST_F(LedgerTest, OneThatCannotBeReadIsNamedAndLeft) {
   EXPECT_TRUE(std::filesystem::is_directory(folder_ / "ledger.json"));
 }
 
-TEST_F(LedgerTest, AFolderThatCannotBeMadeIsNamed) {
-  std::ofstream(folder_) << "a file";
-  Ledger ledger((folder_ / "state").string());
-  const absl::Status status = ledger.Put(kMade);
+TEST_F(LedgerTest, WhatCannotBeWrittenStaysInAndIsWrittenByTheNextCall) {
+  std::ofstream(folder_) << "a file in the folder's place";
+  const absl::Status status = ledger_.Put(kMade);
   EXPECT_THAT(std::string(status.message()),
               ::testing::AllOf(HasSubstr("cannot make the folder"), HasSubstr("--state-dir")));
-  EXPECT_THAT(ledger.entries(), IsEmpty()) << "what is not on disk is not there";
+  EXPECT_FALSE(ledger_.written());
+  EXPECT_FALSE(ledger_.Put(kMade).ok()) << "nothing new, and still not on disk";
+  EXPECT_FALSE(ledger_.Write().ok());
+  std::filesystem::remove(folder_);
+  ASSERT_TRUE(ledger_.Put(kRoute).ok());
+  EXPECT_TRUE(ledger_.written());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, kRoute));
+}
+
+TEST_F(LedgerTest, OneThatOthersMayWriteIsNotBelieved) {
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  ASSERT_TRUE(testing::LetOthersWrite((folder_ / "ledger.json").string()));
+  Ledger ledger(folder_.string());
+  const absl::Status status = ledger.Load();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is not believed"));
+  EXPECT_THAT(ledger.entries(), IsEmpty());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "ledger.json")) << "looking moves nothing";
+}
+
+// A process that could not read the disk's: what each of the two says of one network.
+TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
+  const LedgerEntry begun{"hns-network", "flannel.4096", "", false, "Overlay 10.0.0.0/8", "boot"};
+  LedgerEntry made = begun, found = kMade, elsewhere = kMade;
+  made.id = kMade.id;
+  found.adopted = true;
+  found.shape = begun.shape;
+  elsewhere.id = "another";
+  const struct {
+    const char* description;
+    LedgerEntry on_disk, entered, merged;
+  } rows[] = {
+      {"found again", kMade, found, kMade},
+      {"ours, made by a process that died", begun, found, made},
+      {"another's by now", elsewhere, found, found},
+      {"made again by us", found, kMade, kMade},
+  };
+  for (const auto& row : rows)
+    EXPECT_THAT(Merged({kFound, row.on_disk}, {row.entered}, "boot"),
+                ElementsAre(kFound, row.merged))
+        << row.description;
+  EXPECT_THAT(Merged({begun}, {found}, "the next boot"), ElementsAre(found));
+  const LedgerEntry moved{"host-route", kRoute.name, "172.16.0.12", false};
+  EXPECT_THAT(Merged({kRoute}, {moved, kRoute}, ""), ElementsAre(kRoute, moved));
+
+  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  Ledger late(folder_.string(), /*open=*/false);
+  ASSERT_TRUE(late.Put(kRoute).ok());
+  ASSERT_TRUE(late.Put(found).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade)) << "it is not open yet";
+  ASSERT_TRUE(late.Open("boot").ok());
+  EXPECT_FALSE(late.written());
+  ASSERT_TRUE(late.Write().ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, kRoute));
+  ASSERT_TRUE(late.Remove(kRoute.kind, kRoute.name).ok());
+  ASSERT_TRUE(late.Open("boot").ok()) << "once";
+  EXPECT_THAT(Reread(), ElementsAre(kMade));
+}
+
+TEST_F(LedgerTest, AnEarlierVersionsIsMovedUnlessOthersMayHaveWrittenIt) {
+  const std::string former = (folder_ / "former").string(), now = (folder_ / "now").string();
+  std::filesystem::create_directories(now);
+  EXPECT_FALSE(MoveFormerLedger("", now).value());
+  EXPECT_FALSE(MoveFormerLedger(former, now).value()) << "there is none";
+  ASSERT_TRUE(Ledger(former).Put(kMade).ok());
+  ASSERT_TRUE(testing::LetOthersWrite(former + "/ledger.json"));
+  const auto refused = MoveFormerLedger(former, now);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()),
+              ::testing::AllOf(HasSubstr("is not believed: "), HasSubstr("copy " + former)));
+  std::filesystem::remove(former + "/ledger.json");
+
+  ASSERT_TRUE(Ledger(former).Put(kMade).ok());
+  ASSERT_TRUE(testing::GiveAway(former));
+  EXPECT_TRUE(absl::IsPermissionDenied(MoveFormerLedger(former, now).status()));
+  std::filesystem::remove_all(former);
+
+  ASSERT_TRUE(Ledger(former).Put(kMade).ok());
+  EXPECT_TRUE(MoveFormerLedger(former, now).value());
+  EXPECT_FALSE(std::filesystem::exists(former + "/ledger.json"));
+  Ledger moved(now);
+  ASSERT_TRUE(moved.Load().ok());
+  EXPECT_THAT(moved.entries(), ElementsAre(kMade));
+  ASSERT_TRUE(Ledger(former).Put(kRoute).ok());
+  EXPECT_FALSE(MoveFormerLedger(former, now).value()) << "there is a newer one";
 }
 
 }  // namespace

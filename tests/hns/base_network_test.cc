@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/base_network.h"
 
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/hns/overlay_makers.h"
 
@@ -68,6 +70,57 @@ TEST(BaseNetworkTest, OneThatKeepsTheSwitchIsEnough) {
     network.policies = row.policies;
     EXPECT_EQ(MissingBaseNetwork(wish, std::vector{network}).has_value(), !row.enough)
         << row.description;
+  }
+}
+
+// OVN's has it, too: all networks of one vSwitch.
+TEST(BaseNetworkTest, HasThePodNetworksPort) {
+  OverlayWish wish = WithBase();
+  EXPECT_EQ(BaseNetwork(wish).vxlan_port(), std::nullopt);
+  wish.port = 8472;
+  EXPECT_EQ(BaseNetwork(wish).vxlan_port(), 8472);
+}
+
+TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchSaysWhy) {
+  const auto at = [](const char* address) {
+    return Policy{"ProviderAddress", absl::StrCat(R"({"ProviderAddress":")", address, R"("})")};
+  };
+  const struct {
+    const char* description;
+    const char* type;
+    std::vector<Policy> policies;
+    bool degraded;
+    const char* why;
+  } rows[] = {
+      {"right", "Overlay", {NetAdapterNamePolicy("Ethernet"), at("192.168.1.10")}, false, ""},
+      {"nothing shown", "L2Bridge", {}, false, ""},
+      {"not settled yet", "Overlay", {at("169.254.3.4")}, false, ""},
+      {"its NIC has another identity", "Overlay", {}, true, "HNS says that its adapter is gone"},
+      {"another's", "NAT", {}, false, "its type is NAT, which binds no adapter"},
+      {"on another NIC",
+       "Overlay",
+       {NetAdapterNamePolicy("Ethernet 2")},
+       false,
+       "it is on the adapter Ethernet 2, not on Ethernet"},
+      {"known by its address",
+       "Overlay",
+       {at("192.168.2.10")},
+       false,
+       "its management IP is 192.168.2.10, not 192.168.1.10"},
+  };
+  for (const auto& row : rows) {
+    Network network;
+    network.name = "External";
+    network.type = row.type;
+    network.policies = row.policies;
+    network.degraded = row.degraded;
+    const std::string trouble = BaseNetworkTrouble(WithBase(), network);
+    if (*row.why == '\0')
+      EXPECT_EQ(trouble, "") << row.description;
+    else
+      EXPECT_THAT(trouble, ::testing::AllOf(::testing::HasSubstr(row.why),
+                                            ::testing::HasSubstr("drain this node, delete it")))
+          << row.description;
   }
 }
 

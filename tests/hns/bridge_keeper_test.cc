@@ -38,6 +38,57 @@ TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
                           AllOf(StartsWith("POST /endpoints/"), HasSubstr("/attach {"))));
 }
 
+// What an earlier process of ours made for vxlan.
+struct FormerJournal final : Journal {
+  void BeforeCreate(const JournalObject&) override {}
+  void NotCreated(const JournalObject&) override {}
+  void Stands(const JournalObject&, const Guid&) override {}
+  void Gone(Kind kind, const std::string& name) override {
+    if (kind == Kind::kNetwork) gone.push_back(name);
+  }
+  std::vector<JournalEntry> Entries(Kind kind) override {
+    return kind == Kind::kNetwork ? networks : std::vector<JournalEntry>();
+  }
+  std::vector<JournalEntry> networks;
+  std::vector<std::string> gone;
+};
+
+TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
+  BridgeStage stage;
+  const auto journal = std::make_shared<FormerJournal>();
+  const auto make = [&](const char* name, const char* subnet, bool made) {
+    OverlayWish each = Wish();
+    each.name = name;
+    each.subnet = Cidr(subnet);
+    const Network network = OverlayNetwork(each);
+    const Guid id = stage.stranger.Create(network).value().Read().value().id;
+    journal->networks.push_back({name, id, made});
+    return id;
+  };
+  const Guid ours = make("flannel.4096", "10.244.9.0/24", true);
+  make("theirs", "10.9.0.0/24", false);
+  make("External", "192.168.255.0/30", true);
+  journal->networks.push_back(
+      {"gone.1", *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804"), true});
+  journal->networks.push_back({"begun.2", std::nullopt, true});
+  Endpoint pod;
+  pod.name = "pod1";
+  pod.network = ours;
+  const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, journal);
+  BridgeOutcome outcome = stage.Drive();
+  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("(pod1)"))));
+  EXPECT_THAT(journal->gone, IsEmpty());
+
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(in_it, "pod1").ok());
+  stage.keeper->Recheck();
+  outcome = stage.Drive();
+  EXPECT_THAT(outcome.notes, IsEmpty());
+  EXPECT_THAT(journal->gone, ElementsAre("flannel.4096"));
+  EXPECT_THAT(stage.Networks(), SizeIs(3)) << "cbr0, theirs, External";
+}
+
 // It attaches as upstream does, whatever HNS says of the endpoint.
 TEST(BridgeKeeperTest, ARestartWithNothingChangedAttachesOnceAndChangesNothing) {
   BridgeStage stage;

@@ -147,6 +147,38 @@ TEST_F(ClientTest, AListThatCannotBeReadIsAnError) {
   EXPECT_THAT(std::string(broken.message()), HasSubstr(kFirst));
 }
 
+// One that is broken costs a list that bears it no other; a service that goes costs it all.
+TEST_F(ClientTest, WhatCannotBeReadIsEnteredWhereThatIsWanted) {
+  const std::string both = std::string("[\"") + kFirst + "\",\"" + kSecond + "\"]";
+  std::vector<Unread> unread;
+  api_.AnswerText("HcnEnumerateNetworks", both);
+  api_.AnswerCode("HcnQueryNetworkProperties", hresult::kUnspecified);
+  api_.AnswerText("HcnQueryNetworkProperties", NetworkText(kSecond, "x"));
+  const auto networks = client_.Networks("", &unread);
+  ASSERT_TRUE(networks.ok()) << networks.status();
+  ASSERT_EQ(networks->size(), 1u);
+  EXPECT_EQ(networks->front().name, "x");
+  ASSERT_EQ(unread.size(), 1u);
+  EXPECT_EQ(unread[0].id.ToString(), kFirst);
+  EXPECT_THAT(unread[0].why, HasSubstr("(0x80004005)"));
+
+  unread.clear();
+  api_.AnswerText("HcnEnumerateEndpoints", both);
+  api_.AnswerText("HcnQueryEndpointProperties", "[]");
+  api_.AnswerText("HcnQueryEndpointProperties",
+                  std::string(R"({"ID":")") + kSecond + R"(","Name":"pod"})");
+  const auto endpoints = client_.Endpoints(Guid(), &unread);
+  ASSERT_TRUE(endpoints.ok()) << endpoints.status();
+  EXPECT_EQ(endpoints->size(), 1u);
+  EXPECT_EQ(unread.size(), 1u);
+
+  unread.clear();
+  api_.AnswerText("HcnEnumerateEndpoints", both);
+  api_.AnswerCode("HcnOpenEndpoint", hresult::kRpcCallFailed);
+  EXPECT_TRUE(absl::IsUnavailable(client_.Endpoints(Guid(), &unread).status()));
+  EXPECT_TRUE(unread.empty());
+}
+
 TEST_F(ClientTest, AnOpenedNetworkIsOneCallForEachReadAndChange) {
   {
     auto network = client_.Open(Named(kFirst, "flannel.4096"));

@@ -123,11 +123,37 @@ TEST_F(OverlayJournalTest, OthersThatWereEnteredAreLookedFor) {
                       {"External", std::nullopt, true}};
   ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.wish)).ok());
   stage.Round();
-  EXPECT_THAT(
-      journal->lines,
-      ElementsAre("0 gone flannel.5000", "0 stands External: Overlay 192.168.255.0/30 VSID 9999",
-                  "0 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
-                  "1 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+  EXPECT_THAT(journal->lines,
+              ElementsAre("0 stands External: Overlay 192.168.255.0/30 VSID 9999",
+                          "0 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                          "1 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+}
+
+// At boot HNS answers before it lists what outlived the boot.
+TEST_F(OverlayJournalTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
+  const auto gone = Contains(HasSubstr("gone flannel.5000"));
+  journal->entries = {{"flannel.5000", std::nullopt, true}};
+  const auto look = [&](std::chrono::minutes later) {
+    stage.clock.now += later;
+    stage.keeper->Recheck();
+    stage.Round();
+  };
+  look(std::chrono::minutes(0));
+  look(std::chrono::minutes(9));
+  EXPECT_THAT(journal->lines, Not(gone));
+  Network restored = OverlayNetwork(Wish());
+  restored.name = "flannel.5000";
+  const auto made = stage.stranger.Create(restored);
+  ASSERT_TRUE(made.ok()) << made.status();
+  look(std::chrono::minutes(9));
+  EXPECT_THAT(journal->lines, Contains(HasSubstr("stands flannel.5000")));
+  const Guid id = stage.Named("flannel.5000").value().id;
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(id, "flannel.5000").ok());
+  look(std::chrono::minutes(0));
+  look(std::chrono::minutes(9));
+  EXPECT_THAT(journal->lines, Not(gone)) << "it was there meanwhile";
+  look(std::chrono::minutes(1));
+  EXPECT_THAT(journal->lines, gone);
 }
 
 TEST_F(OverlayJournalTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {

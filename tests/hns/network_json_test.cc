@@ -197,6 +197,11 @@ TEST(FillFromSchema1Test, TellsWhatSchema2DidNotShow) {
   FillFromSchema1(kView, network);
   EXPECT_EQ(network.subnets[0].isolation_id, 9999u);
   EXPECT_EQ(network.vxlan_port(), 8472);
+  EXPECT_FALSE(network.degraded);
+  FillFromSchema1(R"({"State":5})", network);
+  EXPECT_TRUE(network.degraded);
+  FillFromSchema1(R"({"State":1})", network);
+  EXPECT_FALSE(network.degraded);
   // What schema 2 did show stays.
   network.subnets[0].isolation_id = 4096;
   network.policies = {VxlanPortPolicy(4789)};

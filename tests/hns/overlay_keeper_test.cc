@@ -485,6 +485,36 @@ TEST(OverlayKeeperTest, NeverUnderRunningPods) {
   EXPECT_EQ(stage.Overlay()->subnets[0].isolation_id, 4100u);
 }
 
+// A Node that was made again has another PodCIDR, and its pods end a while later.
+TEST(OverlayKeeperTest, PodsOfAnotherPodCidrAreGivenFiveMinutes) {
+  for (const bool they_end : {true, false}) {
+    OverlayStage stage;
+    stage.Drive();
+    const Guid before = stage.Overlay()->id, pod = stage.AddPod("pod1", "10.244.3.5");
+    stage.AddPod("source-vip", "10.244.3.6");
+    const Reply space = stage.hns.Create(Kind::kNamespace, Handle::kNone, Guid(),
+                                         R"({"Type":"Guest","SchemaVersion":{"Major":2}})");
+    ASSERT_TRUE(stage.hns
+                    .Modify(Kind::kNamespace, space.handle,
+                            R"({"ResourceType":"Endpoint","RequestType":"Add",)"
+                            R"("Settings":{"EndpointId":")" +
+                                pod.ToString() + R"("}})")
+                    .ok());
+    stage.wish.subnet = Cidr("10.244.4.0/24");
+    stage.keeper->SetWish(stage.wish);
+    OverlayOutcome outcome = stage.Drive(4min);
+    EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+    EXPECT_THAT(outcome.sentence,
+                AllOf(HasSubstr("subnet 10.244.3.0/24 instead of 10.244.4.0/24"),
+                      HasSubstr("1 pod of another PodCIDR runs in it"), HasSubstr("5 minutes")));
+    EXPECT_EQ(stage.Overlay()->id, before);
+    if (they_end) ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+    outcome = stage.Drive(they_end ? 10s : 2min);
+    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_NE(stage.Overlay()->id, before);
+  }
+}
+
 TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   OverlayStage stage;
   stage.wish.base_network = true;
@@ -516,6 +546,24 @@ TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   EXPECT_EQ(outcome.state, OverlayState::kHolds);
   EXPECT_EQ(outcome.base_network_id, std::nullopt) << "not made by this one";
   EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4096"));
+}
+
+// calico#11840: its NIC has another identity after a reboot, and nothing mends it.
+TEST(OverlayKeeperTest, ABaseNetworkThatLostItsAdapterIsNamed) {
+  OverlayStage stage;
+  stage.wish.base_network = true;
+  stage.StartKeeper();
+  EXPECT_THAT(stage.Drive().notes, IsEmpty());
+  emulator::Restart reboot = emulator::kReboot;
+  reboot.adapter_ids_new = true;
+  stage.hns.Reboot(reboot);
+  stage.StartKeeper();
+  const auto named =
+      ::testing::Contains(AllOf(HasSubstr("the base network External"),
+                                HasSubstr("its adapter is gone"), HasSubstr("drain this node")));
+  EXPECT_THAT(stage.Drive(1min).notes, named);
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Round().notes, named) << "for as long as it lasts";
 }
 
 // A network of somebody else's that HNS cannot show: nothing waits for it.

@@ -67,11 +67,27 @@ TEST_F(OverlayLookTest, Drift) {
             "remove 1 remote subnet from the network flannel.4096\n"
             "add 1 remote subnet to the network flannel.4096\n"
             "remove 1 remote subnet from the network flannel.4096\n");
-  EXPECT_THAT(DriftOf(Look(), stage.wish).differences,
+  const Drift drift = DriftOf(Look(), stage.wish);
+  EXPECT_THAT(drift.differences,
               ElementsAre("HostRoute is missing from the network flannel.4096",
-                          "the route to 10.244.1.0/24 is another one than wanted",
+                          AllOf(StartsWith("the route to 10.244.1.0/24 is another one than wanted: "
+                                           "by "),
+                                ::testing::EndsWith(" with 0e:2a:00:00:00:99")),
                           "the route to 10.244.9.0/24 is no peer's, or doubled"));
+  EXPECT_THAT(drift.objects,
+              ElementsAre("HostRoute", "the route to 10.244.1.0/24", "the route to 10.244.9.0/24"));
   ExpectDone(Look());
+}
+
+// The old route was removed, and the new one refused: that one is not put right.
+TEST(PutRightTest, IsWhatDiffersInNoWayAnyMore) {
+  Drift before, after;
+  before.Add("the route to 10.244.1.0/24", "is another one than wanted");
+  before.Add("the route to 10.244.2.0/24", "is missing");
+  after.Add("the route to 10.244.1.0/24", "is missing");
+  after.Add("the network External", "is missing");
+  EXPECT_THAT(PutRight(before, after), ElementsAre("the route to 10.244.2.0/24 is missing"));
+  EXPECT_EQ(PutRight(before, Drift()), before.differences);
 }
 
 TEST_F(OverlayLookTest, AReplacementSaysWhy) {

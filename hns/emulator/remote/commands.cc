@@ -35,6 +35,15 @@ Fault ReadFault(Fields& fields) {
   return fault;
 }
 
+// A fault of a function that nobody calls would never come.
+absl::Status CheckFunction(const Fault& fault) {
+  if (fault.function.empty()) return Wrong("\"function\" is missing");
+  if (fault.function == "*" || IsFunctionName(fault.function)) return absl::OkStatus();
+  return Wrong(absl::StrCat("\"function\" is \"", fault.function,
+                            "\", which HNS does not have; write one such as HcnModifyNetwork, ",
+                            "HNSCall, or * for all"));
+}
+
 Milliseconds ReadTime(Fields& fields, const char* key) {
   return Milliseconds(static_cast<Milliseconds::rep>(fields.Number(key, 0)));
 }
@@ -74,7 +83,7 @@ const std::map<std::string_view, Carry>& Commands() {
       {"fault",
        [](Emulator& emulator, Fields& fields) {
          const Fault fault = ReadFault(fields);
-         if (fault.function.empty()) return Answer(Wrong("\"function\" is missing"));
+         if (auto named = CheckFunction(fault); !named.ok()) return Answer(named);
          return Then(fields.status(), [&] { emulator.Add(fault); });
        }},
       {"clear-faults",
@@ -143,7 +152,7 @@ absl::StatusOr<Fault> ReadFault(const nlohmann::json& json) {
   if (!json.is_object()) return Wrong("a fault must be an object");
   Fields fields(json);
   Fault fault = ReadFault(fields);
-  if (fault.function.empty()) return Wrong("\"function\" is missing");
+  if (auto named = CheckFunction(fault); !named.ok()) return named;
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   return fault;
 }

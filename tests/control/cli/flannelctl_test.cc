@@ -115,11 +115,19 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{""}, "no verb \"\""},
       {{"completion"}, "required"},
       {{"hns"}, "required"},
-      {{"hns", "imitate"}, "required; see \"flannelctl help hns\""},
+      {{"hns", "imitate"}, "flannelctl hns: there is no verb \"imitate\"; \"flannelctl help hns\""},
+      {{"hns", "lst"}, "flannelctl hns: there is no verb \"lst\"; did you mean \"list\"?"},
+      {{"hns", "endpoint", "ad"}, "flannelctl hns endpoint: there is no verb \"ad\"; did you mean"},
+      {{"hns", "endpoint"}, "required; see \"flannelctl help hns endpoint\""},
+      {{"hns", "list", "-o"}, "flannelctl hns list: "},
+      {{"hns", "list", "--json"}, "--json; see \"flannelctl help hns list\""},
+      {{"help", "hns", "endpoint", "ad"}, "there is no verb \"ad\""},
       {{"hns", "control", "nowhere", "dump"}, "\"nowhere\" is no address of an HNS emulator"},
       {{"hns", "control", "tcp:127.0.0.1:0", "dump"}, "no HNS emulator answers at tcp:127.0.0.1:0"},
       {{"hns", "control", "tcp:127.0.0.1:0", "fault", "code"}, "\"code\" must be KEY=VALUE"},
       {{"hns", "emulate", "--adapter", "eth0=here"}, "\"eth0=here\" is no adapter"},
+      {{"hns", "emulate", "--adapter", "x"}, "\"x\" is no adapter; write NAME=ADDRESS/LENGTH,..."},
+      {{"hns", "emulate", "--fault", "function=Foo"}, "\"Foo\", which HNS does not have"},
       {{"hns", "control", "tcp:127.0.0.1:0", "fault", "=7"}, "\"=7\" must be KEY=VALUE"},
       {{"hns", "emulate", "--adapter", "=10.0.0.1"}, "\"=10.0.0.1\" is no adapter"},
       {{"hns", "emulate", "--adapter", "eth0=here", "--state", "/no/such/hns.json"},
@@ -170,6 +178,9 @@ TEST(UsageTest, OutputThatCannotBeWrittenIsAnError) {
 
 TEST(HelpTest, AsksForItselfAndForOptionsBeforeAnythingIsDone) {
   EXPECT_EQ(Call({"help", "help"}).out, Call({"help"}).out);
+  const Outcome nested = Call({"help", "hns", "endpoint", "add"});
+  EXPECT_THAT(nested.out, HasSubstr("Usage: flannelctl hns endpoint add [OPTION...]\n"));
+  EXPECT_EQ(Call({"hns", "endpoint", "add", "--help"}).out, nested.out);
   EXPECT_EQ(Call({"help", "--help"}).out, Call({"help"}).out);
   const Outcome help = Call({"leases", "--from", "/no/such/file", "--help"});
   EXPECT_EQ(help.code, 0);

@@ -53,7 +53,7 @@ class Program {
     start.dwFlags = STARTF_USESTDHANDLES;
     start.hStdOutput = Inheritable(out_);
     start.hStdError = Inheritable(err_);
-    std::wstring wide(line.begin(), line.end());
+    std::wstring wide = fs::path(std::u8string(line.begin(), line.end())).wstring();
     EXPECT_TRUE(::CreateProcessW(nullptr, wide.data(), nullptr, nullptr, TRUE, CREATE_NO_WINDOW,
                                  nullptr, nullptr, &start, &process_))
         << line << ": " << ::GetLastError();
@@ -171,6 +171,18 @@ TEST_F(FlannelctlWindowsTest, ReadsStatusAndLeasesOfARunningFlanneld) {
   EXPECT_THAT(plan.err, HasSubstr("this flanneld programs no HNS"));
 
   EXPECT_TRUE(flanneld->Running()) << flanneld->error();
+}
+
+// No code page of Windows has both.
+TEST_F(FlannelctlWindowsTest, WordsAreUnicode) {
+  const fs::path file = folder_ / u8"узлы-節點.json";
+  fs::copy_file(folder_ / "nodes.json", file);
+  const std::u8string text = file.u8string();
+  const Program program(
+      FLANNELCTL, {"leases", "--from", std::string(text.begin(), text.end()), "--node-name=a"},
+      folder_ / "out", folder_ / "err");
+  EXPECT_EQ(program.Wait(), 0u) << program.error();
+  EXPECT_THAT(program.output(), HasSubstr("10.244.2.0/24"));
 }
 
 TEST_F(FlannelctlWindowsTest, ReportsThatNoFlanneldAnswers) {

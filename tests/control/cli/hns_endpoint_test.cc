@@ -20,6 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class HnsEndpointTest : public ::testing::Test {
  protected:
@@ -168,6 +169,47 @@ TEST_F(HnsEndpointTest, ACallThatFailsIsNamed) {
     EXPECT_THAT(outcome.err, HasSubstr("flannelctl " + words[0] + " " + words[1]));
   }
   EXPECT_EQ(Endpoint({"list", "--no-headers"}).code, 0);
+}
+
+// On a node with one broken endpoint these are needed most.
+TEST_F(HnsEndpointTest, OneThatCannotBeReadIsLeftOutAndNamed) {
+  const std::string emulator = "--hns=emulator:" + server_->address();
+  ASSERT_EQ(Add("10.244.9.7").code, 0);
+  const std::string broken = Add("10.244.9.8").out.substr(0, 36);
+  const auto breaks = [&](std::uint64_t first) {
+    hns_.ClearFaults();
+    hns::emulator::Fault fault;
+    fault.function = "HcnQueryEndpointProperties";
+    fault.first = first;
+    fault.code = hns::hresult::kUnspecified;
+    hns_.Add(fault);
+  };
+  // Which of the two is read first is HNS's affair.
+  const std::uint64_t place =
+      List().find("weft-10.244.9.8") < List().find("weft-10.244.9.7") ? 1 : 2;
+  const std::string left_out = "left out: list the endpoints: read the endpoint " + broken;
+  breaks(place);
+  const Outcome list = Endpoint({"list", "--no-headers"});
+  EXPECT_EQ(list.code, 0);
+  EXPECT_THAT(list.out, AllOf(HasSubstr("weft-10.244.9.7"), Not(HasSubstr("weft-10.244.9.8"))));
+  EXPECT_THAT(list.err, HasSubstr(left_out));
+  breaks(place);
+  const Outcome networks = Call({"hns", "list", emulator});
+  EXPECT_EQ(networks.code, 0);
+  EXPECT_THAT(networks.out, HasSubstr("flannel.4096"));
+  EXPECT_THAT(networks.err, HasSubstr(left_out));
+  breaks(place);
+  EXPECT_EQ(Endpoint({"delete", "weft-10.244.9.7"}).code, 0);
+  breaks(1);
+  const Outcome by_name = Endpoint({"delete", "weft-10.244.9.8"});
+  EXPECT_EQ(by_name.code, 1);
+  EXPECT_THAT(by_name.err, HasSubstr(left_out));
+  breaks(1);
+  EXPECT_THAT(Endpoint({"delete", broken}).err, HasSubstr("--force deletes it all the same"));
+  breaks(1);
+  EXPECT_EQ(Endpoint({"delete", "--force", broken}).code, 0);
+  hns_.ClearFaults();
+  EXPECT_EQ(List(), "");
 }
 
 TEST_F(HnsEndpointTest, ANetworkWithoutAddressOrMacIsShown) {

@@ -56,15 +56,31 @@ TEST_F(PlanTest, DriftNamesWhatDiffers) {
 TEST_F(PlanTest, RepairSaysWhatWasDoneAndWhatIsLeft) {
   const Outcome done = Ask({"hns", "repair"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_EQ(done.out,
-            "done:\ndelete the network flannel.4096\n"
-            "add 1 remote subnet to the network flannel.4096\n");
+  EXPECT_EQ(done.out, "put right:\nthe route to 10.244.1.0/24 is missing\n");
   Plan half = admin::SamplePlan();
-  half.left = half.differences;
+  half.repaired = true;
+  half.differences.push_back("the route to 10.244.2.0/24 is missing");
+  half.left = {half.differences[0]};
+  half.done = {half.differences[1]};
+  half.causes = {"remote subnet 10.244.1.0/24: HCN_E_INVALID_POLICY (0x803B000D)"};
   Set(half);
   const Outcome left = Ask({"hns", "repair"});
   EXPECT_EQ(left.code, 1);
-  EXPECT_THAT(left.out, HasSubstr("tried again by flanneld:\nthe route to 10.244.1.0/24"));
+  EXPECT_EQ(left.out,
+            "put right:\nthe route to 10.244.2.0/24 is missing\n"
+            "not put right, and tried again by flanneld:\nthe route to 10.244.1.0/24 is missing\n"
+            "because:\nremote subnet 10.244.1.0/24: HCN_E_INVALID_POLICY (0x803B000D)\n");
+  EXPECT_EQ(admin::ParsePlan(Ask({"hns", "repair", "-o", "json"}).out).value(), half);
+}
+
+// Which does not say what it did: what is left is not called done.
+TEST_F(PlanTest, OfAnEarlierFlanneldOnlyWhatIsLeftIsKnown) {
+  Plan half = admin::SamplePlan();
+  half.repaired = true;
+  half.left = half.differences;
+  Set(half);
+  EXPECT_EQ(Ask({"hns", "repair"}).out,
+            "not put right, and tried again by flanneld:\nthe route to 10.244.1.0/24 is missing\n");
 }
 
 TEST_F(PlanTest, NothingToDoAndNothingThatMay) {

@@ -21,6 +21,7 @@
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cli {
@@ -91,6 +92,29 @@ class ResetTest : public ::testing::Test {
     return Call(words);
   }
 
+  // A container's endpoint, or kube-proxy's, which is in no namespace; its id.
+  std::string MakeEndpoint(const std::string& network, const char* name, const char* address,
+                           bool in_a_namespace, std::uint32_t flags = 0) {
+    World world(folder_ + "/hns.json");
+    hns::Endpoint endpoint;
+    endpoint.name = name;
+    endpoint.network = *hns::Guid::Parse(network);
+    endpoint.ip_configurations = {{*IpAddress::Parse(address), 24}};
+    endpoint.flags = flags;
+    const auto made = world.client.CreateEndpoint(endpoint);
+    EXPECT_TRUE(made.ok()) << made.status();
+    if (!in_a_namespace) return made->id.ToString();
+    const hns::Reply space =
+        world.hns.Create(hns::Kind::kNamespace, hns::Handle::kNone, hns::Guid(),
+                         R"({"Type":"Guest","SchemaVersion":{"Major":2,"Minor":0}})");
+    const hns::Reply put = world.hns.Modify(
+        hns::Kind::kNamespace, space.handle,
+        R"({"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":")" +
+            made->id.ToString() + R"("}})");
+    EXPECT_TRUE(put.ok()) << put.error_record;
+    return made->id.ToString();
+  }
+
   const std::string folder_ = weft::testing::TestPath().string();
   const hns::Network ours_ = hns::OverlayNetwork(Wish("flannel.4096", "10.244.1.0/24"));
   const hns::Network other_ = hns::OverlayNetwork(Wish("nat", "10.9.1.0/24"));
@@ -100,7 +124,8 @@ TEST_F(ResetTest, WithoutALedgerThereIsNothingToDo) {
   Make(ours_);
   const Outcome outcome = Reset();
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("nothing to do: the ledger"));
+  EXPECT_EQ(outcome.out,
+            "nothing to do: the ledger " + folder_ + "/ledger.json was never written\n");
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
 }
 
@@ -187,6 +212,75 @@ TEST_F(ResetTest, EndpointsGoBeforeTheirNetworkAndPodsWithIt) {
   EXPECT_THAT(outcome.out, AllOf(::testing::StartsWith("deleted endpoint ours ("),
                                  HasSubstr("), and with it 1 endpoint in it\n")));
   EXPECT_THAT(Networks(), IsEmpty());
+}
+
+TEST_F(ResetTest, UnderRunningPodsItIsRefusedUnlessForced) {
+  const std::string id = Make(ours_);
+  const LedgerEntry network{"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)};
+  Enter(network);
+  MakeEndpoint(id, "source-vip", "10.244.1.200", /*in_a_namespace=*/false);
+  MakeEndpoint(id, "pod-a", "10.244.1.7", /*in_a_namespace=*/true);
+  MakeEndpoint(id, "pod-b", "10.244.1.8", /*in_a_namespace=*/true);
+  // It is ours, and is deleted as such.
+  const std::string own = MakeEndpoint(id, "ours", "10.244.1.2", /*in_a_namespace=*/true);
+  Enter({"hns-endpoint", "ours", own, false, "10.244.1.2"});
+
+  const Outcome refused = Reset();
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(refused.err,
+            "flannelctl reset: 2 pods run in what would be deleted (pod-a; pod-b); drain this node "
+            "first, or give --force\n");
+  EXPECT_EQ(Entries().size(), 2u) << "nothing was begun";
+
+  const Outcome dry = Reset({"--dry-run"});
+  EXPECT_EQ(dry.code, 1);
+  EXPECT_THAT(dry.out, HasSubstr("would delete network flannel.4096"));
+  EXPECT_THAT(dry.err, HasSubstr("it would be refused: 2 pods run"));
+
+  const Outcome forced = Reset({"--force"});
+  EXPECT_EQ(forced.code, 0) << forced.err;
+  EXPECT_THAT(Networks(), IsEmpty());
+  EXPECT_THAT(Entries(), IsEmpty());
+}
+
+TEST_F(ResetTest, PodsInWhatIsLeftHoldNothingUp) {
+  const hns::Network base = hns::BaseNetwork(Wish("flannel.4096", "10.244.1.0/24"));
+  const std::string kept = Make(base), adopted = Make(other_);
+  Enter({"hns-network", "External", kept, false, hns::ShapeOf(base)});
+  Enter({"hns-network", "nat", adopted, true, hns::ShapeOf(other_)});
+  MakeEndpoint(kept, "a", "192.168.255.2", /*in_a_namespace=*/true);
+  MakeEndpoint(adopted, "b", "10.9.1.7", /*in_a_namespace=*/true);
+  MakeEndpoint(Make(ours_), "c", "10.244.1.7", /*in_a_namespace=*/true);  // in no ledger
+  const Outcome outcome = Reset({"--keep-vswitch"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(Reset().code, 2) << "now the base network would go";
+}
+
+TEST_F(ResetTest, AFolderThatIsNotThereIsAnError) {
+  std::filesystem::remove_all(folder_);
+  const Outcome outcome = Reset();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "flannelctl reset: there is no folder " + folder_ +
+                             ", so what flanneld made here is not known; if flanneld ran with "
+                             "another --state-dir, give that one\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+// Else any user of the machine says what an administrator deletes.
+TEST_F(ResetTest, AnotherUsersFolderOrLedgerIsNotBelieved) {
+  Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
+  ASSERT_TRUE(weft::testing::LetOthersWrite(folder_ + "/ledger.json"));
+  const Outcome ledger = Reset();
+  EXPECT_EQ(ledger.code, 2);
+  EXPECT_THAT(ledger.err,
+              AllOf(HasSubstr("ledger.json may be written by "), HasSubstr("is not believed")));
+  ASSERT_TRUE(weft::testing::GiveAway(folder_));
+  const Outcome folder = Reset();
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.err, AllOf(HasSubstr("is not believed"), HasSubstr(" belongs to ")));
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
 }
 
 TEST_F(ResetTest, WhileAFlanneldRunsItIsRefused) {

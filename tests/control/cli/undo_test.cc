@@ -12,6 +12,7 @@
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
+#include "hns/intercepted_api.h"
 #include "hns/overlay_plan.h"
 #include "tests/hns/recording_api.h"
 #include "tests/support/emulator_clock.h"
@@ -25,6 +26,7 @@ namespace {
 
 using control::LedgerEntry;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::weft::testing::Address;
 using ::weft::testing::Prefix;
@@ -354,6 +356,118 @@ TEST_F(UndoTest, WhatHnsRefusesIsNamedAndStaysInTheLedger) {
       EXPECT_THAT(undone.failed[i], ::testing::StartsWith(failed[i]));
     EXPECT_EQ(ledger_.entries().size(), 2u);
   }
+}
+
+// An HNS on which one object cannot be opened.
+class OneBroken final : public hns::InterceptedApi {
+ public:
+  OneBroken(hns::Api& api, hns::Guid broken) : InterceptedApi(api), broken_(broken) {}
+
+ protected:
+  hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
+    const bool opens = call.function.starts_with("HcnOpen") && call.object == broken_.ToString();
+    return opens ? hns::Reply{hns::hresult::kUnspecified, "", "", hns::Handle::kNone} : make();
+  }
+
+ private:
+  const hns::Guid broken_;
+};
+
+class BrokenEndpointTest : public UndoTest {
+ protected:
+  BrokenEndpointTest() {
+    ours_ = MakeNetwork("flannel.4096", "10.244.1.0/24");
+    theirs_ = MakeNetwork("nat", "10.9.1.0/24");
+    Enter({"hns-network", "flannel.4096", ours_.ToString(), false, ""});
+  }
+  hns::Guid MakeNetwork(const char* name, const char* subnet) {
+    hns::Client client(emulator_);
+    auto made =
+        client.Create(hns::OverlayNetwork({name, Prefix(subnet), *hns::IsolationId::Of(4096), 4789,
+                                           "Ethernet", Address("192.168.1.10"), false}));
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made->Read()->id;
+  }
+  hns::Guid MakeEndpoint(const char* name, const hns::Guid& network) {
+    hns::Endpoint endpoint;
+    endpoint.name = name;
+    endpoint.network = network;
+    const auto made = hns::Client(emulator_).CreateEndpoint(endpoint);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made->id;
+  }
+  Undone UndoBeside(const hns::Guid& broken, const UndoOptions& options = {}) {
+    OneBroken api(emulator_, broken);
+    hns::Client client(api);
+    return cli::Undo({&client, nullptr}, ledger_, options);
+  }
+
+  weft::testing::EmulatorClock clock_;
+  hns::emulator::SimpleHost side_;
+  hns::emulator::Emulator emulator_{clock_, side_};
+  hns::Guid ours_, theirs_;
+};
+
+TEST_F(BrokenEndpointTest, AForeignOneFailsNothing) {
+  const hns::Guid broken = MakeEndpoint("theirs", theirs_), own = MakeEndpoint("ours", ours_);
+  Enter({"hns-endpoint", "ours", own.ToString(), false, ""});
+  const Undone undone = UndoBeside(broken);
+  EXPECT_EQ(undone.refused, "");
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_THAT(undone.lines, ElementsAre("deleted endpoint ours (" + own.ToString() + ")",
+                                        "deleted network flannel.4096 (" + ours_.ToString() + ")"));
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+// What the ledger knows by its id need not be read.
+TEST_F(BrokenEndpointTest, OursGoesByItsId) {
+  const hns::Guid own = MakeEndpoint("ours", ours_);
+  Enter({"hns-endpoint", "ours", own.ToString(), false, ""});
+  const Undone undone = UndoBeside(own);
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_EQ(undone.lines.front(), "deleted endpoint ours (" + own.ToString() + ")");
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+TEST_F(BrokenEndpointTest, ABrokenNetworkOfOursGoesByItsId) {
+  const Undone undone = UndoBeside(ours_);
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_THAT(undone.lines, ElementsAre("deleted network flannel.4096 (" + ours_.ToString() + ")"));
+}
+
+TEST_F(BrokenEndpointTest, OneInOurNetworkMayBeAPod) {
+  const hns::Guid broken = MakeEndpoint("pod", ours_);
+  const Undone refused = UndoBeside(broken);
+  EXPECT_THAT(refused.refused, ::testing::AllOf(HasSubstr("1 pod runs in what would be deleted (" +
+                                                          broken.ToString()),
+                                                HasSubstr("E_FAIL (0x80004005)")));
+  EXPECT_THAT(refused.lines, IsEmpty());
+  EXPECT_THAT(UndoBeside(broken, {.force = true}).lines,
+              ElementsAre("deleted network flannel.4096 (" + ours_.ToString() +
+                          "), and with it 1 endpoint in it"));
+}
+
+// Its entry has no id: it may be the one that cannot be read, and is not forgotten.
+TEST_F(BrokenEndpointTest, AnEntryWithoutIdStaysWhileOneCannotBeRead) {
+  const hns::Guid broken = MakeEndpoint("theirs", theirs_);
+  const LedgerEntry entry{"hns-endpoint", "ours", "", false, "10.244.1.2", control::BootId()};
+  Enter(entry);
+  const Undone undone = UndoBeside(broken);
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_THAT(undone.lines.front(),
+              ::testing::StartsWith("left endpoint ours: HNS does not show 1 of"));
+  EXPECT_THAT(ledger_.entries(), ElementsAre(entry));
+}
+
+TEST_F(BrokenEndpointTest, WhetherPodsRunIsNeverGuessed) {
+  hns::emulator::Fault fault;
+  fault.function = "HcnEnumerateEndpoints";
+  fault.code = hns::hresult::kUnspecified;
+  emulator_.Add(fault);  // once: the look for pods
+  const Undone undone = UndoBeside(hns::Guid());
+  EXPECT_THAT(undone.refused, ::testing::StartsWith("whether pods run here is not known: "));
+  EXPECT_THAT(undone.lines, IsEmpty());
+  EXPECT_EQ(ledger_.entries().size(), 1u);
 }
 
 // As HNS shows one whose pod is not set up yet.

@@ -258,6 +258,35 @@ TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
   EXPECT_TRUE(absl::IsUnavailable(Ask("4", false).status()));
 }
 
+TEST_F(DaemonHnsTest, ARepairThatHnsRefusesSaysWhyAndNotThatItWasDone) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  {
+    auto network = hns::Client(world_->hns).Open(Network());
+    ASSERT_TRUE(network.ok());
+    for (const hns::Policy& policy : Network().policies) {
+      if (policy.type == hns::policy_type::kRemoteSubnetRoute)
+        ASSERT_TRUE(network->Remove({policy}).ok());
+    }
+  }
+  hns::emulator::Fault fault;
+  fault.function = "HcnModifyNetwork";
+  fault.code = hns::hresult::kInvalidPolicy;
+  fault.count = hns::emulator::Fault::kAlways;
+  world_->hns.Add(fault);
+  const admin::Plan refused = Ask("1", true).value();
+  EXPECT_THAT(refused.left, ElementsAre("the route to 10.244.2.0/24 is missing"));
+  EXPECT_THAT(refused.done.value(), ::testing::IsEmpty());
+  EXPECT_THAT(refused.causes.value(), ::testing::Contains(HasSubstr("(0x803B000D)")));
+
+  world_->hns.ClearFaults();
+  const admin::Plan done = Ask("2", true).value();
+  EXPECT_THAT(done.left, ::testing::IsEmpty());
+  EXPECT_THAT(done.done.value(), ElementsAre("the route to 10.244.2.0/24 is missing"));
+  EXPECT_EQ(done.causes, std::nullopt);
+}
+
 // Its end awaits HNS's thread, whose words then wait in the loop.
 TEST_F(DaemonHnsTest, WhatHnsAnswersAfterTheEndIsPassedOver) {
   WriteNodes({Own(), Peer()});

@@ -132,6 +132,17 @@ class FlanneldTest : public ::testing::Test {
   const std::filesystem::path folder_ = weft::testing::TestPath();
 };
 
+TEST_F(FlanneldTest, ANetConfThatOthersMayWriteIsReported) {
+  using std::filesystem::perms;
+  for (const bool open : {false, true}) {
+    std::filesystem::permissions(folder_ / "net-conf.json", open ? perms{0666} : perms{0644});
+    Program program(Words());
+    ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+    const std::string report = "net-conf.json may be written by other users";
+    EXPECT_EQ(program.error.find(report) != std::string::npos, open) << program.error;
+  }
+}
+
 TEST_F(FlanneldTest, HelpGoesToStdoutAndIsNoError) {
   Program program({"--help"});
   EXPECT_EQ(program.Wait(), 0);

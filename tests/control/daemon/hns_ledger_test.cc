@@ -161,6 +161,18 @@ TEST_F(HnsLedgerTest, ARefusedCreateLeavesWhatWasKnownBefore) {
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
 }
 
+// HNS did not list it for a while, and how the create ended is not known.
+TEST_F(HnsLedgerTest, OneThatShowsUpAgainAfterACreateIsWhatItWas) {
+  ledger_->Stands(network_, id_);
+  ledger_->BeforeCreate(network_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry("", false)));
+  ledger_->Stands(network_, id_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
+  ledger_->BeforeCreate(network_);
+  ledger_->Stands(network_, other_);
+  EXPECT_THAT(Entries(), ElementsAre(Entry(other_.ToString(), false)));
+}
+
 TEST_F(HnsLedgerTest, WhatIsGoneIsDropped) {
   ledger_->Stands(network_, id_);
   ledger_->Gone(Kind::kNetwork, network_.name);

@@ -219,8 +219,9 @@ class RestartedUpkeepTest : public HostUpkeepTest {
   void SetUp() override { std::filesystem::remove_all(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   // One that is killed after its first look.
-  void LookOnce() {
-    HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string()));
+  void LookOnce(bool keeps_switch = false) {
+    HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string(), boot_),
+                      keeps_switch);
     const auto facts = ReadHostFacts(host_);
     ASSERT_TRUE(facts.ok()) << facts.status();
     upkeep.Look(*facts, underlay_);
@@ -237,6 +238,7 @@ class RestartedUpkeepTest : public HostUpkeepTest {
   }
 
   const std::filesystem::path folder_ = weft::testing::TestPath();
+  std::string boot_ = "this boot";
 };
 
 TEST_F(RestartedUpkeepTest, AStaticRouteSwallowedBetweenTwoProcessesIsPutBack) {
@@ -274,34 +276,72 @@ TEST_F(RestartedUpkeepTest, OneThatTheAdministratorRemovedIsNotPutBack) {
   EXPECT_THAT(Destinations(), ElementsAre());
 }
 
-// The clock may be set, or the machine sleep: the file's date says nothing.
-TEST_F(RestartedUpkeepTest, ThoseOfThisBootAreRememberedWhateverTheClockSays) {
+// By the boot's id: the clock may be set, or the machine sleep.
+TEST_F(RestartedUpkeepTest, AnEarlierBootsAreForgottenWhateverTheFilesDate) {
   Put("10.8.0.0/16", "192.168.1.254");
   LookOnce();
-  Bind();
   std::filesystem::last_write_time(
       folder_ / "ledger.json",
       std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  Bind();
   LookOnce();
-  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
+  EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16"))) << "it is this boot's";
+  for (const std::string& next : {std::string("the next boot"), std::string()}) {
+    host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));
+    boot_ = next;  // empty: not known
+    LookOnce();
+    EXPECT_THAT(Destinations(), ElementsAre()) << next;
+  }
 }
 
-// One that an earlier weft wrote names no boot.
-TEST_F(RestartedUpkeepTest, ThoseOfAnotherBootAreForgotten) {
-  for (const char* boot : {"an earlier one", ""}) {
-    Put("10.8.0.0/16", "192.168.1.254");
+// The vSwitch is there before Windows looks for the NIC to which its persistent routes are bound.
+TEST_F(RestartedUpkeepTest, ABaseNetworkSwallowsThemAtEachBoot) {
+  Put("10.8.0.0/16", "192.168.1.254");
+  LookOnce(/*keeps_switch=*/true);
+  Bind();
+  LookOnce(true);
+  ASSERT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
+  for (const char* next : {"the next boot", "and another"}) {
+    boot_ = next;
+    host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));  // on the same adapter, too
+    LookOnce(true);
+    EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16"))) << next;
+  }
+  host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));
+  LookOnce(true);
+  EXPECT_THAT(Destinations(), ElementsAre()) << "in this boot the administrator took it away";
+}
+
+// A file says what is put on the host only as far as that harms nobody.
+TEST_F(RestartedUpkeepTest, WhatNoAdministratorSetsIsNotBelieved) {
+  const struct {
+    const char *destination, *gateway;
+    bool believed;
+  } rows[] = {
+      {"10.8.0.0/16", "192.168.1.254", true},
+      {"169.254.169.254/32", "192.168.1.254", true},  // a cloud's metadata
+      {"10.0.0.0/8", "", true},
+      {"0.0.0.0/0", "192.168.1.254", false},
+      {"0.0.0.0/1", "192.168.1.254", false},
+      {"128.0.0.0/7", "192.168.1.254", false},
+      {"127.0.0.0/8", "192.168.1.254", false},
+      {"224.0.0.0/8", "192.168.1.254", false},
+      {"10.244.7.0/24", "192.168.1.254", false},  // the pods'
+      {"10.8.0.0/16", "127.0.0.1", false},
+      {"10.8.0.0/16", "0.0.0.0", false},
+      {"10.8.0.0/16", "224.0.0.1", false},
+      {"10.8.0.0/16", "203.0.113.9", false},  // on no link of ours
+  };
+  for (const auto& row : rows) {
+    std::filesystem::remove_all(folder_);
+    ASSERT_TRUE(control::Ledger(folder_.string())
+                    .Put({"static-route", row.destination, row.gateway, true,
+                          "00:15:5d:00:00:0a 99 0", boot_})
+                    .ok());
     LookOnce();
-    control::Ledger ledger(folder_.string());
-    ASSERT_TRUE(ledger.Load().ok());
-    std::vector<control::LedgerEntry> entries = ledger.entries();
-    ASSERT_EQ(entries.size(), 1u) << boot;
-    entries[0].boot = boot;
-    ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
-    Bind();
-    LookOnce();
-    EXPECT_THAT(Destinations(), ElementsAre()) << boot;
-    host_.UnbindSwitch("Ethernet", {}, {});
-    underlay_.index -= 1;
+    EXPECT_EQ(Destinations().size(), row.believed ? 1u : 0u)
+        << row.destination << " via " << row.gateway;
+    host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));
   }
 }
 
@@ -313,14 +353,13 @@ TEST_F(RestartedUpkeepTest, WhatIsNoRouteOfOursIsPassedOver) {
       "x 99 0", "00:15:5d:00:00:0a 99 0 0"};
   std::vector<control::LedgerEntry> entries;
   for (const char* shape : shapes)
-    entries.push_back({"static-route", "10.8.0.0/16", "192.168.1.254", true, shape});
+    entries.push_back({"static-route", "10.8.0.0/16", "192.168.1.254", true, shape, boot_});
   const std::string good = "00:15:5d:00:00:0a 99 0";
-  entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, good});
-  entries.push_back({"static-route", "10.8.0.0/16", "nonsense", true, good});
-  entries.push_back({"static-route", "nonsense", "192.168.1.254", true, good});
-  for (control::LedgerEntry& entry : entries) entry.boot = control::BootId();
+  entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, good, boot_});
+  entries.push_back({"static-route", "10.8.0.0/16", "nonsense", true, good, boot_});
+  entries.push_back({"static-route", "nonsense", "192.168.1.254", true, good, boot_});
   ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
-  HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string()));
+  HostUpkeep upkeep(host_, conf_, std::make_shared<NodeLedger>(folder_.string(), boot_));
   upkeep.Look(*ReadHostFacts(host_), underlay_);
   EXPECT_THAT(Destinations(), ElementsAre());
   EXPECT_EQ(upkeep.route_trouble().text(), "") << "none was tried";

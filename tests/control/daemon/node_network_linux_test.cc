@@ -279,14 +279,6 @@ TEST(OpenHnsTest, ThisMachineHasNone) {
   EXPECT_EQ(OpenHns(options, **host).value(), nullptr);
 }
 
-TEST(ServiceTest, ArgumentsAreThoseAfterTheName) {
-  char name[] = "flanneld", word[] = "-v=1";
-  char* words[] = {name, word, nullptr};
-  EXPECT_THAT(Arguments(2, words), ::testing::ElementsAre("-v=1"));
-  EXPECT_THAT(Arguments(1, words), ::testing::IsEmpty());
-  EXPECT_THAT(Arguments(0, words + 2), ::testing::IsEmpty());
-}
-
 TEST_F(NodeNetworkLinuxTest, AnAlteredDeviceIsMadeAnew) {
   ASSERT_EQ(Round(), "");
   for (const char* change : {"link set flannel.4096 mtu 1400", "link set flannel.4096 down",

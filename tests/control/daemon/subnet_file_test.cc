@@ -9,6 +9,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "control/file_io.h"
+#include "control/own_files.h"
+#include "tests/support/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::daemon {
@@ -79,6 +82,33 @@ TEST_F(SubnetFileTest, NoticesThatItWasAlteredOrDeleted) {
   EXPECT_FALSE(file.Holds("A=1\n"));
   ASSERT_TRUE(file.Write("A=1\n").ok());
   EXPECT_TRUE(file.Holds("A=1\n"));
+}
+
+// What says so to the CNI plugin must be ours, whatever it says.
+TEST_F(SubnetFileTest, OneThatOthersMayWriteIsReplacedAndReported) {
+  Put("A=1\n");
+  ASSERT_TRUE(weft::testing::LetOthersWrite(path_.string()));
+  SubnetFile file(path_.string());
+  ASSERT_TRUE(file.Write("A=1\n").ok());
+  EXPECT_TRUE(control::CheckOwn(path_.string()).ok());
+  EXPECT_EQ(FilesInFolder(), 2u) << "theirs is beside it";
+  EXPECT_THAT(file.foreign().text(), ::testing::HasSubstr("subnet.env may be written by "));
+  EXPECT_TRUE(file.Holds("A=1\n"));
+  ASSERT_TRUE(weft::testing::LetOthersWrite(path_.string()));
+  EXPECT_FALSE(file.Holds("A=1\n")) << "it is put back";
+}
+
+TEST_F(SubnetFileTest, AnotherUsersFolderIsReplacedAndReported) {
+  const std::string folder = (folder_ / "flannel").string();
+  fs::create_directories(folder);
+  std::ofstream(folder + "/subnet.env") << "A=1\n";
+  ASSERT_TRUE(weft::testing::GiveAway(folder));
+  SubnetFile file(folder + "/subnet.env");
+  ASSERT_TRUE(file.Write("A=1\n").ok());
+  EXPECT_TRUE(control::CheckOwn(folder).ok());
+  EXPECT_EQ(ReadText(fs::path(folder) / "subnet.env"), "A=1\n");
+  EXPECT_THAT(file.foreign().text(), ::testing::HasSubstr(folder + " belongs to "));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
 }
 
 TEST_F(SubnetFileTest, ALargeFileIsNoneOfOurs) {

@@ -7,6 +7,7 @@
 #include "control/host/emulator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::host {
@@ -114,6 +115,35 @@ TEST_F(CarriedRoutesTest, OneThatIsRefusedIsToldAndPutOnceItCanBe) {
   results = Look("vEthernet (Ethernet)");
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_TRUE(results[0].status.ok()) << results[0].status;
+}
+
+// Windows may take such a route, and send by it to whoever answers there.
+TEST_F(CarriedRoutesTest, OneByAGatewayOfNoLinkOfTheAdapterIsNotPut) {
+  class Bold final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override {
+      for (const Route& route : routes) put.push_back(route.destination.ToString());
+      return std::vector<absl::Status>(routes.size());
+    }
+    std::vector<std::string> put;
+  };
+  Bold host(host_);
+  const auto route = [](const char* destination, const char* gateway) {
+    Route each;
+    each.destination = Prefix(destination);
+    each.gateway = Address(gateway);
+    each.marked = true;
+    return each;
+  };
+  CarriedRoutes carried(
+      {{Mac("00:15:5d:00:00:0a"),
+        {route("10.1.0.0/16", "192.168.1.254"), route("10.2.0.0/16", "192.168.2.1"),
+         route("10.3.0.0/16", "169.254.0.1"), route("fd08::/32", "fe80::1")}}});
+  const auto results = carried.Follow(host, Named("Ethernet"), {});
+  EXPECT_THAT(host.put, ElementsAre("10.1.0.0/16", "fd08::/32"));
+  ASSERT_THAT(results, SizeIs(4));
+  EXPECT_EQ(results[1].status.message(), "its gateway 192.168.2.1 is not on that adapter's link");
 }
 
 TEST_F(CarriedRoutesTest, AnotherNicIsAnotherLink) {

@@ -122,6 +122,27 @@ TEST_F(ApiClientTlsTest, Trusted) {
               }).end.ok());
 }
 
+// As Go: the others count.
+TEST_F(ApiClientTlsTest, ACertificateThatCannotBeReadCostsTheBundleNoOther) {
+  const std::string begin = "-----BEGIN CERTIFICATE-----\n", end = "-----END CERTIFICATE-----\n";
+  for (const std::string& bad : {begin + "AAAA\n" + end, begin + "no base64!\n" + end, begin + end,
+                                 "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+                                 std::string("a comment\n")}) {
+    SCOPED_TRACE(bad);
+    for (const std::string& bundle :
+         {bad + usual.certificate, Authority("other").certificate() + bad + usual.certificate,
+          usual.certificate + bad}) {
+      EXPECT_TRUE(AskOne(usual, [&](ClusterAccess& access) {
+                    access.certificate_authority.text = bundle;
+                  }).end.ok());
+    }
+    EXPECT_THAT(
+        AskOne(usual, [&](ClusterAccess& access) { access.certificate_authority.text = bad; })
+            .error(),
+        HasSubstr("the inline CA holds no PEM certificate"));
+  }
+}
+
 TEST_F(ApiClientTlsTest, NotTrusted) {
   using std::chrono::hours;
   struct Row {

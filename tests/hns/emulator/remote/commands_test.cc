@@ -56,7 +56,8 @@ TEST_F(CommandsTest, ARestartMayLoseOrDelayAnything) {
   clock_.Advance(Milliseconds(120'000));
   EXPECT_EQ(Read(), hresult::kOk);
   EXPECT_EQ((*Do(R"({"command":"hanging"})"))["calls"], 0);
-  EXPECT_TRUE(Do(R"({"command":"fault","function":"HcnQueryEndpoint","hangs":true})").ok());
+  EXPECT_TRUE(
+      Do(R"({"command":"fault","function":"HcnQueryEndpointProperties","hangs":true})").ok());
 }
 
 // Each client is a process of its own.
@@ -101,7 +102,9 @@ TEST_F(CommandsTest, WhatIsWrongIsNamed) {
       {R"({"command":"dance"})", "there are: calls clear-faults"},
       {R"({"command":"dump","field":1})", "no field \"field\""},
       {R"({"command":"fault"})", "\"function\" is missing"},
-      {R"({"command":"fault","function":"x","count":-1})", "\"count\" must be a number"},
+      {R"({"command":"fault","function":"*","count":-1})", "\"count\" must be a number"},
+      {R"({"command":"fault","function":"Foo"})", "\"Foo\", which HNS does not have"},
+      {R"({"command":"fault","function":"HNSCalls"})", "\"HNSCalls\", which HNS does not have"},
       {R"({"command":"restart","networks":"most"})", "kept, persistent-kept or lost"},
       {R"({"command":"restart","routes_kept":"no"})", "must be true or false"},
   };
@@ -112,6 +115,11 @@ TEST_F(CommandsTest, WhatIsWrongIsNamed) {
 
 TEST(ReadFaultTest, IsAnObjectThatNamesAFunction) {
   EXPECT_EQ(ReadFault(Json{{"function", "*"}, {"first", 3u}})->first, 3u);
+  for (const char* function : {"HcnModifyNetwork", "HcnCloseLoadBalancer", "HNSCall",
+                               "HNSCall POST /networks/", "HcnRegisterServiceCallback"})
+    EXPECT_TRUE(ReadFault(Json{{"function", function}}).ok()) << function;
+  EXPECT_THAT(ReadFault(Json{{"function", "HcnModifyNetworks"}}).status().message(),
+              HasSubstr("write one such as HcnModifyNetwork"));
   EXPECT_THAT(ReadFault(Json("*")).status().message(), HasSubstr("must be an object"));
   EXPECT_THAT(ReadFault(Json{{"first", 3u}}).status().message(), HasSubstr("is missing"));
   EXPECT_THAT(ReadFault(Json{{"function", "*"}, {"field", 1}}).status().message(),

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/own_files_win.h"
+
+#include <aclapi.h>
+#include <sddl.h>
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "control/file_io.h"
+#include "control/own_files.h"
+
+namespace weft::control {
+namespace {
+
+constexpr const wchar_t* kAttributes[] = {
+    L"O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)",
+    L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)",
+};
+constexpr const wchar_t* kOwn[] = {
+    L"S-1-5-18",                                                        // SYSTEM
+    L"S-1-5-32-544",                                                    // Administrators
+    L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  // TrustedInstaller
+};
+// What a file system without owners shows: of NTFS nobody but an administrator can make it one.
+constexpr wchar_t kEveryone[] = L"S-1-1-0";
+constexpr wchar_t kOwnerRights[] = L"S-1-3-4";
+constexpr DWORD kChanges = FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC | WRITE_OWNER |
+                           GENERIC_WRITE | GENERIC_ALL;
+
+class Local {
+ public:
+  Local() = default;
+  ~Local() { ::LocalFree(pointer_); }
+  Local(const Local&) = delete;
+  Local& operator=(const Local&) = delete;
+  void* get() const { return pointer_; }
+  template <typename Pointer>
+  Pointer* out() {
+    return reinterpret_cast<Pointer*>(&pointer_);
+  }
+
+ private:
+  HLOCAL pointer_ = nullptr;
+};
+
+bool Is(PSID sid, const wchar_t* text) {
+  Local known;
+  return ::ConvertStringSidToSidW(text, known.out<PSID>()) != 0 && ::EqualSid(sid, known.get());
+}
+
+std::vector<std::byte> ThisUser() {
+  HANDLE token = nullptr;
+  if (!::OpenProcessToken(::GetCurrentProcess(), TOKEN_QUERY, &token)) return {};
+  DWORD size = 0;
+  ::GetTokenInformation(token, TokenUser, nullptr, 0, &size);
+  std::vector<std::byte> user(size);
+  if (size == 0 || !::GetTokenInformation(token, TokenUser, user.data(), size, &size)) user.clear();
+  ::CloseHandle(token);
+  return user;
+}
+
+bool IsOwn(PSID sid) {
+  for (const wchar_t* own : kOwn) {
+    if (Is(sid, own)) return true;
+  }
+  const std::vector<std::byte> user = ThisUser();
+  return !user.empty() &&
+         ::EqualSid(sid, reinterpret_cast<const TOKEN_USER*>(user.data())->User.Sid);
+}
+
+// Not its name: that may ask a domain controller, which the network of this node leads to.
+std::string Text(PSID sid) {
+  Local text;
+  if (!::ConvertSidToStringSidW(sid, text.out<LPWSTR>())) return "another user";
+  const std::wstring wide(static_cast<const wchar_t*>(text.get()));
+  return {wide.begin(), wide.end()};
+}
+
+std::string Message(DWORD error) {
+  return absl::StrCat(std::system_category().message(static_cast<int>(error)), " (", error, ")");
+}
+
+std::wstring SystemDrive() {
+  wchar_t windows[MAX_PATH];
+  const UINT length = ::GetSystemWindowsDirectoryW(windows, MAX_PATH);
+  return length >= 2 && length < MAX_PATH ? std::wstring(windows, 2) : L"C:";
+}
+
+std::string GenericText(const std::filesystem::path& path) {
+  const std::u8string text = path.generic_u8string();
+  return {text.begin(), text.end()};
+}
+
+// One of a folder's that is not there yet; an error but ERROR_ALREADY_EXISTS is final.
+DWORD MakeOne(const std::filesystem::path& folder) {
+  return WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+    return ::CreateDirectoryW(folder.c_str(), attributes) ? NO_ERROR : ::GetLastError();
+  });
+}
+
+DWORD MakeAll(const std::filesystem::path& folder) {
+  DWORD error = MakeOne(folder);
+  if (error == ERROR_PATH_NOT_FOUND && folder.has_relative_path() &&
+      folder.parent_path() != folder) {
+    error = MakeAll(folder.parent_path());
+    if (error == NO_ERROR) error = MakeOne(folder);
+  }
+  if (error != ERROR_ALREADY_EXISTS) return error;
+  const DWORD there = ::GetFileAttributesW(folder.c_str());
+  const bool is_folder = there != INVALID_FILE_ATTRIBUTES && (there & FILE_ATTRIBUTE_DIRECTORY);
+  return is_folder ? NO_ERROR : ERROR_ALREADY_EXISTS;
+}
+
+}  // namespace
+
+std::string WhoElse(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
+  PSID owner = nullptr;
+  BOOL ignored = FALSE, there = FALSE;
+  PACL list = nullptr;
+  if (!::GetSecurityDescriptorOwner(descriptor, &owner, &ignored) || owner == nullptr ||
+      Is(owner, kEveryone))
+    return {};
+  if (!IsOwn(owner)) return absl::StrCat("belongs to ", Text(owner));
+  if (is_folder) return {};
+  if (!::GetSecurityDescriptorDacl(descriptor, &there, &list, &ignored)) return {};
+  if (!there || list == nullptr) return "may be written by everybody";
+  for (DWORD i = 0; i < list->AceCount; ++i) {
+    void* entry = nullptr;
+    if (!::GetAce(list, i, &entry)) continue;
+    const auto* const header = static_cast<const ACE_HEADER*>(entry);
+    if ((header->AceFlags & INHERIT_ONLY_ACE) != 0) continue;
+    if (header->AceType != ACCESS_ALLOWED_ACE_TYPE &&
+        header->AceType != ACCESS_ALLOWED_CALLBACK_ACE_TYPE)
+      continue;  // files have no other that allows
+    auto* const allowed = static_cast<ACCESS_ALLOWED_ACE*>(entry);
+    if ((allowed->Mask & kChanges) == 0) continue;
+    const PSID who = &allowed->SidStart;
+    if (!IsOwn(who) && !Is(who, kOwnerRights)) return absl::StrCat("may be written by ", Text(who));
+  }
+  return {};
+}
+
+std::string WhoElseOwns(HANDLE pipe) {
+  Local descriptor;
+  const DWORD error =
+      ::GetSecurityInfo(pipe, SE_KERNEL_OBJECT, OWNER_SECURITY_INFORMATION, nullptr, nullptr,
+                        nullptr, nullptr, descriptor.out<PSECURITY_DESCRIPTOR>());
+  return error == NO_ERROR ? WhoElse(descriptor.get(), /*is_folder=*/true) : "";
+}
+
+DWORD WithOwnAttributes(const std::function<DWORD(SECURITY_ATTRIBUTES*)>& make) {
+  DWORD error = NO_ERROR;
+  for (const wchar_t* text : kAttributes) {
+    Local descriptor;
+    if (!::ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            text, SDDL_REVISION_1, descriptor.out<PSECURITY_DESCRIPTOR>(), nullptr))
+      return ::GetLastError();
+    SECURITY_ATTRIBUTES attributes{sizeof attributes, descriptor.get(), FALSE};
+    error = make(&attributes);
+    if (error != ERROR_INVALID_OWNER) break;
+  }
+  return error;
+}
+
+std::string DefaultStateFolder() { return GenericText(SystemDrive() + L"/ProgramData/weft"); }
+
+std::string FormerStateFolder() { return GenericText(SystemDrive() + L"/var/lib/weft"); }
+
+std::string OnSystemDrive(const std::string& path) {
+  const std::filesystem::path given = PathOf(path);
+  if (given.has_root_name() || !given.has_root_directory()) return path;
+  return GenericText(SystemDrive()) + path;
+}
+
+absl::Status CheckOwn(const std::string& path) {
+  const std::filesystem::path wide = PathOf(path);
+  const HANDLE file = ::CreateFileW(
+      wide.c_str(), READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+      OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+  if (file == INVALID_HANDLE_VALUE) {
+    // Whose list shuts SYSTEM out is no friend's.
+    if (::GetLastError() == ERROR_ACCESS_DENIED)
+      return absl::PermissionDeniedError(absl::StrCat(path, " is closed to this account"));
+    return absl::OkStatus();
+  }
+  Local descriptor;
+  const DWORD error = ::GetSecurityInfo(
+      file, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, nullptr,
+      nullptr, nullptr, nullptr, descriptor.out<PSECURITY_DESCRIPTOR>());
+  BY_HANDLE_FILE_INFORMATION info{};
+  const bool is_folder = ::GetFileInformationByHandle(file, &info) != 0 &&
+                         (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+  ::CloseHandle(file);
+  if (error != NO_ERROR) return absl::OkStatus();
+  const std::string who = WhoElse(descriptor.get(), is_folder);
+  return who.empty() ? absl::OkStatus() : absl::PermissionDeniedError(absl::StrCat(path, " ", who));
+}
+
+absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
+  // Windows has no \run but flannel's: whoever owns that can exchange what is in it.
+  const std::filesystem::path above = PathOf(folder).parent_path();
+  absl::StatusOr<std::string> aside = std::string();
+  if (above.relative_path() == L"run") aside = SetForeignAside(GenericText(above));
+  if (!aside.ok()) return aside;
+  if (aside->empty()) aside = SetForeignAside(folder);
+  if (!aside.ok()) return aside;
+  if (const DWORD error = MakeAll(PathOf(folder)); error != NO_ERROR)
+    return absl::UnavailableError(absl::StrCat("cannot make the folder: ", Message(error)));
+  return aside;
+}
+
+}  // namespace weft::control

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What another user of the machine made in the place of ours is not believed, and stops nothing.
+#include "control/own_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "control/file_io.h"
+#include "tests/support/foreign_file.h"
+#include "tests/support/test_path.h"
+
+namespace weft::control {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class OwnFilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  const fs::path folder_ = weft::testing::TestPath();
+  const std::string path_ = (folder_ / "ledger.json").string();
+};
+
+TEST_F(OwnFilesTest, OursAndWhatIsNotThereAreFine) {
+  EXPECT_TRUE(CheckOwn(path_).ok()) << "there is none";
+  ASSERT_TRUE(ReplaceFileText(path_, "ours").ok());
+  EXPECT_TRUE(CheckOwn(path_).ok()) << CheckOwn(path_);
+  EXPECT_TRUE(CheckOwn(folder_.string()).ok()) << CheckOwn(folder_.string());
+  EXPECT_EQ(SetForeignAside(path_).value(), "");
+  EXPECT_EQ(MakeOwnFolder(folder_.string()).value(), "");
+  EXPECT_EQ(Names(), std::vector<std::string>{"ledger.json"});
+}
+
+TEST_F(OwnFilesTest, AFileThatOthersMayWriteIsSetAsideAndStaysWhole) {
+  std::ofstream(path_) << "theirs";
+  ASSERT_TRUE(testing::LetOthersWrite(path_));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckOwn(path_)));
+  const auto aside = SetForeignAside(path_);
+  ASSERT_TRUE(aside.ok()) << aside.status();
+  EXPECT_THAT(*aside, AllOf(StartsWith(path_ + " may be written by "),
+                            HasSubstr("; it is now " + path_ + ".foreign-")));
+  ASSERT_EQ(Names().size(), 1u);
+  std::ifstream in(folder_ / Names()[0]);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "theirs");
+}
+
+TEST_F(OwnFilesTest, AnotherUsersFolderIsSetAsideWithAllThatIsInIt) {
+  const std::string state = (folder_ / "state").string();
+  fs::create_directories(state);
+  std::ofstream(state + "/ledger.json") << "theirs";
+  ASSERT_TRUE(testing::GiveAway(state));
+  const auto made = MakeOwnFolder(state);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(*made, AllOf(StartsWith(state + " belongs to "), HasSubstr(state + ".foreign-")));
+  EXPECT_TRUE(fs::is_empty(state));
+  EXPECT_TRUE(CheckOwn(state).ok());
+  ASSERT_EQ(Names().size(), 2u);
+  EXPECT_TRUE(fs::exists(folder_ / Names()[1] / "ledger.json"));
+  EXPECT_EQ(MakeOwnFolder(state).value(), "") << "once is enough";
+}
+
+TEST_F(OwnFilesTest, AFolderIsMadeWithThoseAboveIt) {
+  const std::string deep = (folder_ / "var" / "lib" / "weft").string();
+  EXPECT_EQ(MakeOwnFolder(deep).value(), "");
+  EXPECT_TRUE(fs::is_directory(deep));
+  EXPECT_TRUE(CheckOwn(deep).ok());
+  std::ofstream(path_) << "a file";
+  for (const std::string& under : {path_, path_ + "/state"}) {
+    EXPECT_THAT(std::string(MakeOwnFolder(under).status().message()),
+                StartsWith("cannot make the folder: "))
+        << under;
+  }
+}
+
+TEST(RandomNameTest, IsAnotherEachTime) {
+  EXPECT_EQ(RandomName().size(), 16u);
+  EXPECT_NE(RandomName(), RandomName());
+}
+
+TEST(DefaultFoldersTest, AreWholePaths) {
+  EXPECT_TRUE(fs::path(DefaultStateFolder()).is_absolute());
+  EXPECT_TRUE(fs::path(OnSystemDrive("/run/flannel/subnet.env")).is_absolute());
+  for (const char* path : {"subnet.env", "run/subnet.env", ""})
+    EXPECT_EQ(OnSystemDrive(path), path) << "relative: to the current folder";
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which access lists leave a file ours, and with which ours are made.
+#include "control/own_files_win.h"
+
+#include <aclapi.h>
+#include <sddl.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "control/file_io.h"
+#include "control/own_files.h"
+#include "control/process_lock.h"
+#include "tests/support/test_path.h"
+
+namespace weft::control {
+namespace {
+
+std::string Judge(const wchar_t* text, bool is_folder) {
+  PSECURITY_DESCRIPTOR descriptor = nullptr;
+  EXPECT_TRUE(::ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1,
+                                                                     &descriptor, nullptr));
+  const std::string who = WhoElse(descriptor, is_folder);
+  ::LocalFree(descriptor);
+  return who;
+}
+
+TEST(WhoElseTest, ReadsOwnerAndAccessList) {
+  const std::string user = "S-1-5-21-1-2-3-1001";
+  const struct {
+    const char* description;
+    const wchar_t* descriptor;
+    std::string file, folder;
+  } rows[] = {
+      {"as we make it", L"O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", "", ""},
+      {"of an account that is no administrator", L"O:SYD:P(A;;FA;;;SY)(A;;FA;;;OW)", "", ""},
+      {"Windows' own",
+       L"O:S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464D:(A;;FA;;;SY)", "", ""},
+      {"a user's", L"O:S-1-5-21-1-2-3-1001D:P(A;;FA;;;SY)", "belongs to " + user,
+       "belongs to " + user},
+      {"Users'", L"O:BUD:P(A;;FA;;;SY)", "belongs to S-1-5-32-545", "belongs to S-1-5-32-545"},
+      {"readable by all", L"O:BAD:(A;;FA;;;BA)(A;;FR;;;WD)(A;;0x1200a9;;;AU)", "", ""},
+      {"as C:\\ bequeaths it", L"O:BAD:(A;;FA;;;BA)(A;;0x1301bf;;;AU)",
+       "may be written by S-1-5-11", ""},
+      {"by everybody", L"O:BAD:(A;;FA;;;WD)", "may be written by S-1-1-0", ""},
+      {"by one user", L"O:SYD:(A;;0x2;;;S-1-5-21-1-2-3-1001)", "may be written by " + user, ""},
+      {"to be deleted", L"O:SYD:(A;;SD;;;AU)", "may be written by S-1-5-11", ""},
+      {"its list to be changed", L"O:SYD:(A;;WD;;;AU)", "may be written by S-1-5-11", ""},
+      {"for what is below it only", L"O:SYD:(A;OICIIO;FA;;;AU)", "", ""},
+      {"what is refused is not allowed", L"O:SYD:(D;;FA;;;AU)", "", ""},
+      {"no owner shown", L"D:(A;;FA;;;WD)", "", ""},
+      {"a file system without owners", L"O:WDD:(A;;FA;;;WD)", "", ""},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(Judge(row.descriptor, false), row.file) << row.description;
+    EXPECT_EQ(Judge(row.descriptor, true), row.folder) << row.description;
+  }
+}
+
+TEST(WhoElseTest, WithoutAListEverybodyMay) {
+  PSID system = nullptr;
+  ASSERT_TRUE(::ConvertStringSidToSidW(L"S-1-5-18", &system));
+  SECURITY_DESCRIPTOR descriptor;
+  ASSERT_TRUE(::InitializeSecurityDescriptor(&descriptor, SECURITY_DESCRIPTOR_REVISION));
+  ASSERT_TRUE(::SetSecurityDescriptorOwner(&descriptor, system, FALSE));
+  EXPECT_EQ(WhoElse(&descriptor, /*is_folder=*/false), "may be written by everybody");
+  ASSERT_TRUE(::SetSecurityDescriptorDacl(&descriptor, TRUE, nullptr, FALSE));
+  EXPECT_EQ(WhoElse(&descriptor, /*is_folder=*/false), "may be written by everybody");
+  EXPECT_EQ(WhoElse(&descriptor, /*is_folder=*/true), "");
+  ::LocalFree(system);
+}
+
+// An account that may not name Administrators as the owner is the owner itself.
+TEST(WithOwnAttributesTest, TriesAdministratorsFirst) {
+  std::vector<std::wstring> asked;
+  const auto make = [&](DWORD answer) {
+    return [&asked, answer](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+      LPWSTR text = nullptr;
+      EXPECT_TRUE(::ConvertSecurityDescriptorToStringSecurityDescriptorW(
+          attributes->lpSecurityDescriptor, SDDL_REVISION_1,
+          OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, &text, nullptr));
+      asked.push_back(text);
+      ::LocalFree(text);
+      return answer;
+    };
+  };
+  EXPECT_EQ(WithOwnAttributes(make(NO_ERROR)), DWORD{NO_ERROR});
+  EXPECT_EQ(WithOwnAttributes(make(ERROR_FILE_EXISTS)), DWORD{ERROR_FILE_EXISTS});
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].substr(0, 9), L"O:BAD:P(A");
+  EXPECT_EQ(WithOwnAttributes(make(ERROR_INVALID_OWNER)), DWORD{ERROR_INVALID_OWNER});
+  ASSERT_EQ(asked.size(), 4u);
+  EXPECT_EQ(asked[3].substr(0, 5), L"D:P(A");
+  for (const std::wstring& text : asked) {
+    EXPECT_EQ(text.find(L";;;WD)"), std::wstring::npos);
+    EXPECT_EQ(text.find(L";;;BU)"), std::wstring::npos);
+  }
+}
+
+TEST(DefaultFoldersWindowsTest, AreOnTheSystemDriveWhateverTheEnvironmentSays) {
+  const auto first = [](const std::string& path) { return path.substr(1, 1); };
+  for (const char* name : {"ProgramData", "SystemDrive", "SystemRoot", "ALLUSERSPROFILE"})
+    ::SetEnvironmentVariableA(name, "X:\\elsewhere");
+  EXPECT_EQ(DefaultStateFolder().substr(1), ":/ProgramData/weft");
+  EXPECT_NE(DefaultStateFolder()[0], 'X');
+  for (const char* name : {"ProgramData", "SystemDrive", "SystemRoot", "ALLUSERSPROFILE"})
+    ::SetEnvironmentVariableA(name, nullptr);  // as RKE2 starts it
+  EXPECT_EQ(DefaultStateFolder().substr(1), ":/ProgramData/weft");
+  EXPECT_EQ(OnSystemDrive("/run/flannel/subnet.env"),
+            DefaultStateFolder().substr(0, 2) + "/run/flannel/subnet.env");
+  EXPECT_EQ(OnSystemDrive("D:/run/subnet.env"), "D:/run/subnet.env");
+  EXPECT_EQ(first(FormerStateFolder()), ":");
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wine starts the programs of the Linux below, and shows another user's file as ANONYMOUS LOGON's.
+#include <windows.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "tests/support/foreign_file.h"
+
+namespace weft::testing {
+namespace {
+
+// Wine's own function: the name that Linux has for a file.
+std::string UnixName(const std::string& path) {
+  using Function = char*(CDECL*)(LPCWSTR);
+  const auto name = reinterpret_cast<Function>(reinterpret_cast<void*>(
+      ::GetProcAddress(::GetModuleHandleA("kernel32.dll"), "wine_get_unix_file_name")));
+  if (!name) return {};
+  char* const text = name(std::filesystem::path(path).c_str());
+  std::string found = text ? text : "";
+  ::HeapFree(::GetProcessHeap(), 0, text);
+  return found;
+}
+
+// There is no handle of such a process, so it says by a file that it is done.
+bool RunOnLinux(const std::string& command, const std::string& path) {
+  const std::string name = UnixName(path);
+  const std::filesystem::path done = path + ".done";
+  std::string line =
+      "Z:\\bin\\sh -c \"" + command + " '" + name + "' && touch '" + name + ".done'\"";
+  STARTUPINFOA start{};
+  start.cb = sizeof start;
+  PROCESS_INFORMATION process{};
+  if (name.empty() || !::CreateProcessA("Z:\\bin\\sh", line.data(), nullptr, nullptr, FALSE, 0,
+                                        nullptr, nullptr, &start, &process))
+    return false;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!std::filesystem::exists(done) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  return std::filesystem::remove(done);
+}
+
+}  // namespace
+
+bool GiveAway(const std::string& path) { return RunOnLinux("chown -h 12345", path); }
+
+bool LetOthersWrite(const std::string& path) { return RunOnLinux("chmod 0666", path); }
+
+}  // namespace weft::testing
