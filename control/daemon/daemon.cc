@@ -87,27 +87,28 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       tick_timer_(loop),
       housekeeping_timer_(loop),
       schedule_timer_(loop),
-      network_now_(config_.options.net_config_path, config_.conf),
       routes_timer_(loop),
-      network_(config_.options, config_.conf, std::move(host),
-               {config_.hns,
-                [this, alive = std::weak_ptr(alive_)] {
-                  loop_.Post([this, alive] {
-                    const std::shared_ptr<bool> still = alive.lock();
-                    if (!still || !*still) return;
-                    network_.HnsChanged();
-                    Schedule();
-                  });
-                }},
-               std::make_shared<NodeLedger>(config_.options.state_dir), reconciler_,
-               [this, alive = std::weak_ptr(alive_)](const std::string& device,
-                                                     const absl::Status& why) {
-                 loop_.Post([this, alive, device, why] {
-                   const std::shared_ptr<bool> still = alive.lock();
-                   if (still && *still) network_.CloseBroken(device, why);
-                 });
-               },
-               config_.filter) {
+      network_now_(config_.options.net_config_path, config_.conf),
+      network_(
+          config_.options, config_.conf, std::move(host),
+          {config_.hns,
+           [this, alive = std::weak_ptr(alive_)] {
+             loop_.Post([this, alive] {
+               const std::shared_ptr<bool> still = alive.lock();
+               if (!still || !*still) return;
+               network_.HnsChanged();
+               Schedule();
+             });
+           }},
+          std::make_shared<NodeLedger>(config_.options.state_dir), reconciler_,
+          [this, alive = std::weak_ptr(alive_)](const std::string& device,
+                                                const absl::Status& why) {
+            loop_.Post([this, alive, device, why] {
+              const std::shared_ptr<bool> still = alive.lock();
+              if (still && *still) network_.CloseBroken(device, why);
+            });
+          },
+          config_.filter) {
   const Options& options = config_.options;
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(

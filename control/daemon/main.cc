@@ -80,10 +80,11 @@ int Run(Options options) {
   }
 
   EventLoop loop;
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Make(
-      loop, {options, *std::move(conf), std::move(cluster), *std::move(hns), std::move(filter),
-               std::nullopt},
-      *std::move(host));
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon =
+      Daemon::Make(loop,
+                   {options, *std::move(conf), std::move(cluster), *std::move(hns),
+                    std::move(filter), std::nullopt},
+                   *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
   const StopSignals signals(loop.io(), [&](std::string_view name) {
     LogInfo(absl::StrCat("stopping on ", name));

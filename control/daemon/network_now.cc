@@ -17,7 +17,7 @@ void NetworkNow::Look() {
   if (same && settled_) return;
   settled_ = same;
   stamp_ = *stamp;
-  const absl::StatusOr<control::NetConf> now = control::LoadNetConf(path_);
+  const absl::StatusOr<control::NetConf> now = control::LoadNetConf(path_, {});
   if (!now.ok()) return;
   if (now->network) v4_ = now->network;
   if (now->ipv6_network) v6_ = now->ipv6_network;

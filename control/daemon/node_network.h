@@ -186,7 +186,7 @@ class NodeNetwork {
 
   std::optional<std::vector<lease::HostClaim>> claims_;
   std::optional<HostFacts> host_facts_;  // as last read; empty: to be read
-  std::string interface_;  // as chosen last; empty: not yet
+  std::string interface_;                // as chosen last; empty: not yet
   std::optional<Setup> setup_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
   struct HostRoutes {

@@ -13,11 +13,11 @@ namespace {
 using host::FilterPart;
 
 constexpr auto kQuiet = std::chrono::minutes(5);  // after which a loss is the first again
-constexpr auto kLongestPause = std::chrono::seconds(60);
+constexpr auto kLongestFilterPause = std::chrono::seconds(60);
 constexpr int kFight = 3;  // losses
 
 std::chrono::seconds PauseAfter(int losses) {
-  return std::min<std::chrono::seconds>(kLongestPause,
+  return std::min<std::chrono::seconds>(kLongestFilterPause,
                                         std::chrono::seconds(1 << std::min(losses - 1, 6)));
 }
 

@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kMaxSize = 64 * 1024;  // bytes
 
 // How long the file is left to another program that changes it again; doubled each time.
-constexpr auto kFirstPause = std::chrono::seconds(10);
-constexpr auto kLongestPause = std::chrono::minutes(5);
+constexpr auto kFirstYield = std::chrono::seconds(10);
+constexpr auto kLongestYield = std::chrono::minutes(5);
 // It is at rest again: longer than such a program, if it is one of ours, pauses.
-constexpr auto kRest = 2 * kLongestPause;
+constexpr auto kRest = 2 * kLongestYield;
 
 std::optional<std::string> Read(const std::string& path) {
   std::error_code error;
@@ -80,7 +80,7 @@ absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
     if (absl::Status status = Write(text); !status.ok()) return status;
   } else if (changes_ == 0 || now - put_back_at_ >= pause_) {
     if (absl::Status status = Write(text); !status.ok()) return status;
-    pause_ = changes_++ == 0 ? kFirstPause : std::min<control::Duration>(2 * pause_, kLongestPause);
+    pause_ = changes_++ == 0 ? kFirstYield : std::min<control::Duration>(2 * pause_, kLongestYield);
     put_back_at_ = now;
   }
   if (changes_ < 2) return absl::OkStatus();

@@ -109,7 +109,6 @@ absl::Status Change(IpFamily family, const char* verb, const std::string& rule) 
   return Run(family, words).status();
 }
 
-
 }  // namespace
 
 absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,

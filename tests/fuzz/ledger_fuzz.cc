@@ -76,10 +76,10 @@ void CheckReaders(const Folder& folder, std::string_view text) {
   daemon::HnsLedger hns(node);
   for (const hns::Kind kind : {hns::Kind::kNetwork, hns::Kind::kEndpoint})
     static_cast<void>(hns.Entries(kind));
-  const auto routes = daemon::RecallStaticRoutes(*node);
+  const auto routes = daemon::RecallStaticRoutes(*node, /*keeps_switch=*/true);
   daemon::RememberStaticRoutes(*node, routes);
   // What was recalled is what was remembered: nothing is made up, nothing changes by going round.
-  const auto again = daemon::RecallStaticRoutes(*node);
+  const auto again = daemon::RecallStaticRoutes(*node, /*keeps_switch=*/true);
   Require(again.size() == routes.size(), "the links of the static routes");
   for (const auto& [mac, mine] : routes) {
     const auto found = again.find(mac);

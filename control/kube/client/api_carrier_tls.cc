@@ -47,15 +47,6 @@ class PemText {
   Certificate NextCertificate() const {
     return {PEM_read_bio_X509(bio_.get(), nullptr, NoPassword, nullptr), X509_free};
   }
-  // The next one that can be read, as Go's pool takes them: a block that is none, or is broken, is
-  // passed over. Empty: the text is at its end.
-  Certificate NextReadable() const {
-    for (;;) {
-      const auto before = BIO_pending(bio_.get());
-      Certificate certificate = NextCertificate();
-      if (certificate || BIO_pending(bio_.get()) == before) return certificate;
-    }
-  }
   std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> Key() const {
     return {PEM_read_bio_PrivateKey(bio_.get(), nullptr, NoPassword, nullptr), EVP_PKEY_free};
   }
@@ -72,8 +63,14 @@ absl::Status AddAuthorities(SSL_CTX* context, const Secret& secret) {
   const auto text = ReadSecret(secret, "CA");
   if (!text.ok()) return text.status();
   int added = 0;
-  while (const Certificate each = pem.NextReadable())
-    added += X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
+  // Block by block: as in Go one that is no certificate, or is broken, spoils no other.
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  for (std::size_t at = text->find(kBegin); at != std::string::npos;) {
+    const std::size_t next = text->find(kBegin, at + 1);
+    if (const Certificate each = PemText(text->substr(at, next - at)).NextCertificate())
+      added += X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
+    at = next;
+  }
   if (added == 0)
     return Unusable(secret, "CA", "holds no PEM certificate; write the cluster's CA into it");
   return absl::OkStatus();

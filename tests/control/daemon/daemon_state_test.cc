@@ -464,8 +464,8 @@ TEST_F(DaemonStateTest, WithoutHnsThereIsNothingToPlan) {
 TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsPassedOver) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
-  ASSERT_EQ(host_->watchers.size(), 1u);
-  (*host_->watchers[0])();
+  ASSERT_EQ(host_->watchers.size(), 2u) << "of facts, of routes";
+  for (const auto& watcher : host_->watchers) (*watcher)();
   daemon_.reset();
   bool ran = false;
   loop_.Post([&] { ran = true; });

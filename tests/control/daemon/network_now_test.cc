@@ -34,9 +34,9 @@ class NetworkNowTest : public ::testing::Test {
   std::string Path() const { return (folder_ / "net-conf.json").string(); }
 
   const std::filesystem::path folder_ = weft::testing::TestPath();
-  NetworkNow now_{
-      Path(), control::ParseNetConf(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan"}})", "")
-                  .value()};
+  NetworkNow now_{Path(), control::ParseNetConf(
+                              R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan"}})", "", {})
+                              .value()};
 };
 
 TEST_F(NetworkNowTest, IsWhatRunsUntilTheFileSaysOtherwise) {

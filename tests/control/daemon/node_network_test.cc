@@ -231,6 +231,8 @@ TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
   EXPECT_EQ(Round(), "");
   EXPECT_FALSE(CheckNamed("sinks").ok);
   EXPECT_EQ(Env(), "");
+}
+
 // By FLANNEL_IPMASQ the CNI plugin masquerades itself, or leaves it to us.
 TEST_F(NodeNetworkTest, TheFileSaysThatPodsAreMasqueradedOnlyWhileTheyAre) {
   filter_ = std::make_shared<weft::testing::FakePacketFilter>();
@@ -555,6 +557,7 @@ TEST_F(TwoNicsTest, AnAdapterThatIsGoneIsNotWaitedFor) {
 
 TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
   host_->routes[0].metric = 100;
+  network_->HostChanged();
   EXPECT_EQ(Round(), "");
   EXPECT_EQ(Address(), "172.16.0.1");
 }
@@ -564,6 +567,7 @@ TEST_F(TwoNicsTest, AnAddressOfTheLinkAloneIsNotLost) {
   ASSERT_EQ(Round(), "");
   ASSERT_EQ(Address(), "169.254.3.4");
   host_->routes[0].metric = 100;
+  network_->HostChanged();
   EXPECT_EQ(Round(), "");
   EXPECT_EQ(Address(), "172.16.0.1");
 }

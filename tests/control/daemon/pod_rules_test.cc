@@ -181,7 +181,7 @@ TEST_F(PodRulesTest, NoTroubleWhereNothingIsWanted) {
   EXPECT_EQ(rules_.masquerade_trouble().text(), "");
   EXPECT_EQ(rules_.forward_trouble().text(), "");
   filter_->readable = absl::OkStatus();
-  Pass(1);
+  Pass(20);
   filter_->looks.clear();
   Pass(20);
   EXPECT_THAT(filter_->looks, IsEmpty());

@@ -331,8 +331,8 @@ TEST(AdapterBelow, WithoutAMacNothingIsTheSame) {
   InterfaceChoice underlay;
   underlay.index = 1;
   underlay.name = "vEthernet (LAN)";
-  constexpr char kNone[] = "00:00:00:00:00:00";
-  EXPECT_EQ(AdapterBelow(underlay, {Nic(1, "vEthernet (LAN)", kNone), Nic(2, "Tunnel", kNone)}),
+  constexpr char kNoMac[] = "00:00:00:00:00:00";
+  EXPECT_EQ(AdapterBelow(underlay, {Nic(1, "vEthernet (LAN)", kNoMac), Nic(2, "Tunnel", kNoMac)}),
             AdapterHint());
 }
 
