@@ -315,6 +315,13 @@ absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& networ
       " of net-conf: make net-conf agree with kube-controller-manager's --cluster-cidr"));
 }
 
+void LeaveOutIPv6(NetConf& conf) {
+  if (!conf.enable_ipv4 || !conf.enable_ipv6) return;
+  conf.enable_ipv6 = false;
+  conf.ipv6_left_out = true;
+  conf.ipv6_network.reset();
+}
+
 absl::Status CheckForHns(const NetConf& conf) {
   constexpr std::uint32_t kLeast = 4096;
   constexpr std::uint32_t kMost = 65535;

@@ -39,6 +39,7 @@ inline constexpr VxlanDefaults kLinuxDefaults{*Vni::Of(1), 8472};
 struct NetConf {
   bool enable_ipv4 = true;
   bool enable_ipv6 = false;
+  bool ipv6_left_out = false;       // LeaveOutIPv6
   bool nftables = false;            // EnableNFTables: which of upstream's ways --ip-masq follows
   std::optional<IpPrefix> network;  // present when IPv4 is enabled
   std::optional<IpPrefix> ipv6_network;  // present when IPv6 is enabled
@@ -73,6 +74,8 @@ absl::StatusOr<NetConf> LoadNetConf(const std::string& path, const VxlanDefaults
 
 // Whether `pod_cidr` lies inside `network`, as upstream asks before it takes a lease.
 absl::Status CheckInsideNetwork(const IpPrefix& pod_cidr, const IpPrefix& network);
+// For a data plane without IPv6: of both families IPv4 stays.
+void LeaveOutIPv6(NetConf& conf);
 // What HNS can do beyond what net-conf allows: VNI 4096..65535.
 absl::Status CheckForHns(const NetConf& conf);
 

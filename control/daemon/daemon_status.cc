@@ -91,7 +91,6 @@ admin::Status Daemon::ReadStatus() {
   Append("masquerade", network_.pod_rules().masquerade_trouble(), status.troubles);
   Append("forward-rules", network_.pod_rules().forward_trouble(), status.troubles);
   Append("hns", network_.hns_trouble(), status.troubles);
-  Append("admin", admin_trouble_, status.troubles);
   Append("ledger", network_.ledger_trouble(), status.troubles);
   Append("subnet-file", network_.foreign_trouble(), status.troubles);
   Append("static-routes", network_.upkeep().route_trouble(), status.troubles);

@@ -53,6 +53,11 @@ int Run(Options options) {
         absl::StrCat("whoever may write it decides what this node does: net-conf ", own.message()));
   for (const std::string& note : conf->notes) LogInfo(note);
   if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
+  if (conf->ipv6_left_out) {
+    LogWarning(
+        "EnableIPv6 of net-conf is left out on this node, because HNS has no such network: its "
+        "pods have IPv4 alone, and other nodes send it no IPv6 packets for pods");
+  }
   if (conf->type == control::BackendType::kVxlan) {
     LogInfo(absl::StrCat("vxlan: VNI ", conf->vni.value(), ", UDP port ", conf->port,
                          "; every node must use this port, which none publishes"));

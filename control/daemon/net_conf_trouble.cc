@@ -18,6 +18,7 @@ std::string NetConfTrouble(const std::string& path, const control::NetConf& runn
                         "; put the file back");
   absl::StatusOr<control::NetConf> now = control::LoadNetConf(path, running.defaults);
   if (!now.ok()) return absl::StrCat(now.status().message(), kStays);
+  if (running.ipv6_left_out) control::LeaveOutIPv6(*now);
   now->notes = running.notes;  // a key that is not used changes nothing
   if (*now == running) return "";
   return absl::StrCat("net-conf ", path, " says something else than what runs", kStays,

@@ -145,7 +145,7 @@ control::VxlanDefaults DefaultsFor(const Options& options) {
   return hns ? control::kHnsDefaults : control::kLinuxDefaults;
 }
 
-absl::Status CheckForDataplane(Options& options, const control::NetConf& conf) {
+absl::Status CheckForDataplane(Options& options, control::NetConf& conf) {
   const bool is_vxlan = conf.type == control::BackendType::kVxlan;
   if (options.dataplane == "routes" && is_vxlan) {
     return absl::InvalidArgumentError(
@@ -167,6 +167,7 @@ absl::Status CheckForDataplane(Options& options, const control::NetConf& conf) {
         "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no network of IPv6: "
         "enable IPv4 for this cluster, or keep its pods off Windows nodes");
   }
+  if (options.dataplane == "hns") control::LeaveOutIPv6(conf);
   return is_vxlan ? control::CheckForHns(conf) : absl::OkStatus();
 }
 

@@ -19,7 +19,7 @@ absl::Status CheckOptions(Options& options, const Environment& environment);
 control::VxlanDefaults DefaultsFor(const Options& options);
 
 // Whether the chosen data plane can do what net-conf asks for. `options` are checked; userspace
-// becomes routes where net-conf has no tunnel (host-gw).
-absl::Status CheckForDataplane(Options& options, const control::NetConf& conf);
+// becomes routes where net-conf has no tunnel (host-gw), and HNS leaves IPv6 out beside IPv4.
+absl::Status CheckForDataplane(Options& options, control::NetConf& conf);
 
 }  // namespace weft::daemon

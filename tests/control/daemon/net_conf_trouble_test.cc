@@ -49,6 +49,16 @@ TEST_F(NetConfTroubleTest, ThereIsNoneWhileItMeansWhatRuns) {
     EXPECT_THAT(TroubleOf(text), IsEmpty()) << text;
 }
 
+TEST_F(NetConfTroubleTest, IPv6ThatWasLeftOutAtTheStartIsNoDifference) {
+  constexpr char kDual[] =
+      R"({"EnableIPv6":true,"Network":"10.244.0.0/16","IPv6Network":"fd00::/48",)"
+      R"("Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+  std::ofstream(Path(), std::ios::binary) << kDual;
+  control::NetConf running = control::ParseNetConf(kDual, "", control::kHnsDefaults).value();
+  control::LeaveOutIPv6(running);
+  EXPECT_EQ(NetConfTrouble(Path(), running), "");
+}
+
 TEST_F(NetConfTroubleTest, ABrokenFileIsNamedWithPlaceAndCause) {
   const struct {
     const char *text, *place;

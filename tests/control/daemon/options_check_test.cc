@@ -243,9 +243,36 @@ TEST(CheckForDataplane, HnsCarriesIPv4AndItsVnis) {
     Options options;
     options.dataplane = row.dataplane;
     options.hns = row.hns;
-    const absl::Status status = CheckForDataplane(options, row.conf);
+    control::NetConf conf = row.conf;
+    const absl::Status status = CheckForDataplane(options, conf);
     EXPECT_EQ(status.ok(), *row.message == '\0') << row.what;
     EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.what;
+  }
+}
+
+// Else other nodes would send to an IPv6 tunnel that nobody serves.
+TEST(CheckForDataplane, HnsLeavesIPv6Out) {
+  control::NetConf dual;
+  dual.enable_ipv6 = true;
+  dual.ipv6_network = *IpPrefix::Parse("fd00:10:244::/56");
+  const struct {
+    const char* dataplane;
+    bool with_ipv6;
+    const char* hns = "";
+  } rows[] = {{"hns", false}, {"userspace", true}, {"none", true, "emulator:follower"}};
+  for (const auto& row : rows) {
+    for (const auto type : {control::BackendType::kVxlan, control::BackendType::kHostGw}) {
+      Options options;
+      options.dataplane = row.dataplane;
+      options.hns = row.hns;
+      control::NetConf conf = dual;
+      conf.type = type;
+      ASSERT_TRUE(CheckForDataplane(options, conf).ok());
+      EXPECT_TRUE(conf.enable_ipv4);
+      EXPECT_EQ(conf.enable_ipv6, row.with_ipv6) << row.dataplane;
+      EXPECT_EQ(conf.ipv6_network.has_value(), row.with_ipv6) << row.dataplane;
+      EXPECT_EQ(conf.ipv6_left_out, !row.with_ipv6) << row.dataplane;
+    }
   }
 }
 
@@ -272,7 +299,8 @@ TEST(CheckForDataplane, RoutesGoWithHostGw) {
   for (const auto& row : rows) {
     Options options;
     options.dataplane = row.dataplane;
-    const absl::Status status = CheckForDataplane(options, row.conf);
+    control::NetConf conf = row.conf;
+    const absl::Status status = CheckForDataplane(options, conf);
     EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.dataplane;
     EXPECT_EQ(status.ok() ? options.dataplane : "", row.becomes) << row.dataplane;
   }
