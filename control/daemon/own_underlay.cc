@@ -139,6 +139,7 @@ kube::Publication PublicationOf(const control::OwnFacts& facts, const control::N
   kube::Publication publication;
   publication.backend_type = Name(conf.type);
   publication.vni = conf.vni;
+  publication.without_v6 = conf.ipv6_left_out;
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
     if (!own) continue;

@@ -44,7 +44,8 @@ std::string PathSegment(std::string_view text) {
 std::string AnnotationsPatch(const Annotations& annotations) {
   std::string body = R"({"metadata":{"annotations":{)";
   for (const auto& [key, text] : annotations) {
-    absl::StrAppend(&body, body.back() == '{' ? "" : ",", JsonString(key), ":", JsonString(text));
+    absl::StrAppend(&body, body.back() == '{' ? "" : ",", JsonString(key), ":",
+                    text.empty() ? "null" : JsonString(text));
   }
   return body += "}}}";
 }

@@ -15,7 +15,8 @@ namespace weft::kube {
 // Key to text, in the order in which Go writes a map.
 using Annotations = std::map<std::string, std::string>;
 
-// A strategic merge patch: keys that are not among them stay as they are.
+// A strategic merge patch: keys that are not among them stay as they are, those with the empty text
+// are removed.
 std::string AnnotationsPatch(const Annotations& annotations);
 // The condition NetworkUnavailable is False since `now`.
 std::string NetworkAvailablePatch(absl::Time now);

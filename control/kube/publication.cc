@@ -63,6 +63,8 @@ Annotations WantedAnnotations(const AnnotationKeys& keys, const Publication& pub
     wanted[keys.backend_v6_data] = BackendDataText(publication, *publication.v6);
     wanted[keys.public_ipv6] = PublicIpText(*publication.v6, keys.public_ipv6_overwrite,
                                             node.v6.public_ip_overwrite, problems);
+  } else if (publication.without_v6) {
+    wanted[keys.backend_v6_data] = wanted[keys.public_ipv6] = "";
   }
   return wanted;
 }

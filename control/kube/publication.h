@@ -27,6 +27,7 @@ struct Publication {
   std::string backend_type;  // lower case: Linux peers compare it with "vxlan" as it stands
   Vni vni = kFlannelWindowsVni;
   std::optional<PublishedFamily> v4, v6;
+  bool without_v6 = false;  // what the Node says of IPv6, from before, is removed
   friend bool operator==(const Publication&, const Publication&) = default;
 };
 
@@ -36,7 +37,8 @@ std::optional<IpAddress> ParsePublicIp(std::string_view text, IpFamily family);
 // Peers could use it: a family, and under vxlan a MAC in each. Anything less is never published.
 bool IsComplete(const Publication& publication);
 
-// The annotations that `node` should have for a complete `publication`. An overwrite that is no
+// The annotations that `node` should have for a complete `publication`; the empty text stands for
+// none. An overwrite that is no
 // address of one host of its family does not count and is named, in a sentence, in `problems`.
 Annotations WantedAnnotations(const AnnotationKeys& keys, const Publication& publication,
                               const lease::OwnNode& node, std::vector<std::string>& problems);

@@ -257,6 +257,9 @@ TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {
   expected.v6 = {*IpAddress::Parse("fd01::1"), mac("02:00:00:00:00:66")};
   EXPECT_EQ(PublicationOf(facts, conf, choice), expected);
 
+  conf.ipv6_left_out = expected.without_v6 = true;
+  EXPECT_EQ(PublicationOf(facts, conf, choice), expected);
+
   conf.type = control::BackendType::kAlloc;
   expected.backend_type = "alloc";
   expected.v4->vtep_mac.reset();

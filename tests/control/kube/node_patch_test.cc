@@ -26,6 +26,11 @@ TEST(NodePatch, OneAnnotation) {
             R"({"metadata":{"annotations":{"org.com/public-ip":"fd00::1"}}})");
 }
 
+TEST(NodePatch, TheEmptyTextRemoves) {
+  EXPECT_EQ(AnnotationsPatch({{"org.com/public-ipv6", ""}}),
+            R"({"metadata":{"annotations":{"org.com/public-ipv6":null}}})");
+}
+
 TEST(NodePatch, TextsAreEscapedAsJson) {
   EXPECT_EQ(AnnotationsPatch({{"k", "a\"b\\c\nd\x7f\xc3\xa4"}}),
             "{\"metadata\":{\"annotations\":{\"k\":\"a\\\"b\\\\c\\u000ad\\u007f\xc3\xa4\"}}}");

@@ -8,6 +8,7 @@
 namespace weft::kube {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -44,6 +45,13 @@ TEST(Publication, DualStackAsUpstreamsLinuxNode) {
                           Pair("flannel.alpha.coreos.com/kube-subnet-manager", "true"),
                           Pair("flannel.alpha.coreos.com/public-ip", "192.168.1.10"),
                           Pair("flannel.alpha.coreos.com/public-ipv6", "fd00:1::11")));
+}
+
+TEST(Publication, WhatIsLeftOfIPv6IsRemovedWhereItIsLeftOut) {
+  const Annotations wanted =
+      Wanted({.backend_type = "vxlan", .v4 = V4(), .v6 = {}, .without_v6 = true});
+  EXPECT_THAT(wanted, Contains(Pair("flannel.alpha.coreos.com/backend-v6-data", "")));
+  EXPECT_THAT(wanted, Contains(Pair("flannel.alpha.coreos.com/public-ipv6", "")));
 }
 
 TEST(Publication, OtherBackendsHaveTheFourCharactersNull) {

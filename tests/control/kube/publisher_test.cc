@@ -161,6 +161,23 @@ TEST_F(PublisherTest, AFamilyThatIsNotCarriedIsLeftAlone) {
   EXPECT_TRUE(publisher.published());
 }
 
+TEST_F(PublisherTest, WhatWasPublishedOfIPv6IsRemovedWhereItIsLeftOut) {
+  lease::OwnNode node = PublishedNode();
+  node.v6.backend_data = R"({"VNI":4096,"VtepMAC":"5a:0c:11:22:33:44"})";
+  node.v6.public_ip = "fd00:1::11";
+  Publication publication = OurPublication();
+  publication.without_v6 = true;
+  publisher.SetWanted(publication);
+  publisher.OnOwnNode(node);
+  EXPECT_EQ(Body(), R"({"metadata":{"annotations":{)"
+                    R"("flannel.alpha.coreos.com/backend-v6-data":null,)"
+                    R"("flannel.alpha.coreos.com/public-ipv6":null}}})");
+  Accept();
+  publisher.OnOwnNode(PublishedNode());
+  EXPECT_TRUE(publisher.published());
+  EXPECT_EQ(Body(), "");
+}
+
 // ---- after a success, the watch
 
 TEST_F(PublisherTest, NotTwiceForOneDifference) {

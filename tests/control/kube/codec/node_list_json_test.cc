@@ -64,11 +64,13 @@ TEST(NodeList, NoNodesIsATruthToo) {
 
 TEST(NodeList, OneBadNodeLeavesTheOthersAlone) {
   const auto nodes = NodeJsonCodec().DecodeNodeList(
-      NodeListJson({kA, NodeJson("bad").Leased("10.244.300.0/24", "192.0.2.3"), kB}));
+      NodeListJson(
+      {kA, NodeJson("bad").Uid("u-bad").Leased("10.244.300.0/24", "192.0.2.3"), kB}));
   ASSERT_TRUE(nodes.ok());
   EXPECT_THAT(Names(*nodes), ElementsAre("a", "b"));
   ASSERT_EQ(nodes->refused.size(), 1u);
   EXPECT_EQ(nodes->refused[0].name, "bad");
+  EXPECT_EQ(nodes->refused[0].uid, "u-bad");
   EXPECT_EQ(nodes->refused[0].reason,
             "spec.podCIDRs entry \"10.244.300.0/24\" is not an address block");
 }
