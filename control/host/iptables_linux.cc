@@ -20,7 +20,7 @@
 namespace weft::host {
 namespace {
 
-constexpr auto kLimit = std::chrono::seconds(1);
+constexpr auto kLimit = std::chrono::milliseconds(300);  // of the control thread's time
 constexpr int kLocked = 4;  // exit code: another program has the lock, or memory ran out
 
 using Words = std::vector<std::string>;
@@ -78,7 +78,7 @@ std::string TextOf(const FilterRule& rule, std::string_view comment) {
                       rule.verdict == FilterVerdict::kAccept ? "ACCEPT" : "RETURN");
 }
 
-// Those of the chain that bear `comment`, in their order.
+// Those of the chain that bear `comment`.
 absl::StatusOr<Words> Ours(IpFamily family, std::string_view comment) {
   const absl::StatusOr<std::string> output = Run(family, {"-S", "FORWARD"});
   if (!output.ok()) return output.status();
@@ -109,6 +109,34 @@ absl::Status Change(IpFamily family, const char* verb, const std::string& rule) 
   return Run(family, words).status();
 }
 
+bool Holds(const Words& rules, const std::string& rule) {
+  return std::find(rules.begin(), rules.end(), rule) != rules.end();
+}
+
+// All of them accept: their order means nothing, nor does one that is there twice.
+bool AreSame(const Words& one, const Words& other) {
+  const auto in = [](const Words& rules) {
+    return [&rules](const std::string& rule) { return Holds(rules, rule); };
+  };
+  return std::all_of(one.begin(), one.end(), in(other)) &&
+         std::all_of(other.begin(), other.end(), in(one));
+}
+
+// Another program may take the lock between two steps: what is desired comes first.
+absl::Status PutFamily(IpFamily family, const Words& desired, std::string_view comment) {
+  const absl::StatusOr<Words> ours = Ours(family, comment);
+  if (!ours.ok()) return ours.status();
+  for (const std::string& rule : desired) {
+    if (Holds(*ours, rule)) continue;
+    if (absl::Status status = Change(family, "-A", rule); !status.ok()) return status;
+  }
+  for (const std::string& rule : *ours) {
+    if (Holds(desired, rule)) continue;
+    if (absl::Status status = Change(family, "-D", rule); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
@@ -117,26 +145,17 @@ absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
     if (!HasTable(family)) continue;
     const absl::StatusOr<Words> ours = Ours(family, comment);
     if (!ours.ok()) return ours.status();
-    if (*ours != Desired(family, rules, comment)) return false;
+    if (!AreSame(*ours, Desired(family, rules, comment))) return false;
   }
   return true;
 }
 
 absl::Status PutLegacyForward(const std::vector<FilterRule>& rules, std::string_view comment) {
+  absl::Status first;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    if (!HasTable(family)) continue;
-    const absl::StatusOr<Words> ours = Ours(family, comment);
-    if (!ours.ok()) return ours.status();
-    const Words desired = Desired(family, rules, comment);
-    if (*ours == desired) continue;
-    for (const std::string& rule : *ours) {
-      if (absl::Status status = Change(family, "-D", rule); !status.ok()) return status;
-    }
-    for (const std::string& rule : desired) {
-      if (absl::Status status = Change(family, "-A", rule); !status.ok()) return status;
-    }
+    if (HasTable(family)) first.Update(PutFamily(family, Desired(family, rules, comment), comment));
   }
-  return absl::OkStatus();
+  return first;
 }
 
 }  // namespace weft::host

@@ -17,7 +17,9 @@ namespace weft::host {
 // table none are missing. Reads nothing, and makes no table, where no program ever did.
 absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
                                       std::string_view comment);
-// Puts these in the place of those with `comment`, at the end of the chain.
+// Puts these in the place of those with `comment`; what is new goes to the end of the chain. Where
+// it fails half-way, none is missing that was there and is desired. Neither waits for a program
+// that has the lock of the tables: Unavailable; one that takes too long: DeadlineExceeded.
 absl::Status PutLegacyForward(const std::vector<FilterRule>& rules, std::string_view comment);
 
 }  // namespace weft::host

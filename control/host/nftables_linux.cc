@@ -205,7 +205,7 @@ nlmsghdr* NftBatch::Begin(std::uint16_t message, std::uint16_t flags, std::uint8
 void NftBatch::End(const nlmsghdr* header) { used_ += NLMSG_ALIGN(header->nlmsg_len); }
 
 void NftBatch::AddTable(const NftChain& chain, std::string_view comment) {
-  nlmsghdr* header = Begin(NFT_MSG_NEWTABLE, NLM_F_CREATE, chain.family);
+  nlmsghdr* header = Begin(NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL, chain.family);
   mnl_attr_put_strz(header, NFTA_TABLE_NAME, chain.table);
   PutBe32(header, NFTA_TABLE_FLAGS, 0);
   PutComment(header, NFTA_TABLE_USERDATA, comment);

@@ -33,6 +33,7 @@ struct NftRule {
 class NftBatch {
  public:
   NftBatch();
+  // The batch fails where such a table is there and was not deleted before.
   void AddTable(const NftChain& chain, std::string_view comment);
   void DeleteTable(const NftChain& chain);
   // A base chain that sees what leaves the host, after every other program's rules for NAT.

@@ -164,23 +164,30 @@ class LinuxPacketFilter final : public PacketFilter {
     return true;
   }
 
+  // What is right is left, and one family's error does not stop the other.
   absl::Status PutForward(const std::vector<FilterRule>& rules) {
-    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-      const NftChain chain = ForwardChain(family);
-      Print& put = forward_[family == IpFamily::kV4 ? 0 : 1];
-      put = {};
-      auto there = ReadForward(family);
-      if (!there.ok()) return there.status();
-      const std::vector<FilterRule> desired = Of(family, rules);
-      if (!*there || ((*there)->empty() && desired.empty())) continue;
-      NftBatch batch;
-      for (const NftRule& rule : **there) batch.DeleteRule(chain, rule.handle);
-      for (const FilterRule& rule : desired) batch.AddRule(chain, rule, kRuleComment);
-      if (absl::Status status = nft_->Commit(std::move(batch)); !status.ok()) return status;
-      there = ReadForward(family);
-      if (!there.ok()) return there.status();
-      if (*there && (*there)->size() == desired.size()) put = {desired, Expressions(**there)};
-    }
+    absl::Status first;
+    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})
+      first.Update(PutForward(family, Of(family, rules)));
+    return first;
+  }
+
+  absl::Status PutForward(IpFamily family, const std::vector<FilterRule>& desired) {
+    const NftChain chain = ForwardChain(family);
+    Print& put = forward_[family == IpFamily::kV4 ? 0 : 1];
+    auto there = ReadForward(family);
+    if (!there.ok()) return there.status();
+    if (*there && desired == put.rules && Expressions(**there) == put.kernel)
+      return absl::OkStatus();
+    put = {};
+    if (!*there || ((*there)->empty() && desired.empty())) return absl::OkStatus();
+    NftBatch batch;
+    for (const NftRule& rule : **there) batch.DeleteRule(chain, rule.handle);
+    for (const FilterRule& rule : desired) batch.AddRule(chain, rule, kRuleComment);
+    if (absl::Status status = nft_->Commit(std::move(batch)); !status.ok()) return status;
+    there = ReadForward(family);
+    if (!there.ok()) return there.status();
+    if (*there && (*there)->size() == desired.size()) put = {desired, Expressions(**there)};
     return absl::OkStatus();
   }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 
@@ -21,21 +22,40 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMostOutput = std::size_t{4} << 20;
 
-// Its output until its end, or until `deadline`: false.
-bool ReadAll(int fd, steady_clock::time_point deadline, std::string& output) {
+enum class Reading : std::uint8_t { kEnded, kLate, kTooMuch };
+
+Reading ReadAll(int fd, steady_clock::time_point deadline, std::string& output) {
   std::array<char, 4096> chunk;
   for (;;) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
+    if (left <= 0) return Reading::kLate;
     pollfd ready{fd, POLLIN, 0};
-    const int found = ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    const int found = ::poll(&ready, 1, static_cast<int>(left));
     if (found < 0 && errno == EINTR) continue;
-    if (found <= 0) return false;
+    if (found <= 0) return Reading::kLate;
     const ssize_t received = ::read(fd, chunk.data(), chunk.size());
     if (received < 0 && errno == EINTR) continue;
-    if (received <= 0) return true;
-    output.append(chunk.data(), std::min(static_cast<std::size_t>(received),
-                                         kMostOutput - std::min(kMostOutput, output.size())));
+    if (received <= 0) return Reading::kEnded;
+    output.append(chunk.data(), static_cast<std::size_t>(received));
+    if (output.size() > kMostOutput) return Reading::kTooMuch;
+  }
+}
+
+// Whether it ended by itself; at `deadline` it is killed. Its `state` either way.
+absl::StatusOr<bool> WaitFor(pid_t child, steady_clock::time_point deadline, int& state) {
+  bool killed = false;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &state, killed ? 0 : WNOHANG);
+    if (ended == child) return !killed;
+    if (ended < 0 && errno != EINTR) return absl::ErrnoToStatus(errno, "lost");
+    if (ended != 0) continue;
+    if (steady_clock::now() >= deadline) {
+      ::kill(child, SIGKILL);
+      killed = true;
+    } else {
+      ::poll(nullptr, 0, 1);  // it has closed its output: it is about to end
+    }
   }
 }
 
@@ -85,14 +105,19 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& words,
     return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", words[0]));
   }
   ProgramResult result;
-  const bool ended = ReadAll(pipe[0], deadline, result.output);
+  const Reading reading = ReadAll(pipe[0], deadline, result.output);
   ::close(pipe[0]);
-  if (!ended) ::kill(child, SIGKILL);
   int state = 0;
-  while (::waitpid(child, &state, 0) < 0) {
-    if (errno != EINTR) return absl::ErrnoToStatus(errno, absl::StrCat("lost ", words[0]));
+  const absl::StatusOr<bool> ended =
+      WaitFor(child, reading == Reading::kEnded ? deadline : steady_clock::time_point(), state);
+  if (!ended.ok())
+    return absl::Status(ended.status().code(),
+                        absl::StrCat(words[0], ": ", ended.status().message()));
+  if (reading == Reading::kTooMuch) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(words[0], " printed more than ", kMostOutput >> 20, " MiB and was stopped"));
   }
-  if (!ended) {
+  if (!*ended || reading == Reading::kLate) {
     return absl::DeadlineExceededError(
         absl::StrCat(words[0], " did not end within ", limit.count(), " ms and was killed"));
   }

@@ -12,11 +12,12 @@ namespace weft::host {
 
 struct ProgramResult {
   int exit_code = 0;   // 128 and its number for a signal
-  std::string output;  // both streams; of a long one the beginning
+  std::string output;  // both streams
 };
 
 // `words`: its path and arguments. It gets an empty standard input, the C locale, and none of our
-// descriptors; at the end of `limit` it is killed: DeadlineExceeded.
+// descriptors. At the end of `limit` it is killed: DeadlineExceeded; after 4 MiB of output too:
+// ResourceExhausted.
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& words,
                                          std::chrono::milliseconds limit);
 

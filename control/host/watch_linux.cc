@@ -26,6 +26,9 @@ namespace {
 constexpr std::array kGroups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
                                 RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
 
+// Beyond which reading all is cheaper than what they cost in memory.
+constexpr std::size_t kMostChanges = 65'536;
+
 bool Counts(const nlmsghdr& message) {
   if (message.nlmsg_type != RTM_NEWROUTE && message.nlmsg_type != RTM_DELROUTE) return true;
   const auto* route = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
@@ -72,7 +75,7 @@ bool Drain(int socket, std::vector<char>& buffer,
 }
 
 // What was changed through the socket of `port` is dropped before it fills the buffer, in which
-// there is room for some ten thousand routes of others.
+// there is room for some ten thousand foreign routes.
 void SpareOwn(int socket, std::uint32_t port) {
   std::array<sock_filter, 4> code = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(nlmsghdr, nlmsg_pid)),
@@ -100,14 +103,21 @@ absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::Open(std::function<void()> 
 
 absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::OpenRoutes(
     std::function<void(const RouteChanges&)> changed, std::uint32_t own_port) {
-  const auto changes = std::make_shared<RouteChanges>();
-  return OpenWith({[changes](const nlmsghdr& message) { Append(message, *changes); },
-                   [changes, changed = std::move(changed)](bool lost) {
-                     const RouteChanges seen = std::exchange(*changes, {});
-                     if (lost)
+  struct Seen {
+    RouteChanges changes;
+    bool too_many = false;
+  };
+  const auto seen = std::make_shared<Seen>();
+  return OpenWith({[seen](const nlmsghdr& message) {
+                     if (!seen->too_many) Append(message, seen->changes);
+                     if (seen->changes.size() > kMostChanges) *seen = {{}, true};
+                   },
+                   [seen, changed = std::move(changed)](bool lost) {
+                     const Seen all = std::exchange(*seen, {});
+                     if (lost || all.too_many)
                        changed({});
-                     else if (!seen.empty())
-                       changed(seen);
+                     else if (!all.changes.empty())
+                       changed(all.changes);
                    }},
                   own_port);
 }
