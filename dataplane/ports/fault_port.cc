@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/fault_port.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -91,11 +92,11 @@ void FaultPort::Distort(Stage& stage, const Batch& batch) {
 
 std::size_t FaultPort::Receive(Batch& batch) {
   received_.now = batch.now;
-  inner_->Receive(received_);
+  const std::size_t taken = inner_->Receive(received_);
   Distort(receive_, received_);
   batch.clear();
   for (const Packet& packet : receive_.result) batch.Add(packet);
-  return batch.size();
+  return std::max(taken, batch.size());  // also where all was lost it was work
 }
 
 void FaultPort::Send(Batch& batch) {

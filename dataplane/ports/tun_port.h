@@ -21,7 +21,7 @@ struct TunOptions {
   // Superframes, and partial checksums on receipt. Off: every packet is one that could be on a
   // wire.
   bool offloads = true;
-  // A queue for each source address, where the kernel lets us; false: for each flow.
+  // A packet's queue goes by its source address, where the kernel lets us; false: by its flow.
   bool by_source = true;
 };
 
@@ -34,7 +34,8 @@ struct TunOptions {
 // The device has several queues, because the kernel drops what finds its queue full: what one
 // sender makes fills one of them, and Receive serves all in turn, a bounded amount each. A TUN
 // device's packets are spread over them by their source address where the kernel lets this process
-// load that rule (CAP_BPF), else by the flow's hash.
+// load that rule (CAP_BPF), else by the flow's hash. There are 16: two addresses that are equal
+// modulo 16 share one, and who may forge sources (CAP_NET_RAW) can fill all.
 class TunTapPort : public PacketPort {
  public:
   ~TunTapPort() override;
@@ -50,7 +51,7 @@ class TunTapPort : public PacketPort {
 
   // The kernel's name of the device.
   const std::string& name() const;
-  // Whether a source address has a queue of its own; else a flow has.
+  // Whether the source address chooses the queue; else the flow does.
   bool steers_by_source() const;
 
  protected:

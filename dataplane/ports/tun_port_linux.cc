@@ -356,7 +356,8 @@ std::size_t TunTapPort::Receive(Batch& batch) {
   // little does not wait for who sends much. A quarter of the batch is left to the latter.
   device_->FindReady();
   while (!device_->fresh.empty() && device_->HasRoom(batch, taken) &&
-         batch.size() < kMaxBatch * 3 / 4 && taken.octets < kBatchOctets * 3 / 4) {
+         batch.size() < kMaxBatch * 3 / 4 && taken.octets < kBatchOctets * 3 / 4 &&
+         taken.wire_packets < kBatchWirePackets * 3 / 4) {
     const std::size_t queue = device_->fresh.Take();
     if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);
   }

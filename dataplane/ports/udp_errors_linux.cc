@@ -117,7 +117,7 @@ void UdpErrors::Note(const PathMtuNotice& notice) {
     return n.destination == notice.destination;
   });
   if (known != end) {
-    known->outer_mtu = notice.outer_mtu;
+    known->outer_mtu = std::min(known->outer_mtu, notice.outer_mtu);
   } else if (notice_count_ < notices_.size()) {
     notices_[notice_count_++] = notice;
   } else {

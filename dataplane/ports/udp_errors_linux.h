@@ -39,7 +39,7 @@ class UdpErrors {
   // return in place of its own result. How many errors there were.
   std::size_t Drain(int socket, Timestamp now);
 
-  // A path MTU that somebody else has found.
+  // A path MTU found elsewhere. Of several for one destination the least is kept until it is taken.
   void Note(const PathMtuNotice& notice);
 
   std::size_t TakeNotices(std::span<PathMtuNotice> out);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/counters.h"
 #include "dataplane/ports/port_rules.h"
+#include "vxlan/mtu.h"
 
 namespace weft::dataplane {
 namespace {
@@ -24,6 +25,8 @@ constexpr int kMaxSockets = 4096;                 // leaves each socket four por
 std::uint32_t OuterHeaders(IpFamily family) {
   return (family == IpFamily::kV4 ? kIpv4HeaderSize : kIpv6HeaderSize) + kUdpHeaderSize;
 }
+
+constexpr int kAttempts = 3;
 
 // Errors that every packet to one destination gets: there is no route, or the link is down.
 bool ConcernsDestination(int error) {
@@ -213,7 +216,7 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
   while (first < last) {
     Message& message = messages_[first];
     if (IsGivenUp(message)) {
-      Fail(message, given_up_error_);
+      Fail(message, {given_up_error_});
       ++first;
       continue;
     }
@@ -230,16 +233,17 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
       first += static_cast<std::size_t>(sent);
       continue;
     }
-    int error = errno;
-    if (!IsForbidden(error)) {
-      if (!IsFull(error)) errors_.Drain(socket, now_);
-      error = SendOne(socket, headers_[first].msg_hdr, 1);
+    Answer answer{errno};
+    if (!IsForbidden(answer.error)) {
+      if (!IsFull(answer.error)) errors_.Drain(socket, now_);
+      answer = SendOne(socket, headers_[first].msg_hdr);
     }
+    const int error = answer.error;
     ++first;
     if (error == 0) continue;
     if (!IsSegmented(message) || IsFull(error) || IsForbidden(error) ||
         ConcernsDestination(error)) {
-      Fail(message, error);
+      Fail(message, answer);
       continue;
     }
     // EIO: the route's device cannot checksum, or IPsec is on the way, so the kernel will not
@@ -261,11 +265,11 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
 
 void UdpSender::SendSingly(const Message& message) {
   const int socket = sockets_[message.socket].get();
-  int error = 0;
+  Answer answer;
   for (std::size_t i = 0; i < message.count; ++i) {
     Packet& packet = *planned_[message.first + i];
-    if (error != 0 && ConcernsDestination(error)) {
-      packet.verdict = VerdictOf(error);
+    if (answer.own && ConcernsDestination(answer.error)) {
+      packet.verdict = VerdictOf(answer.error);
       continue;
     }
     for (std::uint32_t offset = 0; offset < packet.length; offset += message.segment_size) {
@@ -281,36 +285,39 @@ void UdpSender::SendSingly(const Message& message) {
       header.msg_iov = &piece;
       header.msg_iovlen = 1;
       FillControl(single, header);
-      error = SendOne(socket, header, 2);
-      if (error != 0) {
-        packet.verdict = VerdictOf(error);
+      answer = SendOne(socket, header);
+      if (answer.error != 0) {
+        packet.verdict = VerdictOf(answer.error);
         packet.left = static_cast<std::uint16_t>(offset / message.segment_size);
         break;
       }
     }
   }
-  if (ConcernsDestination(error)) GiveUp(message, error);
+  GiveUp(message, answer);
 }
 
-int UdpSender::SendOne(int socket, msghdr& header, int attempts) {
-  for (;;) {
-    if (::sendmsg(socket, &header, 0) >= 0) return 0;
+UdpSender::Answer UdpSender::SendOne(int socket, msghdr& header) {
+  bool own = true;
+  for (int attempts = kAttempts;;) {
+    if (::sendmsg(socket, &header, 0) >= 0) return {};
     const int error = errno;
     if (error == EINTR) continue;
-    if (IsFull(error) || IsForbidden(error)) return error;
-    errors_.Drain(socket, now_);
-    if (--attempts == 0) return error;
+    if (IsFull(error) || IsForbidden(error)) return {error};
+    // One that is just coming in is queued a moment before sendmsg returns it, and may be drained.
+    own = errors_.Drain(socket, now_) == 0 && own;
+    if (--attempts == 0) return {error, own};
   }
 }
 
-void UdpSender::GiveUp(const Message& message, int error) {
+void UdpSender::GiveUp(const Message& message, Answer answer) {
+  if (!answer.own || !ConcernsDestination(answer.error)) return;
   given_up_ = planned_[message.first]->outer_address;
-  given_up_error_ = error;
+  given_up_error_ = answer.error;
 }
 
-void UdpSender::Fail(const Message& message, int error) {
-  if (ConcernsDestination(error)) GiveUp(message, error);
-  const Verdict verdict = VerdictOf(error);
+void UdpSender::Fail(const Message& message, Answer answer) {
+  GiveUp(message, answer);
+  const Verdict verdict = VerdictOf(answer.error);
   for (std::size_t i = 0; i < message.count; ++i) planned_[message.first + i]->verdict = verdict;
 }
 

@@ -82,11 +82,16 @@ class UdpSender {
   // Whether Send has just learnt that nothing can be sent to the message's destination; then it is
   // not tried again for each packet.
   bool IsGivenUp(const Message& message) const;
-  // 0 or an errno. An error may belong to an earlier packet, to another peer even, so it is drained
-  // and the send repeated: a last attempt's refusal is this packet's own.
-  int SendOne(int socket, msghdr& header, int attempts);
-  void Fail(const Message& message, int error);
-  void GiveUp(const Message& message, int error);
+  // 0 or an errno. An error may belong to an earlier packet, to another peer even, or be forged:
+  // what was queued beside it is drained and the send repeated, a few times. `own`: nothing ever
+  // was, so it is the answer to this packet and holds for the next ones to its peer.
+  struct Answer {
+    int error = 0;
+    bool own = true;
+  };
+  Answer SendOne(int socket, msghdr& header);
+  void Fail(const Message& message, Answer answer);
+  void GiveUp(const Message& message, Answer answer);
   Verdict VerdictOf(int error);
 
   const IpFamily family_;

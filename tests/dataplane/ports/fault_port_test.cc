@@ -85,6 +85,16 @@ TEST(FaultPort, LosesAll) {
   EXPECT_EQ(Counts(*rig.port)["fault-lost"], 20u);
 }
 
+// A worker sleeps only where there was nothing.
+TEST(FaultPort, WhatWasLostWasTaken) {
+  Rig rig(Both({.loss = 1}));
+  for (std::uint32_t i = 0; i < 3; ++i) SendOctets(*rig.world, MakePacket(kKind, i, kSize));
+  Batch batch;
+  EXPECT_EQ(rig.port->Receive(batch), 3u);
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(rig.port->Receive(batch), 0u);
+}
+
 TEST(FaultPort, RepeatsAll) {
   Rig rig(Both({.duplication = 1}));
   const std::vector<std::uint32_t> twice = {0, 0, 1, 1, 2, 2};

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/udp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -319,6 +320,49 @@ TEST_F(TunPortTest, AFloodLeavesTheOthersTheirQueues) {
     EXPECT_EQ(others, 5u);
     EXPECT_LT(taken, 1000u) << "the flood was dropped, or this test tests nothing";
   }
+}
+
+// Two superframes of 63 segments, which is nearly two turns.
+void SendSuperframes(const char* source, const char* destination) {
+  constexpr int kSize = 100;
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+  const SocketAddress from = SocketAddress::Of(Ip(source), 0);
+  const SocketAddress to = SocketAddress::Of(Ip(destination), 9);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
+  ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &kSize, sizeof kSize), 0);
+  const Octets octets(std::size_t{kSize} * 63);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(::sendto(socket.get(), octets.data(), octets.size(), 0,
+                       reinterpret_cast<const sockaddr*>(&to.storage), to.length),
+              static_cast<ssize_t>(octets.size()));
+  }
+}
+
+// Who always finds its queue empty takes no more than three quarters of a batch, also where it has
+// few packets that stand for many.
+TEST_F(TunPortTest, SuperframesInFreshQueuesLeaveTheBacklogItsPart) {
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  ASSERT_TRUE(port->steers_by_source());
+  ASSERT_TRUE(port->features().udp_segmentation);
+  for (const char* address : {"10.9.0.3/24", "10.9.0.4/24", "10.9.0.5/24", "10.9.0.6/24"})
+    ASSERT_EQ(RunIp(std::string("addr add ") + address + " dev t0"), "");
+  while (port->Receive(batch_) != 0) {
+  }
+  Flood("10.9.0.1", "10.9.0.2", 400);
+  ASSERT_NE(port->Receive(batch_), 0u);  // some: the others are the backlog
+  for (const char* source : {"10.9.0.3", "10.9.0.4", "10.9.0.5", "10.9.0.6"})
+    SendSuperframes(source, "10.9.0.2");
+  ASSERT_NE(port->Receive(batch_), 0u);
+  std::size_t superframes = 0;
+  std::size_t of_backlog = 0;
+  for (const Packet& packet : batch_) {
+    superframes += packet.segmentation == Segmentation::kUdp ? 1 : 0;
+    const auto inner = ParseInnerIp(packet.bytes());
+    of_backlog += inner && inner->source() == Ip("10.9.0.1") ? 1 : 0;
+  }
+  EXPECT_GT(superframes, 0u);
+  EXPECT_GT(of_backlog, 0u);
 }
 
 // Where the kernel lets nobody choose it goes by the flow, whatever we write to the device: it

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -24,8 +25,10 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "dataplane/ports/udp_errors_linux.h"
 #include "dataplane/ports/udp_paths_linux.h"
 #include "dataplane/ports/udp_receiver_linux.h"
 #include "dataplane/ports/udp_socket_linux.h"
@@ -462,6 +465,51 @@ TEST_P(UdpPortTest, APacketThatMayBeFragmentedLeavesWithoutDf) {
   EXPECT_EQ(RunIp("route del " + narrow + " dev near0 mtu 1280"), "");
 }
 
+// One that comes between two calls of a batch may cost a packet, not all that follow.
+TEST_P(UdpPortTest, ForgedErrorsStopNoPeer) {
+  const bool v4 = GetParam().name == "v4";
+  const IpAddress us = v4 ? Ip("10.0.0.1") : Ip("fd00::1");
+  const auto port = Open({.bind_address = us, .sending_sockets = 1});
+  ASSERT_NE(port, nullptr);
+  PacketSocket wire("near0");
+  PacketSocket router("far0");
+  Add(out_, 1, 100, GetParam().route);
+  port->Send(out_);
+  const auto sent = PacketsOnTheWire(
+      wire, [&](Bytes packet) { return packet.size() == GetParam().headers + 100; });
+  ASSERT_EQ(sent.size(), 1u);
+  const Octets offending = PacketBuilder(us.ToString(), GetParam().route.ToString())
+                               .Udp(LoadBe16(sent[0].data() + GetParam().headers - 8), kVxlanPort)
+                               .Payload(100)
+                               .Build();
+  PacketBuilder error(v4 ? "10.0.0.77" : "fd00::77", us.ToString());
+  v4 ? error.Icmp(3, 1, 0) : error.Icmp(1, 3, 0);  // host, address unreachable
+  const Octets forged =
+      error.Payload(offending).BuildFrame(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:01"));
+  std::atomic<bool> stop = false;
+  std::thread forger([&] {
+    while (!stop) EXPECT_EQ(router.Send(forged), "");
+  });
+  static Batch batch;
+  for (std::size_t round = 0; round < 2000; ++round) {
+    out_.clear();
+    // Of growing sizes: each is a message of its own.
+    for (std::uint32_t i = 0; i < 32; ++i) Add(out_, i, 100 + i, GetParam().route);
+    port->Send(out_);
+    std::size_t lost = 0;
+    std::size_t in_a_row = 0;
+    for (const Packet& packet : out_) {
+      in_a_row = packet.verdict == Verdict::kWireError ? in_a_row + 1 : 0;
+      lost = std::max(lost, in_a_row);
+    }
+    EXPECT_LT(lost, 8u) << "round " << round;
+    port->Receive(batch);
+  }
+  stop = true;
+  forger.join();
+  EXPECT_GT(Count(*port, "icmp-unreachable") + Count(*port, "icmp-unexpected"), 0u);
+}
+
 // An outage of one peer must not take the time of the others.
 TEST_P(UdpPortTest, AnUnreachablePeerIsTriedOnceABatch) {
   OpenPair(true, 1);
@@ -719,6 +767,33 @@ TEST(UdpPaths, ARouteIsAskedFromTimeToTime) {
   EXPECT_EQ(paths.To(IpAddress::V4(0x7f00'0200), seconds(200)).route_mtu, 0u)
       << "many destinations at once are asked for in time";
   EXPECT_EQ(paths.To(IpAddress::V4(0x7f00'0200), seconds(201)).route_mtu, 65'535u);
+}
+
+// The answer for one destination gives the socket an address, which is none of the next question.
+TEST(UdpPaths, ARouteIsAskedWithoutTheFormerOnesSource) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  for (const char* command :
+       {"route add 10.77.0.0/16 dev lo mtu 1400", "route add 10.77.0.0/16 dev lo mtu 1300 table 99",
+        "rule add from 127.0.0.1 to 10.77.0.0/16 table 99 pref 10"})
+    ASSERT_EQ(RunIp(command), "") << command;
+  UdpPaths paths(kVxlanPort);
+  ASSERT_TRUE(paths.Open({.bind_address = Ip("0.0.0.0")}).ok());
+  EXPECT_EQ(paths.To(Ip("127.0.0.2"), std::chrono::seconds(100)).route_mtu, 65'535u);
+  EXPECT_EQ(paths.To(Ip("10.77.0.1"), std::chrono::seconds(100)).route_mtu, 1400u);
+  EXPECT_EQ(RunIp("rule del pref 10"), "");
+  EXPECT_EQ(RunIp("route del 10.77.0.0/16 dev lo"), "");
+}
+
+TEST(UdpErrors, OfSeveralPathMtusTheLeastIsKeptUntilItIsTaken) {
+  const UdpPaths paths(kVxlanPort);
+  UdpErrors errors(paths, kVxlanPort);
+  for (const std::uint32_t mtu : {1400u, 1300u, 1350u}) errors.Note({Ip("10.0.0.2"), mtu});
+  std::array<PathMtuNotice, 2> notices;
+  ASSERT_EQ(errors.TakeNotices(notices), 1u);
+  EXPECT_EQ(notices[0].outer_mtu, 1300u);
+  errors.Note({Ip("10.0.0.2"), 1400});
+  ASSERT_EQ(errors.TakeNotices(notices), 1u);
+  EXPECT_EQ(notices[0].outer_mtu, 1400u);
 }
 
 TEST(UdpReceiver, ACountOf32BitsGoesOnBeyondThem) {
