@@ -34,6 +34,18 @@ def fair_beside_every_load(runs):
     command.expect(not unfair, f"unfair beside {'; '.join(unfair)}")
 
 
+def beside_a_colliding_pod(runs):
+    """Of 16 queues the loud pod's is also that of the address 16 after it. No verdict: the table shows what that costs."""
+    with fairness_test.two_pods(node.WeftNode) as lab:
+        a, b = lab.nodes
+        a.quiet = a.add_pod("collides", 2 + 16)
+        lab.up()
+        for kind, rate in fairness_test.LOADS:
+            found = [fairness_test.beside(a, b, kind, rate) for _ in range(runs)]
+            shown = ", ".join(f"{lost}/{late:.2f}" for lost, late in found)
+            print(f"weft +16 {kind:14} {rate or 'unpaced':>8}  lost/p90 ms: {shown}", flush=True)
+
+
 def empty_datagrams(runs):
     """p90 of a ping every 10 ms beside 10,000 datagrams a second of nothing and of one octet; the median of the ratios counts."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
@@ -82,6 +94,7 @@ def main():
     passed = failed = 0
     try:
         for name, work in (("fair-beside-every-load", lambda: fair_beside_every_load(2 if short else 10)),
+                           ("beside-a-colliding-pod", lambda: beside_a_colliding_pod(2 if short else 10)),
                            ("empty-datagrams", lambda: empty_datagrams(2 if short else 10)),
                            ("after-forgery", lambda: after_forgery(0 if short else 10))):
             try:
