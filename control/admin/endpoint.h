@@ -11,9 +11,10 @@ namespace weft::admin {
 // "/run/flannel/weft.sock", or "\\.\pipe\weft" on Windows. Daemon and CLI agree on it.
 std::string_view DefaultEndpoint();
 // Where it is instead while another user holds the default one: a pipe of a name that Windows lets
-// administrators alone make. Empty where nobody else can hold it: Linux, by the socket's folder.
+// administrators alone make. Empty where no other user can hold it: Linux, by the socket's folder.
 std::string_view ReservedEndpoint();
-// Who else holds `path`: "belongs to S-1-5-21-1"; empty: nobody, this account, or it is not known.
+// Who else holds `path`: "belongs to S-1-5-21-1", "is held by a program that serves nobody"; empty:
+// nobody, this account, or it is not known.
 std::string WhoElseHolds(const std::string& path);
 
 // Routes.

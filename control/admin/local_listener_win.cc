@@ -7,6 +7,7 @@
 #include <boost/asio/windows/overlapped_ptr.hpp>
 #include <boost/asio/windows/stream_handle.hpp>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -55,8 +56,10 @@ class PipeListener : public Listener {
         co_await asio::async_initiate<const NoThrow, void(boost::system::error_code, std::size_t)>(
             [this](auto handler) { Connect(std::move(handler)); }, kNoThrow);
     if (error || closed_) {
-      boost::system::error_code ignored;
-      next_.close(ignored);
+      // As of a client that is gone already. The name stays ours: the next instance comes first.
+      const asio::windows::stream_handle last =
+          std::exchange(next_, asio::windows::stream_handle(io_));
+      if (!closed_) MakeInstance(/*first=*/false);
       co_return nullptr;
     }
     auto stream = std::make_shared<AsioByteStream<asio::windows::stream_handle>>(std::move(next_));

@@ -91,6 +91,27 @@ TEST(LocalConnectionWindowsTest, AHeldDefaultIsReplacedByOneThatUsersCannotMake)
   }
 }
 
+// Its one instance is taken, perhaps by its owner.
+TEST(LocalConnectionWindowsTest, ABusyDefaultIsReplacedToo) {
+  const std::string path(DefaultEndpoint());
+  const HANDLE pipe =
+      ::CreateNamedPipeA(path.c_str(), PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED,
+                         PIPE_TYPE_BYTE | PIPE_WAIT, /*nMaxInstances=*/1, 4096, 4096, 0, nullptr);
+  ASSERT_NE(pipe, INVALID_HANDLE_VALUE) << ::GetLastError();
+  const HANDLE client = ::CreateFileA(path.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr,
+                                      OPEN_EXISTING, FILE_FLAG_OVERLAPPED, nullptr);
+  ASSERT_NE(client, INVALID_HANDLE_VALUE) << ::GetLastError();
+  EXPECT_EQ(WhoElseHolds(path), "is held by a program that serves nobody");
+  boost::asio::io_context io;
+  FakeState state;
+  AdminServer server(io, state);
+  const absl::Status status = server.Listen(path);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(server.note(), HasSubstr("serves nobody"));
+  ::CloseHandle(client);
+  ::CloseHandle(pipe);
+}
+
 TEST(LocalConnectionWindowsTest, AnyOtherThatIsHeldIsRefused) {
   const std::string path = PathOfThis("other");
   const ForeignPipe pipe(path);
