@@ -17,15 +17,6 @@ namespace {
 constexpr int kAttempts = 20;
 constexpr DWORD kPauseMs = 25;
 
-std::wstring Wide(const std::string& utf8) {
-  const int length = static_cast<int>(utf8.size());
-  std::wstring out(
-      static_cast<std::size_t>(::MultiByteToWideChar(CP_UTF8, 0, utf8.data(), length, nullptr, 0)),
-      L'\0');
-  ::MultiByteToWideChar(CP_UTF8, 0, utf8.data(), length, out.data(), static_cast<int>(out.size()));
-  return out;
-}
-
 absl::Status Failure(std::string_view what, DWORD code) {
   return absl::UnavailableError(absl::StrCat(
       what, ": ", std::system_category().message(static_cast<int>(code)), " (", code, ")"));
@@ -61,8 +52,8 @@ bool IsPassing(DWORD error) {
 }  // namespace
 
 absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
-  const std::wstring target = Wide(path);
-  const std::wstring temporary = Wide(absl::StrCat(path, ".", RandomName(), ".tmp"));
+  const std::wstring target = PathOf(path).wstring();
+  const std::wstring temporary = PathOf(absl::StrCat(path, ".", RandomName(), ".tmp")).wstring();
   if (const DWORD error = WriteAll(temporary, text); error != NO_ERROR) {
     if (error != ERROR_FILE_EXISTS) ::DeleteFileW(temporary.c_str());
     return Failure("cannot write a file beside it", error);
@@ -85,9 +76,10 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
 // keys in memory alone.
 std::string BootId() {
   HKEY key = nullptr;
+  DWORD disposition = 0;
   if (::RegCreateKeyExW(HKEY_LOCAL_MACHINE, L"SOFTWARE\\weft\\boot", 0, nullptr,
                         REG_OPTION_VOLATILE, KEY_READ | KEY_WRITE, nullptr, &key,
-                        nullptr) != ERROR_SUCCESS)
+                        &disposition) != ERROR_SUCCESS)
     return {};
   const auto read = [key] {
     char text[64];
@@ -96,11 +88,17 @@ std::string BootId() {
     return status == ERROR_SUCCESS ? std::string(text) : std::string();
   };
   std::string id = read();
+  // Whoever made the key writes; another waits for that, but not for one that died meanwhile.
+  for (int attempt = 0; id.empty() && disposition != REG_CREATED_NEW_KEY && attempt < kAttempts;
+       ++attempt) {
+    ::Sleep(kPauseMs);
+    id = read();
+  }
   if (id.empty()) {
     const std::string made = absl::StrCat(std::random_device()(), "-", std::random_device()());
     ::RegSetValueExA(key, "Id", 0, REG_SZ, reinterpret_cast<const BYTE*>(made.c_str()),
                      static_cast<DWORD>(made.size() + 1));
-    id = read();  // another process may have been first
+    id = read();
   }
   ::RegCloseKey(key);
   return id;
