@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "control/daemon/log.h"
 #include "control/daemon/pod_device.h"
 #include "control/host/kernel_device_linux.h"
 #include "dataplane/ports/tun_port.h"
@@ -106,7 +107,14 @@ std::string PortHolders(std::uint16_t port) {
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name) {
   dataplane::TunOptions options;
   options.name = name;
-  return dataplane::TunPort::Open(options);
+  auto port = dataplane::TunPort::Open(options);
+  if (port.ok() && !(*port)->steers_by_source()) {
+    LogWarning(absl::StrCat(
+        name,
+        ": the kernel refuses BPF (CAP_BPF), so queues go by flow, and a pod of many flows "
+        "can crowd out the others; give flanneld CAP_BPF"));
+  }
+  return port;
 }
 
 std::vector<dataplane::NamedCount> KernelCounts(const std::string& name) {

@@ -15,10 +15,15 @@ using host::FilterPart;
 constexpr auto kQuiet = std::chrono::minutes(5);  // after which a loss is the first again
 constexpr auto kLongestFilterPause = std::chrono::seconds(60);
 constexpr int kFight = 3;  // losses
+constexpr int kBlind = 3;  // looks
 
-std::chrono::seconds PauseAfter(int losses) {
+std::chrono::seconds PauseAfter(int times) {
   return std::min<std::chrono::seconds>(kLongestFilterPause,
-                                        std::chrono::seconds(1 << std::min(losses - 1, 6)));
+                                        std::chrono::seconds(1 << std::min(times - 1, 6)));
+}
+
+bool MayPassSoon(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
 }  // namespace
@@ -41,7 +46,7 @@ void PodRules::Want(const Desired& desired, Clock::time_point now) {
     if (wanted_ && part.rules == rules) return;
     part.rules = rules;
     part.in_place = false;
-    part.losses = 0;
+    part.losses = part.failures = part.blind = 0;
     part.next_look = part.next_put = now;
   };
   want(masquerade_, desired.masquerade);
@@ -54,10 +59,11 @@ void PodRules::Want(const Desired& desired, Clock::time_point now) {
 void PodRules::Look(Clock::time_point now) {
   if (!filter_ || !wanted_) return;
   for (Part* part : {&masquerade_, &forward_, &legacy_}) {
-    // What is not desired and gone is nobody's to look at.
+    // Gone and not desired: nothing to read.
     if (now < part->next_look || (part->in_place && part->rules.empty())) continue;
     Look(*part, now);
-    if (part == &legacy_) part->next_look = now + legacy_period_;
+    const bool soon = part->blind > 0 && part->blind < kBlind;
+    if (part == &legacy_ && !soon) part->next_look = now + legacy_period_;
   }
   masquerade_trouble_.Set(masquerade_.trouble);
   forward_trouble_.Set(forward_.trouble.empty() ? legacy_.trouble : forward_.trouble);
@@ -66,10 +72,13 @@ void PodRules::Look(Clock::time_point now) {
 void PodRules::Look(Part& part, Clock::time_point now) {
   const absl::StatusOr<bool> has = filter_->Has(part.part, part.rules);
   if (!has.ok()) {
+    part.blind = MayPassSoon(has.status()) ? part.blind + 1 : kBlind;
+    if (part.in_place && part.blind < kBlind) return;
     // Not known now: what was in place counts. Where nothing is desired, nothing is missing.
     part.trouble = part.rules.empty() ? "" : std::string(has.status().message());
     return;
   }
+  part.blind = 0;
   if (part.losses > 0 && now - part.lost >= kQuiet) part.losses = 0;
   if (*has) {
     if (part.losses < kFight) part.trouble.clear();
@@ -91,18 +100,21 @@ void PodRules::Look(Part& part, Clock::time_point now) {
 }
 
 void PodRules::Put(Part& part, Clock::time_point now) {
-  part.next_put = now + PauseAfter(std::max(part.losses, 1));
+  part.next_put = now + PauseAfter(std::max(part.losses, part.failures + 1));
   if (!part.rules.empty()) Enter(part, true);
   const absl::Status status = filter_->Put(part.part, part.rules);
   if (!status.ok()) {
+    ++part.failures;
     part.trouble = absl::StrCat(
         part.title,
         part.rules.empty() ? " cannot be removed: " : " cannot be put in: ", status.message());
     return;
   }
+  part.failures = 0;
   if (part.losses < kFight) part.trouble.clear();
   part.in_place = part.put = true;
-  LogInfo(absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title));
+  const std::string line = absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title);
+  if (limit_.Allows(line, now) || part.losses == 0) LogInfo(line);
   if (part.rules.empty()) Enter(part, false);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --ip-masq and --iptables-forward-rules: what the host's packet filter holds for our lease, put
-// there, looked at, put back. It stays when the daemon ends, as subnet.env does, which speaks of
-// it.
+// there, looked at, put back. It stays when the daemon ends, as subnet.env does, which refers
+// to it.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include "control/daemon/node_ledger.h"
 #include "control/daemon/trouble.h"
 #include "control/host/packet_filter.h"
+#include "control/log_limit.h"
 
 namespace weft::daemon {
 
@@ -52,6 +53,8 @@ class PodRules {
     bool in_place = false;
     bool put = false;  // by this process
     int losses = 0;    // to other programs, without a quiet while between
+    int failures = 0;  // of Put, in a row
+    int blind = 0;     // looks in a row that another program's lock or a busy host denied us
     Clock::time_point lost{}, next_look{}, next_put{};
     std::string trouble{};
   };
@@ -62,6 +65,7 @@ class PodRules {
   const std::shared_ptr<host::PacketFilter> filter_;
   const std::shared_ptr<NodeLedger> ledger_;
   const std::chrono::seconds legacy_period_;
+  control::LogLimit limit_;
   bool wanted_ = false;
   Part masquerade_, forward_, legacy_;
   Trouble masquerade_trouble_, forward_trouble_;

@@ -2,17 +2,22 @@
 // Tunnels that come and go, round by round, in a network namespace of its own: u0 10.9.0.1/24 is
 // the underlay.
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <utility>
 
+#include "control/daemon/log.h"
 #include "control/daemon/open_hns.h"
 #include "control/daemon/pod_device.h"
 #include "control/daemon/service.h"
@@ -77,6 +82,40 @@ class TakenPort {
  private:
   int socket_;
 };
+
+// As in a container that has CAP_NET_ADMIN: this thread, while it lives.
+class WithoutBpf {
+ public:
+  WithoutBpf() {
+    EXPECT_EQ(::syscall(SYS_capget, &header_, former_.data()), 0);
+    std::array<__user_cap_data_struct, 2> fewer = former_;
+    for (const unsigned right : {CAP_SYS_ADMIN, CAP_BPF})
+      fewer[right / 32].effective &= ~(1u << right % 32);
+    EXPECT_EQ(::syscall(SYS_capset, &header_, fewer.data()), 0);
+  }
+  ~WithoutBpf() { EXPECT_EQ(::syscall(SYS_capset, &header_, former_.data()), 0); }
+  WithoutBpf(const WithoutBpf&) = delete;
+  WithoutBpf& operator=(const WithoutBpf&) = delete;
+
+ private:
+  __user_cap_header_struct header_{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, 2> former_{};
+};
+
+TEST_F(NodeNetworkLinuxTest, QueuesThatGoByFlowAreSaid) {
+  std::ifstream setting("/proc/sys/kernel/unprivileged_bpf_disabled");
+  if (setting.get() == '0') GTEST_SKIP() << "this kernel lets everybody load such a program";
+  StartLog(LogFormat::kKlog, 0);
+  const auto log_of = [](const std::string& name) {
+    ::testing::internal::CaptureStderr();
+    const auto device = OpenPodDevice(name);
+    EXPECT_TRUE(device.ok()) << device.status();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(log_of("by-source"), "");
+  const WithoutBpf without;
+  EXPECT_THAT(log_of("by-flow"), HasSubstr("by-flow: the kernel refuses BPF (CAP_BPF)"));
+}
 
 TEST_F(NodeNetworkLinuxTest, ATunnelBringsItsSinksAndTakesThemAway) {
   ASSERT_EQ(Round(), "");

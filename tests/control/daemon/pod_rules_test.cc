@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "control/daemon/log.h"
 #include "tests/support/fake_packet_filter.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/test_path.h"
@@ -23,8 +24,12 @@ using ::weft::testing::Prefix;
 
 class PodRulesTest : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::remove_all(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  // Outlives the ledger: Windows removes no file that is open.
+  struct Folder {
+    Folder() { std::filesystem::remove_all(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+    const std::filesystem::path path = weft::testing::TestPath();
+  };
 
   static PodRules::Desired Both() {
     return {host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.1.0/24")}, {}),
@@ -45,9 +50,9 @@ class PodRulesTest : public ::testing::Test {
     return entered;
   }
 
-  const std::filesystem::path folder_ = weft::testing::TestPath();
+  const Folder folder_;
   std::shared_ptr<FakePacketFilter> filter_ = std::make_shared<FakePacketFilter>();
-  std::shared_ptr<NodeLedger> ledger_ = std::make_shared<NodeLedger>(folder_.string());
+  std::shared_ptr<NodeLedger> ledger_ = std::make_shared<NodeLedger>(folder_.path.string());
   PodRules::Clock::time_point now_{std::chrono::hours(1)};
   PodRules rules_{filter_, ledger_, seconds(5)};
 };
@@ -88,7 +93,7 @@ TEST_F(PodRulesTest, WhereThereIsNoChainNothingIsPutInOrEntered) {
   rules_.Want({{}, Both().forward}, now_);
   Pass(10);
   EXPECT_THAT(filter_->puts, IsEmpty());
-  EXPECT_FALSE(std::filesystem::exists(folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path));
   filter_->chain_exists = true;
   Pass(1);
   EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
@@ -168,10 +173,68 @@ TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
   filter_->readable = absl::OkStatus();
   Pass(1);
   EXPECT_TRUE(rules_.masquerades());
-  filter_->readable = absl::UnavailableError("try again");
+  filter_->readable = absl::PermissionDeniedError("not permitted");
   Pass(1);
   EXPECT_TRUE(rules_.masquerades());
-  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("try again"));
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("not permitted"));
+}
+
+// Another program that has the lock of iptables' tables for a moment, or a busy host.
+TEST_F(PodRulesTest, ALookThatIsDeniedIsNoTroubleBeforeTheThird) {
+  for (const absl::Status& denied :
+       {absl::UnavailableError("locked"), absl::DeadlineExceededError("too slow")}) {
+    rules_.Want({}, now_);
+    rules_.Want(Both(), now_);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    Pass(4);
+    filter_->looks.clear();
+    filter_->readable = denied;
+    Pass(2);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    EXPECT_EQ(rules_.forward_trouble().text(), "");
+    EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2) << "again soon, not in five seconds";
+    filter_->readable = absl::OkStatus();
+    Pass(1);
+    filter_->readable = denied;
+    Pass(2);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "") << "not in a row";
+    Pass(1);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), denied.message());
+    EXPECT_TRUE(rules_.masquerades());
+    filter_->readable = absl::OkStatus();
+    Pass(5);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    EXPECT_EQ(rules_.forward_trouble().text(), "");
+  }
+}
+
+TEST_F(PodRulesTest, WhatCannotBePutInIsTriedAfterGrowingPauses) {
+  filter_->writable = absl::InternalError("no");
+  rules_.Want(Both(), now_);
+  Pass(600);
+  // 1, 2, 4 ... 60 seconds between.
+  EXPECT_LT(filter_->puts[FilterPart::kForward], 20);
+  filter_->writable = absl::OkStatus();
+  Pass(60);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  EXPECT_EQ(rules_.forward_trouble().text(), "");
+}
+
+TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
+  StartLog(LogFormat::kKlog, 0);
+  ::testing::internal::CaptureStderr();
+  rules_.Want(Both(), now_);
+  for (int i = 0; i < 600; ++i) {
+    filter_->held[FilterPart::kMasquerade].clear();
+    Pass(1);
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  std::size_t lines = 0;
+  for (std::size_t at = 0; (at = log.find("put in nftables' table", at)) != std::string::npos; ++at)
+    ++lines;
+  EXPECT_GT(filter_->puts[FilterPart::kMasquerade], 10);
+  EXPECT_GE(lines, 1u);
+  EXPECT_LE(lines, 3u) << log;
 }
 
 // A node without the right to look is not in trouble for what it was not asked for.
@@ -191,7 +254,7 @@ TEST_F(PodRulesTest, WithoutAFilterTheCniPluginMasquerades) {
   PodRules windows(nullptr, ledger_, seconds(5));
   windows.Want(Both(), now_);
   EXPECT_TRUE(windows.masquerades());
-  EXPECT_FALSE(std::filesystem::exists(folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path));
 }
 
 }  // namespace
