@@ -15,14 +15,15 @@ bool IsExternal(const Network& network) {
   return false;
 }
 
+}  // namespace
+
 bool KeepsTheSwitch(const OverlayWish& wish, const Network& network) {
+  if (network.name == wish.name) return false;
   if (network.name == kBaseNetworkName) return true;
   if (!IsExternal(network) || (network.flags & kEnableNonPersistent) != 0) return false;
   return network.provider_address() == wish.node_address ||
          IsAdapterOf(wish, network.adapter_name());
 }
-
-}  // namespace
 
 Network BaseNetwork(const OverlayWish& wish, std::size_t way) {
   Network network;
@@ -44,7 +45,7 @@ std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
                                           std::span<const Network> networks, std::size_t way) {
   if (!wish.base_network || wish.name == kBaseNetworkName) return std::nullopt;
   for (const Network& network : networks) {
-    if (network.name != wish.name && KeepsTheSwitch(wish, network)) return std::nullopt;
+    if (KeepsTheSwitch(wish, network)) return std::nullopt;
   }
   return BaseNetwork(wish, way);
 }
@@ -54,20 +55,26 @@ std::string BaseNetworkTrouble(const OverlayWish& wish, const Network& network) 
   const std::string adapter = network.adapter_name(), wanted = PhysicalAdapter(wish.adapter);
   std::string why;
   if (network.degraded) {
-    why = "HNS says that its adapter is gone";
+    why = "HNS reports its adapter as gone";
   } else if (!IsExternal(network)) {
     why = absl::StrCat("its type is ", network.type, ", which binds no adapter");
-  } else if (!adapter.empty() && !wanted.empty() && PhysicalAdapter(adapter) != wanted) {
+  } else if (!adapter.empty() && !wanted.empty() && !IsAdapterOf(wish, adapter) &&
+             ip != wish.node_address) {
     why = absl::StrCat("it is on the adapter ", adapter, ", not on ", wanted);
   } else if (ip && !ip->IsLinkLocal() && *ip != wish.node_address) {
     why = absl::StrCat("its management IP is ", ip->ToString(), ", not ",
                        wish.node_address.ToString());
   }
   if (why.empty()) return why;
+  const std::string cure =
+      network.name == kBaseNetworkName
+          ? absl::StrCat("delete it (Get-HnsNetwork | ? Name -eq ", network.name,
+                         " | Remove-HnsNetwork) and start flanneld again, without "
+                         "--hns-base-network if its NIC changes at each reboot")
+          : "have it made again by the program that made it, or start flanneld without "
+            "--hns-base-network";
   return absl::StrCat("the base network ", network.name, " does not keep the vSwitch: ", why,
-                      "; drain this node, delete it (Get-HnsNetwork | ? Name -eq ", network.name,
-                      " | Remove-HnsNetwork) and start flanneld again, without --hns-base-network "
-                      "if its NIC changes at each reboot");
+                      "; drain this node, ", cure);
 }
 
 }  // namespace weft::hns

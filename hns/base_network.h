@@ -20,12 +20,15 @@ inline constexpr std::string_view kBaseNetworkName = "External";
 // `way`: of AdapterWays.
 Network BaseNetwork(const OverlayWish& wish, std::size_t way = 0);
 
-// Empty: none is wanted, or a network called "External" or a persistent one on that adapter is
-// there, which is enough whatever it looks like and whosever it is.
+// Whether `network`, called "External" or a persistent one on that adapter, is taken for a base
+// network, whatever it looks like and whosever it is.
+bool KeepsTheSwitch(const OverlayWish& wish, const Network& network);
+
+// Empty: none is wanted, or there is one that KeepsTheSwitch.
 std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
                                           std::span<const Network> networks, std::size_t way = 0);
 
-// Why `network`, which has the base network's name, does not keep the vSwitch on the node's
+// Why `network`, which is taken for the base network, does not keep the vSwitch on the node's
 // adapter, and what a person does next; empty: it does, as far as is shown. Nothing mends it:
 // Hyper-V's NICs may have another identity after a reboot, and the network stays tied to the old
 // one (calico#11840). `network` as Client::AskSchema1 leaves it.

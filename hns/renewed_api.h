@@ -4,10 +4,12 @@
 // the place of another process. That this helps there is unproven on real Windows.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "hns/intercepted_api.h"
 
@@ -18,17 +20,23 @@ namespace weft::hns {
 class RenewedApi final : public InterceptedApi {
  public:
   using Opener = std::function<std::unique_ptr<Api>()>;  // never null
-  explicit RenewedApi(Opener open);
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  // From a subscription's end on for so long it stays as it is: the thread of HNS that called back
+  // may still be inside the DLL.
+  static constexpr std::chrono::seconds kRest{2};
+  explicit RenewedApi(Opener open, Clock now = &std::chrono::steady_clock::now);
 
  private:
-  RenewedApi(std::unique_ptr<Api> first, Opener open);
+  RenewedApi(std::unique_ptr<Api> first, Opener open, Clock now);
   Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override;
 
   std::unique_ptr<Api> api_;
   const Opener open_;
+  const Clock now_;
   std::mutex mutex_;        // guards what follows, and api_ while nothing is in use
   std::size_t in_use_ = 0;  // calls, handles, subscriptions
   int unserved_ = 0;        // calls in a row
+  std::optional<std::chrono::steady_clock::time_point> unsubscribed_;
 };
 
 }  // namespace weft::hns

@@ -34,7 +34,9 @@ class RenewedApiTest : public ::testing::Test {
   Hresult Ask() { return api_.Enumerate(Kind::kNetwork, "").code; }
 
   std::deque<RecordingApi> opened_;
-  RenewedApi api_{[this] { return std::make_unique<Borrowed>(opened_.emplace_back()); }};
+  std::chrono::steady_clock::time_point now_{std::chrono::hours(1)};
+  RenewedApi api_{[this] { return std::make_unique<Borrowed>(opened_.emplace_back()); },
+                  [this] { return now_; }};
 };
 
 TEST_F(RenewedApiTest, OpensAgainAfterTwoCallsThatWereNotServed) {
@@ -73,7 +75,23 @@ TEST_F(RenewedApiTest, WaitsUntilNothingIsOpen) {
   Ask();
   EXPECT_EQ(opened_.size(), 1u) << "the subscription is still open";
   api_.Unsubscribe(subscription);
+  now_ += RenewedApi::kRest;
   Ask();
+  EXPECT_EQ(opened_.size(), 2u);
+}
+
+TEST_F(RenewedApiTest, RestsAfterASubscriptionsEnd) {
+  const Handle subscription = api_.Subscribe(nullptr).handle;
+  RefuseNext(4);
+  Ask();
+  Ask();
+  api_.Unsubscribe(subscription);
+  Ask();
+  now_ += RenewedApi::kRest - std::chrono::milliseconds(1);
+  Ask();
+  EXPECT_EQ(opened_.size(), 1u);
+  now_ += std::chrono::milliseconds(1);
+  EXPECT_EQ(Ask(), hresult::kOk);
   EXPECT_EQ(opened_.size(), 2u);
 }
 
