@@ -29,13 +29,6 @@ bool IsNodeAddress(const IpAddress& address) {
          !ReservedRange(*IpPrefix::Of(address, address.bits()));
 }
 
-void SortClaims(std::vector<HostClaim>& claims) {
-  const auto same = [](const HostClaim& a, const HostClaim& b) { return a.prefix == b.prefix; };
-  std::stable_sort(claims.begin(), claims.end(),
-                   [](const HostClaim& a, const HostClaim& b) { return a.prefix < b.prefix; });
-  claims.erase(std::unique(claims.begin(), claims.end(), same), claims.end());
-}
-
 const HostClaim* FindClaim(const std::vector<HostClaim>& claims, const IpPrefix& subnet) {
   // A base inside `subnet` cannot carry a shorter length, unless it is the subnet's own base.
   const auto at = std::lower_bound(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lease's subnet and public IP must not be, whoever says so.
+// What a lease's subnet and public IP must not be, from any source.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,8 @@ std::optional<IpPrefix> ReservedRange(const IpPrefix& subnet);
 // Whether outer packets can be sent to it. Link-local IPv4 can; IPv6 would need to name a link.
 bool IsNodeAddress(const IpAddress& address);
 
-// Orders `claims` by prefix, each prefix once.
-void SortClaims(std::vector<HostClaim>& claims);
-// The first of them that `subnet` equals or contains, or null. O(log n).
+// The first of `claims`, which are in the order of their prefixes, that `subnet` equals or
+// contains, or null. O(log n).
 const HostClaim* FindClaim(const std::vector<HostClaim>& claims, const IpPrefix& subnet);
 
 }  // namespace weft::lease

@@ -41,8 +41,9 @@ struct FamilyLease {
 // A Node that has a lease or should have one. Compared by value.
 struct Lease {
   NodeKey node;
-  std::int64_t created =
-      0;  // metadata.creationTimestamp, Unix seconds; zero if absent. The newer of two wins
+  // metadata.creationTimestamp, Unix seconds; zero if absent. Of two Nodes with one subnet the one
+  // in use stays, at a start the older; of two of one name the newer.
+  std::int64_t created = 0;
   std::string backend_type;  // as written: "vxlan", "host-gw", "alloc", ...
   std::optional<FamilyLease> v4;
   std::optional<FamilyLease> v6;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr auto kGrace =
     std::chrono::milliseconds(500);  // of the process, which ends within a second
+
+constexpr std::string_view kIfThatFails = "if that does not help, reboot this node";
 
 std::int64_t SecondsSince(RoundThread::Clock::time_point since,
                           RoundThread::Clock::time_point now) {
@@ -98,8 +101,9 @@ std::string RoundThread::Look(Clock::time_point now) {
   const std::optional<Call> call = worker_->session.call();
   if (!call || now - call->since < limits_.slow) {
     if (left_.empty()) return "";
-    return absl::StrCat(left_.size(), " threads hang in HNS, the service of Windows that makes ",
-                        "networks; its work goes on beside them; restart it (Restart-Service hns)");
+    return absl::StrCat(
+        left_.size(), " threads hang in HNS, the service of Windows that makes ",
+        "networks; its work goes on beside them; restart it (Restart-Service hns); ", kIfThatFails);
   }
   const std::int64_t seconds = SecondsSince(call->since, now);
   if (now - call->since < limits_.deadline)
@@ -107,7 +111,8 @@ std::string RoundThread::Look(Clock::time_point now) {
   if (left_.size() >= limits_.most_left) {
     return absl::StrCat(call->what, " has been under way for ", seconds, " s, and ", left_.size(),
                         " threads hang already: nothing is changed until it returns; restart the "
-                        "service (Restart-Service hns)");
+                        "service (Restart-Service hns); ",
+                        kIfThatFails);
   }
   worker_->Stop();
   left_.push_back(worker_);

@@ -11,12 +11,9 @@ using testing::Address;
 using testing::Prefix;
 
 TEST(HostClaims, AreFoundWhereASubnetContainsOne) {
-  std::vector<HostClaim> claims = {{Prefix("192.0.2.0/24"), "link"},
-                                   {Prefix("10.0.0.0/8"), "wide"},
-                                   {Prefix("10.1.0.1/32"), "address"},
-                                   {Prefix("192.0.2.0/24"), "link again"}};
-  SortClaims(claims);
-  ASSERT_EQ(claims.size(), 3u) << "each prefix once";
+  const std::vector<HostClaim> claims = {{Prefix("10.0.0.0/8"), "wide"},
+                                         {Prefix("10.1.0.1/32"), "address"},
+                                         {Prefix("192.0.2.0/24"), "link"}};
   const auto found = [&](const char* subnet) {
     const HostClaim* const claim = FindClaim(claims, Prefix(subnet));
     return claim ? claim->what : "none";
