@@ -25,6 +25,9 @@ bool IsRule(const LedgerEntry& entry) { return entry.kind == control::kFirewallR
 bool IsFilter(const LedgerEntry& entry) {
   return entry.kind == control::kFilterTable || entry.kind == control::kForwardRules;
 }
+bool IsKnown(const LedgerEntry& entry) {
+  return IsNetwork(entry) || IsEndpoint(entry) || IsRule(entry) || IsFilter(entry);
+}
 bool IsBase(const LedgerEntry& entry) {
   return IsNetwork(entry) && entry.name == hns::kBaseNetworkName;
 }
@@ -33,6 +36,7 @@ std::string Title(const LedgerEntry& entry) {
   if (IsRule(entry)) return "firewall rule " + entry.name;
   if (entry.kind == control::kFilterTable) return "table " + entry.name + " of nftables";
   if (IsFilter(entry)) return "accept rules in chain FORWARD of " + entry.name;
+  if (!IsKnown(entry)) return absl::StrCat(entry.kind, " ", entry.name);
   return absl::StrCat(IsNetwork(entry) ? "network " : "endpoint ", entry.name);
 }
 
@@ -137,7 +141,7 @@ MaybeFound Find(const UndoPlaces& places, const LedgerEntry& entry) {
   return IsNetwork(entry) ? FindNetwork(*places.hns, entry) : FindEndpoint(*places.hns, entry);
 }
 
-// Without the routes to peers, and the administrator's.
+// Without routes: those to peers, what they took the place of, the administrator's.
 std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
   std::erase_if(entries, [](const LedgerEntry& entry) {
     return IsRoute(entry) || IsFormer(entry) || IsStatic(entry);
@@ -235,7 +239,9 @@ Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions
     undone.refused = RefusedByPods(PodsIn(*places.hns, ledger, options));
     if (!undone.refused.empty() && !options.dry_run) return undone;
   }
-  if (places.host != nullptr) UndoRoutes(*places.host, ledger, options.dry_run, undone);
+  std::vector<host::Route> going;
+  if (places.host != nullptr) going = UndoRoutes(*places.host, ledger, options.dry_run, undone);
+  bool network_deleted = false;
   for (const LedgerEntry& entry : InOrder(ledger.entries())) {
     const std::string title = Title(entry);
     const auto say = [&](std::string line) { undone.lines.push_back(std::move(line)); };
@@ -248,6 +254,10 @@ Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions
     }
     if (IsLeft(entry, options)) {
       say(absl::StrCat("left ", title, ": it keeps the vSwitch"));
+      continue;
+    }
+    if (!IsKnown(entry)) {
+      fail(absl::UnimplementedError("not known to this version; use the one that made it"));
       continue;
     }
     const MaybeFound found = Find(places, entry);
@@ -270,6 +280,7 @@ Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions
         continue;
       }
       say("deleted " + what);
+      network_deleted = network_deleted || IsNetwork(entry);
     } else {
       say(title + " is gone already");
       if (options.dry_run) continue;
@@ -277,6 +288,8 @@ Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions
     if (const absl::Status status = ledger.Remove(entry.kind, entry.name); !status.ok())
       fail(status);
   }
+  if (places.host != nullptr)
+    GiveBackRoutes(*places.host, ledger, going, network_deleted, options.dry_run, undone);
   return undone;
 }
 

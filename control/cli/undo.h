@@ -39,14 +39,22 @@ struct Undone {
 };
 
 // Refused while pods run in what would be deleted: local endpoints, not ours, with a namespace.
-// Host routes first, then endpoints, networks, firewall rules, the base network last. An entry goes
-// from the ledger once its thing is gone, so that a second run, and one that dies, do no harm. What
-// was adopted stays, and its entry.
+// Host routes first, then endpoints, networks, firewall rules, the base network, and then what our
+// routes took the place of is given back: an adapter that goes with a network takes its routes
+// along. An entry goes from the ledger once its thing is gone, so that a second run, and one that
+// dies, do no harm. What was adopted stays, and its entry; so does an entry of a kind that only
+// another version knows, which is a failure.
 Undone Undo(const UndoPlaces& places, control::Ledger& ledger, const UndoOptions& options);
 
 // Its first part, of Undo's alone. A route is found by destination and next hop on whatever
 // adapter, for a vSwitch that goes or a reboot gives it another index; one without the mark is
-// another's.
-void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone& undone);
+// another's. Returns those that were to be removed, or would be.
+std::vector<host::Route> UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run,
+                                    Undone& undone);
+// Its last part. `going`: what UndoRoutes returned. `network_deleted`: in this run, so an adapter
+// that is missing may come back. An entry goes with its route's return, or where none is possible.
+void GiveBackRoutes(host::Host& host, control::Ledger& ledger,
+                    const std::vector<host::Route>& going, bool network_deleted, bool dry_run,
+                    Undone& undone);
 
 }  // namespace weft::cli

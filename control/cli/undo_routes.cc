@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -47,47 +49,85 @@ std::uint32_t AdapterFor(const control::FormerRouteEntry& former,
   return on_link;
 }
 
+// The host as it is once ours are gone, and the former routes that were put back since.
+struct Places {
+  bool dry_run = false;
+  bool network_deleted = false;  // in this run: adapters may come back yet
+  const std::vector<host::Route>& going;
+  absl::StatusOr<std::vector<host::Adapter>> adapters{};
+  std::map<IpFamily, absl::StatusOr<std::vector<host::Route>>> routes{};
+  std::vector<host::Route> given_back{};
+};
+
+bool IsAmong(const std::vector<host::Route>& routes, const host::Route& route) {
+  return std::any_of(routes.begin(), routes.end(), [&](const host::Route& each) {
+    return each.destination == route.destination && each.gateway == route.gateway &&
+           each.adapter_index == route.adapter_index;
+  });
+}
+
 // One route, where no other stands in its place. What was done, or would be; a failure stays.
-absl::StatusOr<std::string> GiveBack(host::Host& host, const LedgerEntry& entry, bool dry_run) {
+absl::StatusOr<std::string> GiveBack(host::Host& host, const LedgerEntry& entry, Places& places) {
   const std::string title = Title(entry);
   const auto left = [&](std::string_view why) {
     return absl::StrCat("left ", title, " as it is: ", why);
   };
+  constexpr std::string_view kOther = "another route of that destination is there";
   const std::optional<control::FormerRouteEntry> former = control::FormerRouteOf(entry);
   if (!former) return left("the ledger's entry cannot be read");
-  const absl::StatusOr<std::vector<host::Adapter>> adapters = host.Adapters();
-  if (!adapters.ok()) return adapters.status();
-  const absl::StatusOr<std::vector<host::Route>> there = host.Routes(former->destination.family());
+  if (!places.adapters.ok()) return places.adapters.status();
+  const auto& there = places.routes.at(former->destination.family());
   if (!there.ok()) return there.status();
   host::Route route;
   route.destination = former->destination;
   route.gateway = former->gateway;
   route.metric = former->metric;
   route.onlink = former->onlink;
-  route.adapter_index = AdapterFor(*former, *adapters);
+  route.adapter_index = AdapterFor(*former, *places.adapters);
+  if (route.adapter_index == 0 && places.network_deleted) {
+    return absl::UnavailableError(
+        absl::StrCat(former->adapter, " is gone, perhaps until the network's switch is undone"));
+  }
   if (route.adapter_index == 0) return left(absl::StrCat(former->adapter, " is gone"));
   bool ours = false;
   for (const host::Route& each : *there) {
     if (each.destination != route.destination) continue;
+    if (IsAmong(places.going, each)) {
+      if (places.dry_run) continue;
+      return absl::UnavailableError("our route is still in its place");
+    }
     const bool same = each.gateway == route.gateway && each.adapter_index == route.adapter_index;
     ours = each.marked && !host.is_windows();
     if (same && !ours) return left("it is there, as before weft");
-    if (!ours) return left("another route of that destination is there");
+    if (!ours) return left(kOther);
   }
-  if (dry_run) return absl::StrCat("would give back ", title);
+  if (places.dry_run) return absl::StrCat("would give back ", title);
+  // Not in the place of another former one.
+  for (const host::Route& each : places.given_back)
+    ours = ours && each.destination != route.destination;
   const absl::Status status = ours ? host.ReplaceRoutes({route})[0] : host.PutRoutes({route})[0];
+  if (absl::IsAlreadyExists(status)) return left(kOther);
   if (!status.ok()) return status;
+  places.given_back.push_back(route);
   return absl::StrCat("gave back ", title);
 }
 
-// What ours took the place of. An entry goes with its route's return, or where none is possible.
-void GiveBackRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone& undone) {
+}  // namespace
+
+void GiveBackRoutes(host::Host& host, control::Ledger& ledger,
+                    const std::vector<host::Route>& going, bool network_deleted, bool dry_run,
+                    Undone& undone) {
+  const auto is_former = [](const LedgerEntry& entry) {
+    return entry.kind == control::kFormerRoute;
+  };
+  if (std::none_of(ledger.entries().begin(), ledger.entries().end(), is_former)) return;
+  Places places{dry_run, network_deleted, going, host.Adapters()};
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})
+    places.routes.emplace(family, host.Routes(family));
   std::vector<LedgerEntry> stay;
-  bool any = false;
   for (const LedgerEntry& entry : ledger.entries()) {
-    if (entry.kind != control::kFormerRoute) continue;
-    any = true;
-    const absl::StatusOr<std::string> done = GiveBack(host, entry, dry_run);
+    if (!is_former(entry)) continue;
+    const absl::StatusOr<std::string> done = GiveBack(host, entry, places);
     if (done.ok()) {
       undone.lines.push_back(*done);
       continue;
@@ -95,15 +135,14 @@ void GiveBackRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Und
     undone.failed.push_back(absl::StrCat(Title(entry), ": ", done.status().message()));
     stay.push_back(entry);
   }
-  if (!any || dry_run) return;
+  if (dry_run) return;
   if (const absl::Status status = ledger.Replace(control::kFormerRoute, std::move(stay));
       !status.ok())
     undone.failed.push_back(absl::StrCat("routes: ", status.message()));
 }
 
-}  // namespace
-
-void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone& undone) {
+std::vector<host::Route> UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run,
+                                    Undone& undone) {
   const absl::StatusOr<RoutesByText> there = MarkedRoutes(host);
   std::vector<LedgerEntry> stay;
   std::vector<host::Route> to_remove;
@@ -124,14 +163,13 @@ void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone&
     const auto [first, last] = there->equal_range({entry.name, entry.id});
     if (first == last) {
       undone.lines.push_back(title + " is gone already");
-    } else if (dry_run) {
-      undone.lines.push_back("would delete " + title);
     } else {
+      if (dry_run) undone.lines.push_back("would delete " + title);
       removed.emplace_back(entry, static_cast<std::size_t>(std::distance(first, last)));
       for (auto at = first; at != last; ++at) to_remove.push_back(at->second);
     }
   }
-  if (dry_run) return GiveBackRoutes(host, ledger, dry_run, undone);
+  if (dry_run) return to_remove;
   std::vector<absl::Status> results;
   if (!to_remove.empty()) results = host.RemoveRoutes(to_remove);
   std::size_t at = 0;
@@ -149,7 +187,7 @@ void UndoRoutes(host::Host& host, control::Ledger& ledger, bool dry_run, Undone&
   if (const absl::Status status = ledger.Replace(control::kHostRoute, std::move(stay));
       !status.ok())
     undone.failed.push_back(absl::StrCat("routes: ", status.message()));
-  GiveBackRoutes(host, ledger, dry_run, undone);
+  return to_remove;
 }
 
 }  // namespace weft::cli

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
+#include <utility>
 
 #include "control/file_io.h"
 #include "control/host/emulator.h"
@@ -254,8 +256,7 @@ TEST_F(UndoTest, WhatWasTakenOverIsGivenBack) {
   EXPECT_TRUE(NeedsHost(ledger_));
   EXPECT_THAT(Undo(/*dry_run=*/true).lines,
               ElementsAre("would delete route 10.244.2.0/24 via 192.168.1.22",
-                          "left route 10.244.2.0/24 via 192.168.1.2 as it is: another route of "
-                          "that destination is there",
+                          "would give back route 10.244.2.0/24 via 192.168.1.2",
                           "would give back route 10.244.3.0/24 via 192.168.1.3"));
   EXPECT_EQ(ledger_.entries().size(), 3u);
   EXPECT_THAT(Undo().lines, ElementsAre("deleted route 10.244.2.0/24 via 192.168.1.22",
@@ -267,6 +268,58 @@ TEST_F(UndoTest, WhatWasTakenOverIsGivenBack) {
   EXPECT_EQ(host_.state().routes[1].adapter_index, nic_) << "the one on whose link its gateway is";
   EXPECT_THAT(ledger_.entries(), IsEmpty());
   EXPECT_THAT(Undo().lines, IsEmpty());
+}
+
+// On Windows ours are known by the ledger alone.
+TEST_F(UndoTest, WhereOursStaysItsFormerRouteStaysInTheLedger) {
+  PutRoute("10.244.3.0/24", "192.168.1.33");  // ours
+  Enter({"host-route", "10.244.3.0/24", "192.168.1.33", false});
+  Enter({"former-route", "10.244.3.0/24", "192.168.1.3", true, "256 - Ethernet"});
+  const std::vector<LedgerEntry> before = ledger_.entries();
+  Stubborn host(host_);
+  EXPECT_THAT(cli::Undo({nullptr, &host}, ledger_, {}).failed,
+              ElementsAre("route 10.244.3.0/24 via 192.168.1.33: access is denied",
+                          "route 10.244.3.0/24 via 192.168.1.3: our route is still in its place"));
+  EXPECT_THAT(ledger_.entries(), ::testing::UnorderedElementsAreArray(before));
+  EXPECT_EQ(Undo().lines.back(), "gave back route 10.244.3.0/24 via 192.168.1.3");
+  EXPECT_THAT(ledger_.entries(), IsEmpty());
+}
+
+TEST_F(UndoTest, OfTwoThatWereTakenOverBothAreGivenBack) {
+  PutRoute("10.244.2.0/24", "192.168.1.22");  // ours
+  Enter({"host-route", "10.244.2.0/24", "192.168.1.22", false});
+  for (const char* gateway : {"192.168.1.2", "192.168.1.3"})
+    Enter({"former-route", "10.244.2.0/24", gateway, true, "256 - Ethernet"});
+  for (const bool dry_run : {true, false}) {
+    const Undone undone = Undo(dry_run);
+    EXPECT_EQ(undone.lines.size(), 3u);
+    EXPECT_THAT(undone.lines, ::testing::Each(::testing::Not(HasSubstr("left"))));
+    EXPECT_THAT(undone.failed, IsEmpty());
+  }
+  EXPECT_THAT(Routes(),
+              ElementsAre("10.244.2.0/24 via 192.168.1.2", "10.244.2.0/24 via 192.168.1.3"));
+}
+
+// 5,000 of upstream's, and a host whose table is read in a second.
+TEST_F(UndoTest, TheHostIsReadOnceForAllFormerRoutes) {
+  class Counting final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::StatusOr<std::vector<host::Route>> Routes(IpFamily family, std::uint32_t index) override {
+      ++reads;
+      return HostView::Routes(family, index);
+    }
+    int reads = 0;
+  };
+  std::vector<LedgerEntry> entries;
+  for (int i = 0; i < 20; ++i)
+    entries.push_back({"former-route", "10.244." + std::to_string(i) + ".0/24", "192.168.1.2", true,
+                       "0 - Ethernet"});
+  ASSERT_TRUE(ledger_.Replace("former-route", entries).ok());
+  Counting host(host_);
+  EXPECT_EQ(cli::Undo({nullptr, &host}, ledger_, {}).lines.size(), 20u);
+  EXPECT_LE(host.reads, 4) << "each family once for ours, once for theirs";
+  EXPECT_EQ(Routes().size(), 20u);
 }
 
 TEST_F(UndoTest, WhatStandsAsBeforeOrHasNoPlaceAnyMoreIsLeft) {
@@ -300,6 +353,21 @@ TEST_F(UndoTest, WhatCannotBeGivenBackStaysInTheLedger) {
   host_.SetAddresses("Ethernet", {{Address("172.16.0.10"), 24}});
   EXPECT_THAT(Undo().failed, ElementsAre(::testing::HasSubstr("its gateway is not on link")));
   EXPECT_EQ(ledger_.entries().size(), 1u);
+}
+
+// Of a later version: what it is, and where, is not known.
+TEST_F(UndoTest, AnEntryOfAnUnknownKindStaysInTheLedger) {
+  const LedgerEntry later{"hns-load-balancer", "a-vip", "id", false};
+  Enter(later);
+  EXPECT_FALSE(ListsNothing(ledger_));
+  for (const bool dry_run : {true, false}) {
+    const Undone undone = cli::Undo({}, ledger_, {dry_run, false});
+    EXPECT_THAT(undone.lines, IsEmpty());
+    EXPECT_THAT(undone.failed,
+                ElementsAre("hns-load-balancer a-vip: not known to this version; use "
+                            "the one that made it"));
+  }
+  EXPECT_THAT(ledger_.entries(), ElementsAre(later));
 }
 
 TEST_F(UndoTest, AFirewallThatDoesNotAnswerIsNamedAndARuleThatIsGoneIsGone) {
@@ -457,6 +525,39 @@ TEST_F(BrokenEndpointTest, AnEntryWithoutIdStaysWhileOneCannotBeRead) {
   EXPECT_THAT(undone.lines.front(),
               ::testing::StartsWith("left endpoint ours: HNS does not show 1 of"));
   EXPECT_THAT(ledger_.entries(), ElementsAre(entry));
+}
+
+// The vEthernet adapter goes with its network and takes its routes along; the NIC is back later.
+TEST_F(BrokenEndpointTest, RoutesAreGivenBackAfterTheNetworkIsDeleted) {
+  class DeletedWith final : public hns::InterceptedApi {
+   public:
+    DeletedWith(hns::Api& api, std::function<void()> also)
+        : InterceptedApi(api), also_(std::move(also)) {}
+
+   protected:
+    hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
+      if (call.function == "HcnDeleteNetwork") also_();
+      return make();
+    }
+
+   private:
+    const std::function<void()> also_;
+  };
+  const LedgerEntry former{"former-route", "10.244.2.0/24", "192.168.1.2", true, "0 - Ethernet"};
+  Enter(former);
+  DeletedWith api(emulator_, [&] {
+    EXPECT_THAT(Routes(), IsEmpty()) << "they would be lost";
+    host_.Unplug("Ethernet");
+  });
+  hns::Client client(api);
+  const Undone undone = cli::Undo({&client, &host_}, ledger_, {});
+  EXPECT_THAT(undone.failed,
+              ElementsAre(::testing::StartsWith("route 10.244.2.0/24 via 192.168.1.2: Ethernet is "
+                                                "gone, perhaps until")));
+  EXPECT_THAT(ledger_.entries(), ElementsAre(former));
+  host_.Plug("Ethernet");
+  host_.SetAddresses("Ethernet", {{Address("192.168.1.10"), 24}});
+  EXPECT_THAT(Undo().lines, ElementsAre("gave back route 10.244.2.0/24 via 192.168.1.2"));
 }
 
 TEST_F(BrokenEndpointTest, WhetherPodsRunIsNeverGuessed) {
