@@ -8,8 +8,10 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
 #include "nlohmann/json.hpp"
@@ -90,9 +92,14 @@ std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
 bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view boot) {
   if (boot.empty() || entry.boot != boot) return false;
   if (absl::EqualsIgnoreCase(shape, entry.shape)) return true;
-  // "Overlay 10.244.1.0/24" of "Overlay 10.244.1.0/24 VSID 4096".
-  return absl::StrContains(shape, ' ') &&
-         absl::StartsWithIgnoreCase(entry.shape, absl::StrCat(shape, " "));
+  // "Overlay 10.244.1.0/24 port 8472" of "Overlay 10.244.1.0/24 VSID 4096 port 8472": two words say
+  // one thing.
+  const std::vector<std::string> shown = absl::StrSplit(absl::AsciiStrToLower(shape), ' ');
+  const std::vector<std::string> made = absl::StrSplit(absl::AsciiStrToLower(entry.shape), ' ');
+  std::size_t at = 0;
+  for (std::size_t i = 0; i + 1 < made.size() && at + 1 < shown.size(); i += 2)
+    if (shown[at] == made[i] && shown[at + 1] == made[i + 1]) at += 2;
+  return at > 0 && at == shown.size() && shown[1] == made[1];
 }
 
 std::string LedgerLockPath(std::string_view folder) { return absl::StrCat(folder, "/lock"); }
@@ -135,7 +142,7 @@ absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const st
   };
   absl::Status own = CheckOwn(former_folder);
   own.Update(CheckOwn(from));
-  if (!own.ok()) return failed("is not believed", own);
+  if (!own.ok()) return failed("is not trusted", own);
   const absl::StatusOr<std::string> text = ReadFileText(from, kMostText);
   const absl::Status moved = text.ok() ? ReplaceFileText(to, *text) : text.status();
   if (!moved.ok()) return failed("cannot be moved", moved);
@@ -168,7 +175,7 @@ absl::Status Ledger::Load() {
   if (!fs::exists(PathOf(path_), error)) return absl::OkStatus();
   if (const absl::Status own = CheckOwn(path_); !own.ok()) {
     return absl::PermissionDeniedError(
-        absl::StrCat("the ledger ", own.message(), " and is not believed; if it is right, copy ",
+        absl::StrCat("the ledger ", own.message(), " and is not trusted; if it is right, copy ",
                      "it to a folder of your own and give that with --state-dir"));
   }
   const absl::StatusOr<std::string> text = ReadFileText(path_, kMostText);
@@ -180,11 +187,15 @@ absl::Status Ledger::Load() {
     entries_ = *std::move(entries);
     return absl::OkStatus();
   }
-  const std::string aside = absl::StrCat(path_, ".broken");
+  const std::string aside = absl::StrCat(path_, ".broken-", RandomName());
   fs::rename(PathOf(path_), PathOf(aside), error);
+  if (error) {
+    return absl::UnavailableError(absl::StrCat("the ledger ", path_, " is no ledger of weft and ",
+                                               "cannot be renamed: ", error.message(),
+                                               "; rename or remove it"));
+  }
   return absl::DataLossError(
-      absl::StrCat("the ledger ", path_, " is no ledger of weft; it ",
-                   error ? "stays there" : absl::StrCat("is now ", aside),
+      absl::StrCat("the ledger ", path_, " is no ledger of weft; it is now ", aside,
                    ", and what it listed counts as found, not as made by us: flannelctl reset will "
                    "leave it"));
 }

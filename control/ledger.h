@@ -66,8 +66,9 @@ class Ledger {
 
   const std::string& path() const { return path_; }
   // A file that is not there is an empty ledger. One that cannot be understood is renamed to
-  // "….broken", so that nothing is lost, and the ledger is empty: DataLoss says so.
-  // PermissionDenied: another user's (CheckOwn), which is not believed.
+  // "….broken-RANDOM", so that nothing is lost, and the ledger is empty: DataLoss says so.
+  // Unavailable: it cannot be read, or not renamed.
+  // PermissionDenied: another user's (CheckOwn), which is not trusted.
   absl::Status Load();
   // Of one that is not open: what the file says is Merged with what was put in meanwhile; what they
   // say together is written by the next call.

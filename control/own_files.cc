@@ -16,6 +16,14 @@ std::string RandomName() {
   return absl::StrFormat("%08x%08x", random(), random());
 }
 
+std::string WithoutEndSlash(std::string folder) {
+  constexpr char kSeparator = std::filesystem::path::preferred_separator;
+  while (folder.size() > 1 && (folder.back() == '/' || folder.back() == kSeparator) &&
+         folder[folder.size() - 2] != ':')  // "C:" is another folder than its root
+    folder.pop_back();
+  return folder;
+}
+
 absl::StatusOr<std::string> SetForeignAside(const std::string& path) {
   const absl::Status own = CheckOwn(path);
   if (own.ok()) return std::string();

@@ -19,6 +19,9 @@ std::string FormerStateFolder();
 // `path` where it names no drive: on the system drive, not the current one. On Linux as it is.
 std::string OnSystemDrive(const std::string& path);
 
+// A folder's name without the separators at its end, so that names may be made of it.
+std::string WithoutEndSlash(std::string folder);
+
 // PermissionDenied, with who it is: another user owns `path` itself (not what a link leads to) or,
 // of a file, may write to it. What is not there, and what the file system does not tell, is fine.
 absl::Status CheckOwn(const std::string& path);
@@ -31,7 +34,7 @@ absl::StatusOr<std::string> SetForeignAside(const std::string& path);
 // makes are for SYSTEM, Administrators and the owner alone. The sentence as above.
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder);
 
-// Sixteen hexadecimal digits, for names that nobody can guess.
+// Sixteen hexadecimal digits, for unpredictable names.
 std::string RandomName();
 
 }  // namespace weft::control

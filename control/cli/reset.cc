@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
@@ -35,7 +36,7 @@ struct Options {
 absl::Status DaemonRuns(const std::string& how) {
   return absl::FailedPreconditionError(absl::StrCat(
       "flanneld runs (", how,
-      ") and would make everything anew: stop it first (its service, pod or process), then run "
+      ") and would make everything again: stop it first (its service, pod or process), then run "
       "this again"));
 }
 
@@ -47,19 +48,19 @@ absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& 
   const std::string endpoint =
       options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
   const auto status = admin::AdminClient(endpoint).ReadStatus();
-  if (status.ok() && (status->hns || status->dataplane == "hns" || status->dataplane == "routes"))
+  if (status.ok() && (status->hns || status->dataplane != "none"))
     return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint));
   return absl::IsUnavailable(status.status()) ? absl::OkStatus() : status.status();
 }
 
-// A folder that is not there says nothing of what was made, and one of another user's nothing true.
+// A missing folder lists nothing; a foreign one is not trusted.
 absl::Status CheckFolder(const std::string& folder) {
   std::error_code error;
   if (std::filesystem::is_directory(control::PathOf(folder), error)) {
     const absl::Status own = control::CheckOwn(folder);
     if (own.ok()) return own;
     return absl::PermissionDeniedError(absl::StrCat(
-        "what is in it is not believed: ", own.message(),
+        "the folder is not trusted: ", own.message(),
         "; give it to root or Administrators if it is right, or another one with --state-dir"));
   }
   const std::string former = control::FormerStateFolder();
@@ -72,7 +73,8 @@ absl::Status CheckFolder(const std::string& folder) {
                          : "if flanneld ran with another --state-dir, give that one"));
 }
 
-ExitCode Run(const Options& options, Io& io) {
+ExitCode Run(Options options, Io& io) {
+  options.state_dir = control::WithoutEndSlash(std::move(options.state_dir));
   if (const absl::Status status = CheckFolder(options.state_dir); !status.ok())
     return Fail(io, kVerb, status);
   const auto lock = control::ProcessLock::TryTake(control::LedgerLockPath(options.state_dir));
@@ -119,7 +121,7 @@ ExitCode Run(const Options& options, Io& io) {
   if (!undone.refused.empty())
     io.err << "flannelctl reset: it would be refused: " << undone.refused << "\n";
   if (undone.failed.empty()) return undone.refused.empty() ? ExitCode::kOk : ExitCode::kFinding;
-  io.err << "flannelctl reset: these still stand and stay in the ledger; run it again\n";
+  io.err << "flannelctl reset: these are left, and stay in the ledger; run it again\n";
   return ExitCode::kFinding;
 }
 
@@ -151,7 +153,7 @@ Action AddReset(CLI::App& parser) {
       "with what lives in them, host routes to peers, the firewall's rule, and on\n"
       "Linux the rules for --ip-masq and --iptables-forward-rules. What was there\n"
       "before is left. subnet.env and the Node's annotations stay.\n\n"
-      "Exit code: 0 done, or nothing to do, 1 something still stands, or a dry run is\n"
+      "Exit code: 0 done, or nothing to do, 1 something is left, or a dry run is\n"
       "one that would be refused, 2 not begun: flanneld or pods run, HNS does not\n"
       "answer, there is no such --state-dir.\n\n"
       "Examples:\n"

@@ -29,7 +29,7 @@ void HostUpkeep::Look(const HostFacts& facts, const InterfaceChoice& underlay) {
   for (const host::Adapter& adapter : facts.adapters) {
     if (adapter.index == underlay.index) CarryRoutes(facts, adapter);
   }
-  // host-gw takes such routes over, or away.
+  // host-gw takes over those of exactly a peer's subnet, and its sink names those that it cannot.
   if (conf_.type != control::BackendType::kVxlan || !conf_.network) return;
   left_routes_.Set(LeftRoutesSentence(LeftRoutes(facts.routes_v4, *conf_.network), *conf_.network));
 }
@@ -85,7 +85,9 @@ absl::Status HostUpkeep::Allow(const std::string& rule, std::uint16_t port) {
   };
   enter(/*adopted=*/*there);
   absl::Status status = host_.AllowUdpIn(rule, port);
-  if (ledger_ && !*there && !status.ok()) {
+  if (status.ok() || *there || !ledger_) return status;
+  // A call that failed may have made it all the same.
+  if (const absl::StatusOr<bool> made = host_.HasFirewallRule(rule); made.ok() && !*made) {
     ledger_->Use(
         [&](control::Ledger& ledger) { return ledger.Remove(control::kFirewallRule, rule); });
   }

@@ -24,7 +24,7 @@ namespace weft::daemon {
 class HostUpkeep {
  public:
   // Both outlive it. `ledger`: of the rules that are made and the static routes that are found;
-  // null: nobody's. `keeps_switch`: a base network does, over reboots.
+  // null: no ledger. `keeps_switch`: a base network does, over reboots.
   HostUpkeep(host::Host& host, const control::NetConf& conf,
              std::shared_ptr<NodeLedger> ledger = nullptr, bool keeps_switch = false)
       : host_(host), conf_(conf), ledger_(std::move(ledger)), keeps_switch_(keeps_switch) {}

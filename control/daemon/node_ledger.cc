@@ -16,7 +16,8 @@ namespace {
 constexpr std::chrono::seconds kFirstRetry{1}, kLastRetry{60};
 
 std::string OrDefault(std::string folder) {
-  return folder.empty() ? control::DefaultStateFolder() : std::move(folder);
+  return folder.empty() ? control::DefaultStateFolder()
+                        : control::WithoutEndSlash(std::move(folder));
 }
 
 }  // namespace

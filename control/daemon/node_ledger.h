@@ -49,7 +49,7 @@ class NodeLedger {
   mutable std::mutex mutex_;  // guards all below
   std::optional<control::ProcessLock> lock_;
   control::Ledger ledger_;
-  // A ledger that was not understood or not believed; what another user put in our place. Stay.
+  // A ledger that was not understood or not trusted; what another user put in our place. Stay.
   std::string lost_, foreign_;
   std::string trouble_;
   bool used_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another user of the machine made in the place of ours is not believed, and stops nothing.
+// What another user of the machine made in the place of ours is not trusted, and stops nothing.
 #include "control/own_files.h"
 
 #include <gmock/gmock.h>
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "control/file_io.h"
@@ -52,6 +53,19 @@ TEST_F(OwnFilesTest, OursAndWhatIsNotThereAreFine) {
   EXPECT_EQ(SetForeignAside(path_).value(), "");
   EXPECT_EQ(MakeOwnFolder(folder_.string()).value(), "");
   EXPECT_EQ(Names(), std::vector<std::string>{"ledger.json"});
+}
+
+TEST(OwnFilesNames, SlashesAtTheEndAreNoPartOfAName) {
+  const std::pair<const char*, const char*> rows[] = {{"/var/lib/weft/", "/var/lib/weft"},
+                                                      {"/var/lib/weft", "/var/lib/weft"},
+                                                      {"weft//", "weft"},
+                                                      {"C:/", "C:/"},
+                                                      {"/", "/"},
+                                                      {"", ""}};
+  for (const auto& [folder, name] : rows) EXPECT_EQ(WithoutEndSlash(folder), name);
+  constexpr bool kWindows = fs::path::preferred_separator == '\\';
+  EXPECT_EQ(WithoutEndSlash("C:\\weft\\"), kWindows ? "C:\\weft" : "C:\\weft\\");
+  EXPECT_EQ(WithoutEndSlash("C:\\"), "C:\\");
 }
 
 TEST_F(OwnFilesTest, AFileThatOthersMayWriteIsSetAsideAndStaysWhole) {

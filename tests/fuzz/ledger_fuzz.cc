@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "control/daemon/hns_ledger.h"
 #include "control/daemon/node_ledger.h"
@@ -38,12 +39,16 @@ class Folder {
     fs::remove_all(path_, error);
   }
   void Write(std::string_view text) const {
+    for (const fs::path& broken : Broken()) fs::remove(broken);
     std::ofstream(path_ + "/ledger.json", std::ios::binary) << text;
-    fs::remove(path_ + "/ledger.json.broken");
   }
-  std::string Read(const char* name) const {
-    std::ifstream in(path_ + "/" + name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+  std::vector<fs::path> Broken() const {
+    std::vector<fs::path> broken;
+    for (const auto& file : fs::directory_iterator(path_)) {
+      if (file.path().filename().string().starts_with("ledger.json.broken-"))
+        broken.push_back(file.path());
+    }
+    return broken;
   }
   const std::string& path() const { return path_; }
 
@@ -56,7 +61,10 @@ void CheckFile(const Folder& folder, std::string_view text) {
   Ledger ledger(folder.path());
   if (const absl::Status loaded = ledger.Load(); !loaded.ok()) {
     Require(absl::IsDataLoss(loaded) && ledger.entries().empty(), "an empty ledger");
-    Require(folder.Read("ledger.json.broken") == text, "nothing is lost");
+    const std::vector<fs::path> broken = folder.Broken();
+    Require(broken.size() == 1, "one broken file");
+    std::ifstream in(broken.front(), std::ios::binary);
+    Require(std::string(std::istreambuf_iterator<char>(in), {}) == text, "nothing is lost");
     Require(!fs::exists(ledger.path()), "the broken one is out of the way");
     return;
   }

@@ -129,6 +129,12 @@ TEST_F(ResetTest, WithoutALedgerThereIsNothingToDo) {
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
 }
 
+TEST_F(ResetTest, ASlashAfterTheFoldersNameIsNoPartOfIt) {
+  const Outcome outcome = Call({"reset", "--state-dir=" + folder_ + "//", "--admin=none"});
+  EXPECT_EQ(outcome.out,
+            "nothing to do: the ledger " + folder_ + "/ledger.json was never written\n");
+}
+
 TEST_F(ResetTest, OursGoAndNothingElseTwiceInARow) {
   Make(other_);
   const std::string id = Make(ours_);
@@ -275,11 +281,11 @@ TEST_F(ResetTest, AnotherUsersFolderOrLedgerIsNotBelieved) {
   const Outcome ledger = Reset();
   EXPECT_EQ(ledger.code, 2);
   EXPECT_THAT(ledger.err,
-              AllOf(HasSubstr("ledger.json may be written by "), HasSubstr("is not believed")));
+              AllOf(HasSubstr("ledger.json may be written by "), HasSubstr("is not trusted")));
   ASSERT_TRUE(weft::testing::GiveAway(folder_));
   const Outcome folder = Reset();
   EXPECT_EQ(folder.code, 2);
-  EXPECT_THAT(folder.err, AllOf(HasSubstr("is not believed"), HasSubstr(" belongs to ")));
+  EXPECT_THAT(folder.err, AllOf(HasSubstr("is not trusted"), HasSubstr(" belongs to ")));
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
 }
 
@@ -303,7 +309,11 @@ TEST_F(ResetTest, WhileAFlanneldAnswersItIsRefused) {
     const char* dataplane;
     bool hns;
     int code;
-  } rows[] = {{"hns", false, 2}, {"routes", false, 2}, {"none", true, 2}, {"none", false, 0}};
+  } rows[] = {{"hns", false, 2},
+              {"routes", false, 2},
+              {"userspace", false, 2},
+              {"none", true, 2},
+              {"none", false, 0}};
   for (const auto& row : rows) {
     server.Do([&](admin::HttpServer&) {
       state.status.dataplane = row.dataplane;
@@ -379,7 +389,7 @@ TEST_F(ResetTest, ALedgerThatCannotBeReadIsRefused) {
   std::ofstream(folder_ + "/ledger.json") << "garbage";
   const Outcome outcome = Reset();
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("ledger.json.broken"));
+  EXPECT_THAT(outcome.err, HasSubstr("ledger.json.broken-"));
 }
 
 }  // namespace

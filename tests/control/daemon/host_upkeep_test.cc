@@ -159,6 +159,39 @@ TEST_F(HostUpkeepTest, ARuleIsEnteredAndOneThatWasThereBeforeAsAdopted) {
   std::filesystem::remove_all(folder);
 }
 
+// The answer was lost, not the call.
+TEST_F(HostUpkeepTest, ARuleWhoseMakingFailedStaysEnteredUnlessItIsCertainlyNotThere) {
+  class Silent final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
+      EXPECT_TRUE(HostView::AllowUdpIn(rule, port).ok());
+      tried = true;
+      return absl::UnavailableError("it does not answer");
+    }
+    absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
+      if (tried && !answers) return absl::UnavailableError("it does not answer");
+      return HostView::HasFirewallRule(rule);
+    }
+    bool tried = false, answers = true;
+  };
+  const std::string folder = weft::testing::TestPath().string();
+  for (const bool answers : {true, false}) {
+    const auto ledger = std::make_shared<NodeLedger>(folder);
+    host_.Replace({});
+    Silent host(host_);
+    host.answers = answers;
+    HostUpkeep(host, conf_, ledger).AllowTunnel(4789, kStart);
+    HostUpkeep(host_, conf_, ledger).AllowTunnel(4789, kStart);  // finds it there
+    ledger->Use([](control::Ledger& entered) -> NodeLedger::Written {
+      EXPECT_THAT(entered.entries(), ElementsAre(control::LedgerEntry{
+                                         "firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
+      return entered.Remove(control::kFirewallRule, "OverlayTraffic4789UDP");
+    });
+  }
+  std::filesystem::remove_all(folder);
+}
+
 // Whose it would be is not known.
 TEST_F(HostUpkeepTest, WhereTheFirewallCannotBeReadNoRuleIsMade) {
   class Unreadable final : public weft::testing::HostView {

@@ -121,7 +121,7 @@ TEST_F(NodeLedgerTest, AnotherUsersFolderIsSetAsideAndReported) {
   ASSERT_TRUE(weft::testing::GiveAway(folder_));
   Start();
   Put(kNetwork);
-  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork)) << "what it listed is not believed";
+  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork)) << "what it listed is not trusted";
   EXPECT_THAT(ledger_->trouble(),
               AllOf(HasSubstr(folder_ + " belongs to "), HasSubstr("it is now " + folder_)));
 }
@@ -144,6 +144,7 @@ TEST_F(NodeLedgerTest, WithoutAFolderItIsTheDefault) {
   const NodeLedger ledger("");
   EXPECT_EQ(ledger.folder(), control::DefaultStateFolder());
   EXPECT_EQ(NodeLedger(folder_).folder(), folder_);
+  EXPECT_EQ(NodeLedger(folder_ + "/").folder(), folder_) << "names are made of it";
 }
 
 }  // namespace
