@@ -41,12 +41,6 @@ std::vector<IpPrefix> ReadPrefixes(std::string_view text, std::string_view key) 
   return prefixes;
 }
 
-std::optional<IpPrefix> ReadPrefix(std::string_view text, std::string_view key) {
-  const std::vector<IpPrefix> prefixes = ReadPrefixes(text, key);
-  if (prefixes.size() != 1) return std::nullopt;
-  return prefixes.front();
-}
-
 std::string OtherLease(std::string_view text, const SubnetEnv& env) {
   const auto other = [&](std::string_view key, const std::optional<IpPrefix>& ours) {
     for (const IpPrefix& found : ReadPrefixes(text, key)) {

@@ -34,8 +34,6 @@ std::string Text(const SubnetEnv& env);
 // The address blocks of `key` (a comma list) in the text of an old file; entries that are none are
 // left out.
 std::vector<IpPrefix> ReadPrefixes(std::string_view text, std::string_view key);
-// The one block of `key`; empty when there is none, or more than one.
-std::optional<IpPrefix> ReadPrefix(std::string_view text, std::string_view key);
 
 // What in `text`, an old file, is of another lease than `env`: "FLANNEL_SUBNET 10.244.9.0/24";
 // empty: nothing. Spelling, MTU and IPMASQ are no part of a lease, and what cannot be read names
