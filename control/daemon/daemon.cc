@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
-#include "control/daemon/health.h"
 #include "control/daemon/log.h"
 #include "control/daemon/net_conf_trouble.h"
 #include "control/daemon/own_underlay.h"
@@ -27,13 +26,15 @@ constexpr auto kRoundPause = std::chrono::milliseconds(50);
 constexpr int kHostRounds = 5;    // the host's adapters are looked at in every fifth round
 constexpr int kFactsRounds = 60;  // its default routes, where the system reports changes
 constexpr int kRouteRounds = 9;   // our routes, where it may not; at least every 10 s
-constexpr auto kRecheckPause = std::chrono::milliseconds(200);
+// Between looks at our routes, each of which reads all that there are: a tenth of the time at most,
+// as long as that leaves a flushed one away for no more than a second.
+constexpr steady_clock::duration kRecheckPause = std::chrono::milliseconds(200);
+constexpr steady_clock::duration kMostRecheckPause = std::chrono::seconds(1);
 
 // Of the health port, which every pod reaches: with flannelctl's and the API server's they stay
 // within the 1,024 files that a service may be limited to.
 constexpr std::size_t kHealthConnections = 256;
 constexpr auto kHealthDeadline = std::chrono::seconds(3);
-constexpr auto kRecent = std::chrono::milliseconds(100);
 
 constexpr std::size_t kFilePrefix = std::string_view("file:").size();
 
@@ -161,7 +162,7 @@ absl::Status Daemon::OpenHealth() {
   limits.deadline = kHealthDeadline;
   limits.any_method = true;
   auto health = std::make_unique<admin::HttpServer>(
-      loop_.io(), HealthHandler([this] { return RecentChecks(); }), limits);
+      loop_.io(), HealthHandler([this] { return recent_checks_.At(steady_clock::now()); }), limits);
   const std::uint16_t port = config_.healthz_port.value_or(static_cast<std::uint16_t>(flag));
   const absl::StatusOr<std::uint16_t> bound = health->ListenTcp(config_.options.healthz_ip, port);
   if (bound.ok()) {
@@ -192,14 +193,6 @@ absl::Status Daemon::OpenAdmin() {
   admin_trouble_.Set(
       absl::StrCat("flannelctl cannot ask this flanneld: ", status.message(), "; tried again"));
   return absl::OkStatus();
-}
-
-const std::vector<admin::Check>& Daemon::RecentChecks() {
-  if (const auto now = steady_clock::now(); recent_checks_.empty() || now - checked_at_ > kRecent) {
-    recent_checks_ = Checks();
-    checked_at_ = now;
-  }
-  return recent_checks_;
 }
 
 void Daemon::Stop() {
@@ -342,30 +335,34 @@ void Daemon::WatchHost() {
   if (watch.ok())
     watch_ = *std::move(watch);
   else
-    LogInfo(absl::StrCat("the host is looked at every 5 s only: ", watch.status().message()));
+    LogInfo(absl::StrCat("the host is only read every 5 s: ", watch.status().message()));
   auto routes = network_.WatchRoutes(
       [this, alive = std::weak_ptr(alive_)](const host::RouteChanges& changes) {
-        loop_.Post([this, alive, changes] {
+        // By pointer: the loop copies what it is given, and these may be thousands.
+        auto all = std::make_shared<const host::RouteChanges>(changes);
+        loop_.Post([this, alive, all = std::move(all)] {
           const std::shared_ptr<bool> still = alive.lock();
           if (!still || !*still) return;
-          if (network_.RoutesChanged(changes)) RecheckRoutes();
+          if (network_.RoutesChanged(*all)) RecheckRoutes();
           if (network_.host_changed()) Schedule();
         });
       });
   if (routes.ok())
     routes_watch_ = *std::move(routes);
   else
-    LogInfo(absl::StrCat("routes are looked at every ", kRouteRounds,
-                         " s only: ", routes.status().message()));
+    LogInfo(absl::StrCat("routes are only read every ", kRouteRounds,
+                         " s: ", routes.status().message()));
 }
 
 void Daemon::RecheckRoutes() {
   if (stopped_ || recheck_scheduled_) return;
   recheck_scheduled_ = true;
-  routes_timer_.Set(std::max(steady_clock::now(), last_recheck_ + kRecheckPause), [this] {
+  routes_timer_.Set(std::max(steady_clock::now(), next_recheck_), [this] {
     recheck_scheduled_ = false;
-    last_recheck_ = steady_clock::now();
+    const steady_clock::time_point begin = steady_clock::now();
     network_.RecheckRoutes(/*all=*/true);
+    const steady_clock::duration took = steady_clock::now() - begin;
+    next_recheck_ = begin + std::clamp(10 * took, kRecheckPause, kMostRecheckPause);
     ArmTick();
   });
 }

@@ -13,7 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +26,7 @@
 #include "control/clock.h"
 #include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
+#include "control/daemon/health.h"
 #include "control/daemon/host_needs.h"
 #include "control/daemon/network_now.h"
 #include "control/daemon/node_network.h"
@@ -86,8 +87,8 @@ class Daemon final : public admin::StateProvider {
   std::string DescribeSource() const;
   void OnOwnNode();
   void DeriveFacts();
-  // Tells the reconciler who we are and what this host needs, once both are known: a lease that is
-  // in use before would stay.
+  // Gives the reconciler our identity and what this host needs, once both are known: a lease that
+  // is in use before would stay.
   void Identify();
   // What peers are to read of us, once our end of the tunnels stands.
   std::optional<kube::Publication> Wanted() const;
@@ -104,8 +105,6 @@ class Daemon final : public admin::StateProvider {
   // command line.
   absl::Status OpenHealth();
   absl::Status OpenAdmin();
-  // As Checks, at most some milliseconds old: strangers may ask as often as they like.
-  const std::vector<admin::Check>& RecentChecks();
   void LookAtNetConf();
   void LookAtVni();
   // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
@@ -125,8 +124,7 @@ class Daemon final : public admin::StateProvider {
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
   Trouble health_trouble_, admin_trouble_;
-  std::vector<admin::Check> recent_checks_;
-  std::chrono::steady_clock::time_point checked_at_{};
+  RecentChecks recent_checks_{[this] { return Checks(); }};
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
   absl::StatusOr<control::OwnFacts> facts_ =
@@ -146,10 +144,14 @@ class Daemon final : public admin::StateProvider {
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
   std::uint64_t told_generation_ = 0;
-  // Questions of the admin endpoint by name; empty: HNS has not answered. The latest few.
-  std::map<std::string, std::optional<absl::StatusOr<admin::Plan>>> plans_;
+  // Questions of the admin endpoint in the order in which they came; the latest few.
+  struct Asked {
+    std::string ask;
+    std::optional<absl::StatusOr<admin::Plan>> answer{};  // empty: HNS has not answered
+  };
+  std::list<Asked> plans_;
   std::chrono::steady_clock::time_point last_round_{};    // of Schedule
-  std::chrono::steady_clock::time_point last_recheck_{};  // of RecheckRoutes
+  std::chrono::steady_clock::time_point next_recheck_{};  // of RecheckRoutes, not before
   int rounds_ = 0;                                        // of housekeeping
   control::LogLimit limit_;                               // of ready and not ready
   bool unready_logged_ = true;                            // so that the first ready is

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What HNS lacks, for the admin endpoint: asked on the control thread, answered on HNS's.
+#include <algorithm>
 #include <utility>
 
 #include "control/daemon/daemon.h"
@@ -7,18 +8,22 @@
 namespace weft::daemon {
 
 std::optional<absl::StatusOr<admin::Plan>> Daemon::AskPlan(const std::string& ask, bool repair) {
-  if (const auto asked = plans_.find(ask); asked != plans_.end()) {
-    std::optional<absl::StatusOr<admin::Plan>> answer = asked->second;
+  const auto find = [this, ask] {
+    return std::find_if(plans_.begin(), plans_.end(),
+                        [&](const Asked& each) { return each.ask == ask; });
+  };
+  if (const auto asked = find(); asked != plans_.end()) {
+    std::optional<absl::StatusOr<admin::Plan>> answer = asked->answer;
     if (answer) plans_.erase(asked);
     return answer;
   }
-  const auto told = [this, ask, alive = std::weak_ptr(alive_)](absl::StatusOr<admin::Plan> plan) {
-    loop_.Post([this, ask, alive, plan = std::move(plan)] {
+  const auto told = [this, find, alive = std::weak_ptr(alive_)](absl::StatusOr<admin::Plan> plan) {
+    loop_.Post([this, find, alive, plan = std::move(plan)] {
       const std::shared_ptr<bool> still = alive.lock();
       if (!still || !*still) return;
-      const auto asked = plans_.find(ask);
+      const auto asked = find();
       if (asked == plans_.end()) return;
-      asked->second = plan;
+      asked->answer = plan;
       if (admin_) admin_->Answered();
     });
   };
@@ -31,8 +36,8 @@ std::optional<absl::StatusOr<admin::Plan>> Daemon::AskPlan(const std::string& as
   }
   // Those whose asker went away are never fetched.
   constexpr std::size_t kMost = 16;
-  if (plans_.size() >= kMost) plans_.erase(plans_.begin());
-  plans_.emplace(ask, std::nullopt);
+  if (plans_.size() >= kMost) plans_.pop_front();
+  plans_.push_back({ask});
   return std::nullopt;
 }
 

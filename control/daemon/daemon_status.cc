@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon tells of itself: checks, status, leases.
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,6 +30,14 @@ std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
 
 void Append(std::string subject, const Trouble& trouble, std::vector<admin::TroubleStatus>& out) {
   if (trouble.times() > 0) out.push_back({std::move(subject), trouble.text(), trouble.times()});
+}
+
+// Two of one subject: the text is the first one's, if it has any; both count.
+void AppendOneOf(std::string subject, const Trouble& first, const Trouble& second,
+                 std::vector<admin::TroubleStatus>& out) {
+  const std::uint64_t times = first.times() + second.times();
+  const std::string& text = first.text().empty() ? second.text() : first.text();
+  if (times > 0) out.push_back({std::move(subject), text, times});
 }
 
 }  // namespace
@@ -83,7 +93,7 @@ admin::Status Daemon::ReadStatus() {
   Append("net-conf", net_conf_trouble_, status.troubles);
   Append("health", health_trouble_, status.troubles);
   Append("admin", admin_trouble_, status.troubles);
-  Append("subnet-file", network_.file_trouble(), status.troubles);
+  AppendOneOf("subnet-file", network_.file_trouble(), network_.foreign_trouble(), status.troubles);
   Append("public-ip", network_.public_ip_trouble(), status.troubles);
   Append("interface", network_.link_trouble(), status.troubles);
   Append("mtu", network_.mtu_trouble(), status.troubles);
@@ -92,7 +102,6 @@ admin::Status Daemon::ReadStatus() {
   Append("forward-rules", network_.pod_rules().forward_trouble(), status.troubles);
   Append("hns", network_.hns_trouble(), status.troubles);
   Append("ledger", network_.ledger_trouble(), status.troubles);
-  Append("subnet-file", network_.foreign_trouble(), status.troubles);
   Append("static-routes", network_.upkeep().route_trouble(), status.troubles);
   Append("left-routes", network_.upkeep().left_routes(), status.troubles);
   Append("firewall", network_.upkeep().firewall_trouble(), status.troubles);

@@ -8,6 +8,8 @@
 namespace weft::daemon {
 namespace {
 
+constexpr auto kRecent = std::chrono::milliseconds(100);
+
 // As kube-apiserver writes it: "[+]name ok: text", "[-]name failed: text".
 std::string Verbose(const std::vector<admin::Check>& checks) {
   std::string out;
@@ -30,6 +32,14 @@ admin::Response Answer(int status, std::string body) {
 bool AllOk(const std::vector<admin::Check>& checks) {
   return std::all_of(checks.begin(), checks.end(),
                      [](const admin::Check& check) { return check.ok; });
+}
+
+const std::vector<admin::Check>& RecentChecks::At(TimePoint now) {
+  if (!read_at_ || now - *read_at_ > kRecent) {
+    checks_ = read_();
+    read_at_ = now;
+  }
+  return checks_;
 }
 
 admin::Handler HealthHandler(ReadChecks read_checks) {

@@ -3,7 +3,10 @@
 // first reason; ?verbose has a line for each check.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "control/admin/http_message.h"
@@ -15,6 +18,19 @@ using ReadChecks = std::function<std::vector<admin::Check>()>;
 
 // Ready: every check is ok.
 bool AllOk(const std::vector<admin::Check>& checks);
+
+// What `read` said, at most 100 ms old: any process may ask at any rate.
+class RecentChecks {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  explicit RecentChecks(ReadChecks read) : read_(std::move(read)) {}
+  const std::vector<admin::Check>& At(TimePoint now);
+
+ private:
+  const ReadChecks read_;
+  std::vector<admin::Check> checks_;
+  std::optional<TimePoint> read_at_;
+};
 
 // Health says that the process answers, and nothing else; a restart would mend no failing check.
 admin::Handler HealthHandler(ReadChecks checks);

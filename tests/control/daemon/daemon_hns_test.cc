@@ -287,6 +287,20 @@ TEST_F(DaemonHnsTest, ARepairThatHnsRefusesSaysWhyAndNotThatItWasDone) {
   EXPECT_EQ(done.causes, std::nullopt);
 }
 
+// Those whose asker went away are never fetched: the oldest gives way, whatever its name.
+TEST_F(DaemonHnsTest, TheLatestQuestionsAreKept) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  for (int i = 0; i < 17; ++i)
+    EXPECT_EQ(daemon_->AskPlan("z" + std::to_string(i), false), std::nullopt);
+  EXPECT_EQ(daemon_->AskPlan("a", false), std::nullopt) << "asked last";
+  EXPECT_EQ(daemon_->AskPlan("z17", false), std::nullopt);
+  std::optional<absl::StatusOr<admin::Plan>> plan;
+  EXPECT_TRUE(RunUntil([&] { return (plan = daemon_->AskPlan("z17", false)).has_value(); }));
+  EXPECT_NE(daemon_->AskPlan("a", false), std::nullopt) << "HNS answers in turn";
+}
+
 // Its end awaits HNS's thread, whose words then wait in the loop.
 TEST_F(DaemonHnsTest, WhatHnsAnswersAfterTheEndIsPassedOver) {
   WriteNodes({Own(), Peer()});

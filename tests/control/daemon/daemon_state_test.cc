@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon waits for, writes and tells, on a host in memory and without a data plane: on
 // every system.
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <string>
+#include <string_view>
+
 #include "control/admin/endpoint.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/fake_host.h"
@@ -494,6 +502,23 @@ TEST_F(DaemonStateTest, ATakenHealthPortIsWaitedFor) {
     EXPECT_TRUE(RunUntil([&] { return (*other)->healthz_port() != 0; }));
     EXPECT_EQ((*other)->ReadStatus().troubles.at(0).trouble, "");
   }
+}
+
+// Some probes do not ask by GET; upstream's handler looks at no method.
+TEST_F(DaemonStateTest, HealthAnswersAnyMethod) {
+  WriteNodes({Own()});
+  config_.options.healthz_ip = "127.0.0.1";
+  config_.healthz_port = 0;
+  ASSERT_TRUE(StartDefault().ok());
+  boost::asio::ip::tcp::socket probe(loop_.io());
+  probe.connect({boost::asio::ip::make_address("127.0.0.1"), daemon_->healthz_port()});
+  boost::asio::write(probe,
+                     boost::asio::buffer(std::string_view(
+                         "POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")));
+  ASSERT_TRUE(RunUntil([&] { return probe.available() > 0; }));
+  std::array<char, 12> answer{};
+  boost::asio::read(probe, boost::asio::buffer(answer));
+  EXPECT_EQ(std::string(answer.data(), answer.size()), "HTTP/1.1 200");
 }
 
 TEST_F(DaemonStateTest, ATakenAdminEndpointIsWaitedFor) {

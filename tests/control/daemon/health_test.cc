@@ -9,6 +9,7 @@ namespace {
 using admin::Check;
 using admin::Request;
 using admin::Response;
+using Ms = std::chrono::milliseconds;
 
 Response Ask(std::vector<Check> checks, std::string path, bool verbose = false) {
   Request request{"GET", std::move(path), {}, false};
@@ -55,6 +56,20 @@ TEST(Health, VerboseHasALineForEachCheck) {
             "[-]own-node failed: node \"a\" is not there\n"
             "flanneld is not ready yet: own-node: node \"a\" is not there");
   EXPECT_EQ(Ask(kBad, "/readyz", true).status, 503);
+}
+
+// Any pod may ask at any rate.
+TEST(Health, ChecksAreReadAtMostTenTimesASecond) {
+  int reads = 0;
+  RecentChecks checks([&reads] {
+    ++reads;
+    return reads == 1 ? std::vector<Check>() : kBad;
+  });
+  const RecentChecks::TimePoint start{std::chrono::hours(1)};
+  for (const int at : {0, 1, 50, 100}) EXPECT_TRUE(checks.At(start + Ms(at)).empty()) << at;
+  EXPECT_EQ(reads, 1);
+  EXPECT_EQ(checks.At(start + Ms(101)), kBad);
+  EXPECT_EQ(reads, 2);
 }
 
 TEST(Health, ElsewhereIsNothing) {
