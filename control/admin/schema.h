@@ -47,8 +47,10 @@
 //   source              |        | {description, inSync, trouble?}
 //     trouble           | string | a sentence, while it lasts
 //   troubles[]          |        | {subject, trouble?, times}: what was wrong and fails no check
-//     subject           | string | "net-conf", "public-ip", "hns", "ledger",
-//                                   "static-routes", "left-routes", "firewall"
+//     subject           | string | "net-conf", "health", "admin", "subnet-file", "public-ip",
+//                       |        | "interface", "mtu", "vni", "masquerade", "forward-rules", "hns",
+//                       |        | "ledger", "static-routes", "left-routes", "firewall",
+//                       |        | "node-name", "publish", or a sink's name
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,
@@ -99,6 +101,8 @@
 //     document          | string | JSON, as HNS is given it; left out for a delete
 //   repaired            | bool   | they were made since
 //   left[]              | string | differences after a repair; empty: it is as it should be
+//   done[]?             | string | of a repair: the differences that are none any more
+//   causes[]?           | string | of a repair: what HNS says of those that are left
 #pragma once
 
 #include <cstdint>
