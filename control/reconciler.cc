@@ -15,6 +15,8 @@ namespace {
 // Changes within a later snapshot are gathered for at least this long, or until its end: the nodes
 // come by the thousand then, and a subnet that one has lost the next may hold.
 constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
+// How often a trouble that the limit holds back asks again.
+constexpr Duration kTroublePeriod = std::chrono::minutes(1);
 // Pending items that one line names.
 constexpr std::size_t kMaxItems = 3;
 
@@ -52,6 +54,8 @@ struct Reconciler::Impl {
     SinkStatus status;
     LogLimit limit{};
     bool logged = false;  // that something is pending
+    // As they are now: written, or nothing to write. What the limit holds back is asked for again.
+    bool pending_told = true, refused_told = true, notes_told = true;
   };
 
   Impl(const Clock& the_clock, Random the_random, ReconcilerHooks the_hooks,
@@ -79,20 +83,34 @@ struct Reconciler::Impl {
     if (table.generation() != generation) Changed();
   }
 
+  // Notes and refusals: written when they differ, as soon as the limit lets them.
+  void Tell(Attached& at, const std::vector<std::string>& items, bool& told) const {
+    told =
+        told || items.empty() || Warn(at.limit, absl::StrCat(at.status.name, ": ", Items(items)));
+  }
+  void TellTrouble() {
+    trouble_at.reset();
+    if (!trouble_limit.Allows(WithoutNumbers(*trouble), clock.Now())) {
+      trouble_at = clock.Now() + kTroublePeriod;
+      return;
+    }
+    trouble_logged = true;
+    Notice(NoticeLevel::kError, *trouble);
+  }
+
   void Settle(Attached& at, lease::SinkReport report) {
-    const bool news = report.pending != at.status.report.pending;
-    const bool other_refusals = report.refused != at.status.report.refused;
-    const bool other_notes = report.notes != at.status.report.notes;
+    const auto is_new = [](const auto& now, const auto& before, bool& told) {
+      if (now == before) return false;
+      told = false;
+      return !now.empty();
+    };
+    const lease::SinkReport& before = at.status.report;
+    is_new(report.pending, before.pending, at.pending_told);
+    if (is_new(report.notes, before.notes, at.notes_told)) ++at.status.notes_told;
+    if (is_new(report.refused, before.refused, at.refused_told)) ++at.status.refusals_told;
     at.status.report = std::move(report);
-    if (other_notes && !at.status.report.notes.empty()) {
-      ++at.status.notes_told;
-      Notice(NoticeLevel::kWarning,
-             absl::StrCat(at.status.name, ": ", Items(at.status.report.notes)));
-    }
-    if (other_refusals && !at.status.report.refused.empty()) {
-      ++at.status.refusals_told;
-      Warn(at.limit, absl::StrCat(at.status.name, ": ", Items(at.status.report.refused)));
-    }
+    Tell(at, at.status.report.notes, at.notes_told);
+    Tell(at, at.status.report.refused, at.refused_told);
     if (at.status.report.more) {
       at.retry_at = clock.Now();
       return;
@@ -108,9 +126,10 @@ struct Reconciler::Impl {
       return;
     }
     at.retry_at = clock.Now() + at.backoff.Next();
-    if (news && Warn(at.limit, absl::StrCat(at.status.name, ": ", pending.size(),
-                                            " pending, will be tried again: ", Items(pending))))
-      at.logged = true;
+    if (!at.pending_told &&
+        Warn(at.limit, absl::StrCat(at.status.name, ": ", pending.size(),
+                                    " pending, will be tried again: ", Items(pending))))
+      at.pending_told = at.logged = true;
   }
 
   void Resync(Attached& at) {
@@ -186,6 +205,7 @@ struct Reconciler::Impl {
   std::optional<std::string> trouble;
   LogLimit trouble_limit;
   bool trouble_logged = false;
+  std::optional<TimePoint> trouble_at;  // when it asks the limit again
   std::uint64_t troubles_total = 0;
   std::vector<Attached> sinks;
   std::optional<TimePoint> flush_at;
@@ -252,6 +272,7 @@ std::optional<TimePoint> Reconciler::NextDeadline() const {
   };
   consider(impl_->flush_at);
   consider(impl_->resync_at);
+  consider(impl_->trouble_at);
   for (const Impl::Attached& at : impl_->sinks) consider(at.retry_at);
   return next;
 }
@@ -259,6 +280,7 @@ std::optional<TimePoint> Reconciler::NextDeadline() const {
 void Reconciler::Tick() {
   const TimePoint now = impl_->clock.Now();
   const auto due = [now](const std::optional<TimePoint>& at) { return at && *at <= now; };
+  if (due(impl_->trouble_at)) impl_->TellTrouble();
   if (due(impl_->resync_at)) return ResyncAll();
   bool worked = false;
   if (due(impl_->flush_at)) {
@@ -375,16 +397,14 @@ void Reconciler::OnTrouble(const absl::Status& status) {
   if (status.ok()) {
     if (!impl_->trouble) return;
     impl_->trouble.reset();
+    impl_->trouble_at.reset();
     if (std::exchange(impl_->trouble_logged, false))
       impl_->Notice(NoticeLevel::kInfo, "the lease source can be read again");
   } else {
     if (impl_->trouble == status.message()) return;
     impl_->trouble = std::string(status.message());
     ++impl_->troubles_total;
-    if (impl_->trouble_limit.Allows(WithoutNumbers(*impl_->trouble), impl_->clock.Now())) {
-      impl_->trouble_logged = true;
-      impl_->Notice(NoticeLevel::kError, *impl_->trouble);
-    }
+    impl_->TellTrouble();
   }
   impl_->Changed();
 }

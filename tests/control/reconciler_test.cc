@@ -18,6 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeLease;
 using testing::Prefix;
+using ::testing::UnorderedElementsAreArray;
 
 lease::OwnIdentity Us() {
   lease::OwnIdentity own;
@@ -794,6 +795,61 @@ TEST_F(ReconcilerTest, AConditionThatFlapsDoesNotFillTheLog) {
   }
   EXPECT_EQ(log.size(), 8u) << "beginning and end of both, twice";
   EXPECT_EQ(reconciler.report().troubles_total, 600u);
+}
+
+// What the limit held back is written once it lets it, not forgotten.
+TEST_F(ReconcilerTest, AConditionThatFlapsAndThenLastsIsLogged) {
+  source.Put(a);
+  Ready();
+  sink.failing = {a.v4->subnet};
+  const absl::Status down = absl::UnavailableError("no answer");
+  lease::SinkReport broken{1, 0, {"10.244.1.0/24: refused"}};
+  broken.notes = {"another program was here 2 times"};
+  broken.refused = {"peer b has no route"};
+  const std::vector<std::string> lines = {
+      "fake: 1 pending, will be tried again: 10.244.1.0/24: refused", "no answer",
+      "fake: another program was here 2 times", "fake: peer b has no route"};
+  for (int times = 0; times < 2; ++times) {
+    if (times > 0) {
+      reconciler.OnSinkReport(sink, {1, 1, {}});
+      reconciler.OnTrouble(absl::OkStatus());
+      log.clear();
+      clock.Advance(std::chrono::seconds(1));
+    }
+    reconciler.OnSinkReport(sink, broken);
+    reconciler.OnTrouble(down);
+    if (times == 0) EXPECT_THAT(log, UnorderedElementsAreArray(lines));
+  }
+  EXPECT_THAT(log, IsEmpty()) << "too soon";
+  for (int seconds = 0; seconds < 360; seconds += 10) {
+    clock.Advance(std::chrono::seconds(10));
+    reconciler.OnSinkReport(sink, broken);
+    if (reconciler.NextDeadline() <= clock.Now()) reconciler.Tick();
+    reconciler.OnSinkReport(sink, broken);
+    reconciler.OnTrouble(down);
+  }
+  for (const std::string& line : lines) EXPECT_THAT(log, Contains(line).Times(1)) << line;
+}
+
+TEST_F(ReconcilerTest, AFailureInTheFirstOfSeveralSlicesIsLoggedAtTheirEnd) {
+  Ready();
+  lease::SinkReport slice{3, 1, {"10.244.1.0/24: refused"}};
+  slice.more = true;
+  reconciler.OnSinkReport(sink, slice);
+  EXPECT_THAT(log, IsEmpty()) << "there is more to come";
+  slice.more = false;
+  reconciler.OnSinkReport(sink, slice);
+  EXPECT_THAT(log, ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: refused"));
+}
+
+TEST_F(ReconcilerTest, NotesThatCountAreNotLoggedAtEachCount) {
+  Ready();
+  lease::SinkReport report;
+  for (int times = 0; times < 100; ++times) {
+    report.notes = {"put back " + std::to_string(times) + " times"};
+    reconciler.OnSinkReport(sink, report);
+  }
+  EXPECT_THAT(log, ElementsAre("fake: put back 0 times"));
 }
 
 TEST_F(ReconcilerTest, ASinkOfOneFamilyNeverSeesTheOther) {

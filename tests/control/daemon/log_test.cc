@@ -93,6 +93,20 @@ TEST(TroubleTest, OneThatCountsOrFlapsIsLoggedEveryFiveMinutes) {
   EXPECT_EQ(trouble.text(), "HcnOpenNetwork has been under way for 599 s, flapping");
 }
 
+TEST(TroubleTest, OneThatFlapsAndThenLastsIsLogged) {
+  Trouble trouble;
+  control::TimePoint now{std::chrono::hours(1)};
+  trouble.Set("eth0 lost its carrier 1 times", now);
+  trouble.Set("", now);
+  // With another number: the log, too, repeats no text, and by a clock of its own.
+  EXPECT_EQ(LinesOf([&] {
+              for (int minute = 0; minute < 20; ++minute, now += std::chrono::minutes(1))
+                trouble.Set("eth0 lost its carrier 2 times", now);
+            }),
+            1u);
+  EXPECT_EQ(trouble.times(), 2u);
+}
+
 TEST(TroubleTest, AnotherConditionIsLoggedAtOnce) {
   Trouble trouble;
   EXPECT_EQ(LinesOf([&] {
