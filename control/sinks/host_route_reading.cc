@@ -53,6 +53,12 @@ bool HostRouteSink::StandsInPlaceOf(const Way& way, const host::Route& other) co
   return Precedence(other) == Precedence(RouteOf(way));
 }
 
+bool HostRouteSink::IsTheLinks(const Way& way, const std::vector<Other>& others) const {
+  return std::any_of(others.begin(), others.end(), [&](const Other& other) {
+    return other.route.kind == host::RouteKind::kDerived && StandsInPlaceOf(way, other.route);
+  });
+}
+
 absl::Status HostRouteSink::Read() {
   const absl::StatusOr<std::vector<host::Adapter>> adapters = host_.Adapters();
   if (!adapters.ok()) return adapters.status();
@@ -128,6 +134,7 @@ void HostRouteSink::LookWhoTookPlaces(const Routes::Map& ours) {
   for (const auto& [destination, others] : others_) {
     const Way* const way = DesiredWay(destination);
     if (way == nullptr || !routes_.actual().contains(*way) || ours.contains(*way)) continue;
+    if (IsTheLinks(*way, others)) continue;
     Contest& contest = contests_[destination];
     ++contest.times;
     contest.last = now;

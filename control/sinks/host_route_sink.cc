@@ -13,7 +13,7 @@ namespace {
 // Put or removed at once: some 50 ms of the control thread.
 constexpr std::size_t kSlice = 1000;
 // Named one by one in a report.
-constexpr std::size_t kMostPending = 100;
+constexpr std::size_t kMostNamed = 100;
 
 RouteKey KeyOf(const host::Route& route) { return {route.destination, *route.gateway}; }
 
@@ -177,11 +177,13 @@ HostRouteSink::Step HostRouteSink::StepFor(const Way& way) {
   const auto found = others_.find(destination);
   if (found == others_.end()) return have_one ? Step::kReplace : Step::kPut;
   const std::vector<Other>& others = found->second;
-  if (const auto contest = contests_.find(destination); contest != contests_.end()) {
+  const auto contest = contests_.find(destination);
+  if (contest != contests_.end() && !IsTheLinks(way, others)) {
     if (contest->second.next <= now_()) return Step::kReplace;
     failures_[way] = absl::StrCat("another program has put ", contest->second.by,
                                   " in its place for the ", contest->second.times,
-                                  ". time; it is put back after a pause: end one of the two");
+                                  ". time; it is put back after a pause: stop one of the two "
+                                  "programs");
     return Step::kWait;
   }
   if (std::all_of(others.begin(), others.end(),
@@ -191,10 +193,12 @@ HostRouteSink::Step HostRouteSink::StepFor(const Way& way) {
     return StandsInPlaceOf(way, other.route);
   });
   if (have_one && !in_the_way) return Step::kReplace;
+  const auto foreign = std::find_if_not(
+      others.begin(), others.end(), [&](const Other& other) { return IsUpstreams(other.route); });
   failures_[way] = absl::StrCat(
-      Text(others.front()),
-      " of this destination is there, which is not flanneld's; it stays: remove it, or "
-      "give the node another podCIDR");
+      Text(*foreign),
+      ", a foreign one, has this destination and stays: remove it, or give the node another "
+      "podCIDR");
   return Step::kWait;
 }
 
@@ -344,14 +348,20 @@ lease::SinkReport HostRouteSink::Report() const {
   report.settled = !more_;
   for (const auto& [subnet, why] : refused_) report.refused.push_back(why);
   for (const auto& [subnet, contest] : contests_) {
-    report.notes.push_back(absl::StrCat(
-        "another program puts its own route in the place of the one to ", subnet.ToString(), " (",
-        contest.times, " times, last ", contest.by, "); it is put back: end one of the two"));
+    if (report.notes.size() == kMostNamed) {
+      report.notes.push_back(absl::StrCat("and ", contests_.size() - kMostNamed, " more"));
+      break;
+    }
+    report.notes.push_back(
+        absl::StrCat("another program puts its own route in the place of the one to ",
+                     subnet.ToString(), " (", contest.times, " times, last ", contest.by,
+                     "); it is put back: stop one of the two "
+                     "programs"));
   }
   std::size_t unnamed = 0;
   const auto tell = [&](const Way& way, std::string_view why, std::size_t& count) {
     ++count;
-    if (report.pending.size() < kMostPending)
+    if (report.pending.size() < kMostNamed)
       report.pending.push_back(absl::StrCat(Text(way), ": ", why));
     else
       ++unnamed;

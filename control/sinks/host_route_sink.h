@@ -111,6 +111,8 @@ class HostRouteSink final : public lease::Sink {
   bool IsUpstreams(const host::Route& route) const;
   // Putting `way` over what stands would put it over `other`.
   bool StandsInPlaceOf(const Way& way, const host::Route& other) const;
+  // It would be put over the system's own: of an address of this host, and no program's doing.
+  bool IsTheLinks(const Way& way, const std::vector<Other>& others) const;
 
   // The way to `peer`, or none and why.
   std::optional<Way> Place(const lease::Peer& peer);

@@ -125,7 +125,7 @@ TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
       EXPECT_EQ(report.desired, 2u);
       EXPECT_EQ(report.applied, 1u);
       EXPECT_EQ(report.failed, 1u) << "a condition of that peer";
-      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("is not flanneld's; it stays")));
+      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("a foreign one, has this destination")));
       EXPECT_THAT(journal.former, IsEmpty());
       host.routes.erase(host.routes.begin());
       EXPECT_EQ(fresh.Retry().applied, 2u) << "once it is gone";
@@ -140,10 +140,10 @@ TEST_F(ForeignRouteTest, WhatIsThereIsNamed) {
   EXPECT_THAT(
       sink.Resync(std::vector{a, b}).pending,
       ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: a route via 198.51.100.1 dev "
-                  "other of this destination is there, which is not flanneld's; it stays: "
+                  "other, a foreign one, has this destination and stays: "
                   "remove it, or give the node another podCIDR",
-                  HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a route to nowhere "
-                            "of this destination is there")));
+                  HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a route to nowhere, "
+                            "a foreign one, has this destination")));
 }
 
 // An Update reads nothing: the kernel says so.
@@ -154,7 +154,7 @@ TEST_F(ForeignRouteTest, OneThatCameSinceTheReadingIsNotOverwritten) {
   EXPECT_THAT(sink.Update({{a}, {}}).pending, ElementsAre(HasSubstr("file exists")));
   EXPECT_THAT(host.routes, ElementsAre(foreign));
   EXPECT_THAT(journal.routes, IsEmpty()) << "not put by us";
-  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("it stays")));
+  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("and stays")));
 }
 
 // ---- what upstream's flanneld left
@@ -246,6 +246,57 @@ TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenAfterGrowingPaus
     EXPECT_EQ(fresh.Retry().applied, 1u) << "at once again";
     fresh.Resync({});
   }
+}
+
+// An address was put on another link (`ip addr add 10.244.1.7/24 dev other`) and ours was flushed:
+// to put ours over the link's would cut the host off from it.
+TEST_F(ForeignRouteTest, TheLinksOwnIsNeverReplaced) {
+  const Route links = With(To("10.244.1.0/24", "", kOther), [](Route& route) {
+    route.kind = RouteKind::kDerived;
+    route.claimed = true;
+    route.source = Address("10.244.1.7");
+  });
+  const Route theirs = To("10.244.1.0/24", "192.0.2.77");
+  for (const bool contested : {false, true}) {
+    host.routes.clear();
+    HostRouteSink fresh = Make(Config());
+    fresh.Resync(std::vector{a});
+    if (contested) {
+      host.routes = {theirs};
+      EXPECT_EQ(fresh.Retry().applied, 1u);
+    }
+    host.routes = {links};
+    for (int round = 0; round < 3; ++round, now += minutes(1)) {
+      EXPECT_THAT(fresh.Retry().pending, ElementsAre(HasSubstr("a route dev other, the link's")));
+      EXPECT_THAT(host.routes, ElementsAre(links));
+    }
+    host.routes.clear();
+    EXPECT_EQ(fresh.Retry().applied, 1u);
+    fresh.Resync({});
+  }
+}
+
+TEST_F(ForeignRouteTest, WhatIsNamedIsNotWhatWouldBeTakenOver) {
+  const Route upstreams =
+      With(To("10.244.1.0/24", "192.0.2.99"), [](Route& route) { route.metric = 0; });
+  const Route foreign =
+      With(To("10.244.1.0/24", "198.51.100.1", kOther), [](Route& route) { route.metric = 7; });
+  host.routes = {upstreams, foreign};
+  EXPECT_THAT(sink.Resync(std::vector{a}).pending,
+              ElementsAre(HasSubstr(": a route via 198.51.100.1 dev other")));
+}
+
+TEST_F(ForeignRouteTest, OfManyContestsAHundredAreNamed) {
+  std::vector<lease::Peer> peers;
+  for (int i = 0; i < 130; ++i) {
+    peers.push_back(
+        MakePeer("n" + std::to_string(i), "10.244." + std::to_string(i) + ".0/24", "192.0.2.1"));
+  }
+  sink.Resync(peers);
+  for (Route& route : host.routes) route = To(route.destination.ToString(), "192.0.2.77");
+  const std::vector<std::string> notes = sink.Retry().notes;
+  EXPECT_THAT(notes, SizeIs(101));
+  EXPECT_EQ(notes.back(), "and 30 more");
 }
 
 TEST_F(ForeignRouteTest, AContestIsOverWithItsPeer) {
