@@ -16,6 +16,7 @@ void BridgeKeeper::SetWish(const BridgeWish& wish) {
   if (wish == wish_) return;
   wish_ = wish;
   adapter_way_ = 0;
+  doubt_ = AdapterDoubt();
   looked_ = false;
 }
 
@@ -47,7 +48,7 @@ BridgeOutcome BridgeKeeper::Round(TimePoint now) {
 
 BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
   if (!looked_) {
-    if (auto wait = FindNetwork()) return *wait;
+    if (auto wait = FindNetwork(now)) return *wait;
   }
   if (auto wait = AwaitManagementIp(now)) return *wait;
   if (auto wait = PutEndpoint()) return *wait;
@@ -60,12 +61,16 @@ BridgeKeeper::Wait BridgeKeeper::Work(TimePoint now) {
 }
 
 absl::StatusOr<Drift> BridgeKeeper::Look() {
-  const absl::StatusOr<BridgePlan> plan = LookAtBridge(api_, wish_);
+  absl::StatusOr<BridgePlan> plan = LookAtBridge(api_, wish_);
   if (!plan.ok()) return plan.status();
+  if (plan->network == BridgeAction::kRecreate && WasMade()) {
+    plan->network = BridgeAction::kRefuse;
+    absl::StrAppend(&plan->reason, kNotAgain);
+  }
   return DriftOf(*plan, wish_);
 }
 
-BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork() {
+BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork(TimePoint now) {
   const absl::StatusOr<BridgePlan> looked = LookAtBridge(api_, wish_);
   if (!looked.ok()) return Failed(BridgeState::kHns, looked.status());
   const BridgePlan& plan = *looked;
@@ -85,14 +90,14 @@ BridgeKeeper::MaybeWait BridgeKeeper::FindNetwork() {
     network_ = plan.existing;
     journal_->Stands(NetworkObject(), network_->id);
     if (endpoint_right_) journal_->Stands(EndpointObject(), endpoint_->id);
-  } else if (auto wait = PutNetwork(plan)) {
+  } else if (auto wait = PutNetwork(plan, now)) {
     return wait;
   }
   looked_ = true;
   return std::nullopt;
 }
 
-BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
+BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan, TimePoint now) {
   if (plan.network == BridgeAction::kRecreate) {
     const absl::Status status = Delete(absl::StrCat("delete the network ", wish_.name),
                                        BridgeNetworkPath(plan.existing->id));
@@ -100,16 +105,7 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
     journal_->Gone(Kind::kNetwork, wish_.name);
     replaced_ = plan.reason;
   }
-  const auto make = [this] {
-    return Make(absl::StrCat("create the network ", wish_.name), NetworkObject(), "/networks/",
-                BridgeNetworkJson(wish_, adapter_way_));
-  };
-  auto text = make();
-  const std::size_t ways = AdapterWays(wish_).size();
-  for (std::size_t tried = 1; tried < ways && IsAboutAdapter(text.status()); ++tried) {
-    adapter_way_ = (adapter_way_ + 1) % ways;
-    text = make();
-  }
+  const absl::StatusOr<std::string> text = MakeByAnyWay(now);
   if (!text.ok()) {
     adapter_way_ = 0;
     const bool ambiguous = IsAboutAdapter(text.status()) && !wish_.ambiguous.empty();
@@ -129,6 +125,23 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan) {
   made_shape_ = NetworkObject().shape;
   journal_->Stands(NetworkObject(), network_->id);
   return std::nullopt;
+}
+
+absl::StatusOr<std::string> BridgeKeeper::MakeByAnyWay(TimePoint now) {
+  const auto make = [&] {
+    auto text = Make(absl::StrCat("create the network ", wish_.name), NetworkObject(), "/networks/",
+                     BridgeNetworkJson(wish_, adapter_way_));
+    doubt_.Hear(text.status(), now);
+    return text;
+  };
+  const std::vector<std::string> ways = AdapterWays(wish_);
+  auto text = make();
+  for (std::size_t tried = 1; tried < ways.size() && IsAboutAdapter(text.status()); ++tried) {
+    adapter_way_ = (adapter_way_ + 1) % ways.size();
+    if (ways[adapter_way_].empty() && !doubt_.MayLetHnsChoose(now)) continue;
+    text = make();
+  }
+  return text;
 }
 
 bool BridgeKeeper::WasMade() {

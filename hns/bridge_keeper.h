@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "hns/adapter_doubt.h"
 #include "hns/api.h"
 #include "hns/bridge.h"
 #include "hns/journal.h"
@@ -68,8 +69,9 @@ class BridgeKeeper {
   using MaybeWait = std::optional<Wait>;
 
   Wait Work(TimePoint now);
-  MaybeWait FindNetwork();
-  MaybeWait PutNetwork(const BridgePlan& plan);
+  MaybeWait FindNetwork(TimePoint now);
+  MaybeWait PutNetwork(const BridgePlan& plan, TimePoint now);
+  absl::StatusOr<std::string> MakeByAnyWay(TimePoint now);
   MaybeWait AwaitManagementIp(TimePoint now);
   MaybeWait PutEndpoint();
   MaybeWait AwaitAdapter(TimePoint now);
@@ -96,7 +98,8 @@ class BridgeKeeper {
   bool former_looked_ = false;  // for what was made for an earlier net-conf, since a Recheck
   std::vector<std::string> former_notes_;
   std::string replaced_;
-  std::size_t adapter_way_ = 0;   // of AdapterWays: the last one that was tried
+  std::size_t adapter_way_ = 0;  // of AdapterWays: the last one that was tried
+  AdapterDoubt doubt_;
   std::string made_shape_;        // of the network that this keeper created last
   std::optional<Guid> attached_;  // the endpoint that this keeper attached to the host
   bool adapter_there_ = true;

@@ -63,7 +63,8 @@ bool ProvesRefusal(Hresult code) {
 
 bool IsAboutAdapter(const absl::Status& status) {
   const auto code = HresultOf(status);
-  return code == hresult::kAdapterNotFound || code == hresult::kInvalidArgument;
+  return code == hresult::kAdapterNotFound || code == hresult::kInvalidArgument ||
+         code == hresult::kInvalidPolicy || code == hresult::kInvalidPolicyType;
 }
 
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record) {

@@ -22,7 +22,6 @@ namespace hresult {
 inline constexpr Hresult kOk = 0;
 inline constexpr Hresult kNetworkNotFound = 0x803B0001;
 inline constexpr Hresult kEndpointNotFound = 0x803B0002;
-inline constexpr Hresult kSwitchNotFound = 0x803B0004;
 inline constexpr Hresult kAdapterNotFound = 0x803B0006;
 inline constexpr Hresult kPolicyNotFound = 0x803B0008;
 inline constexpr Hresult kInvalidNetwork = 0x803B000A;
@@ -76,8 +75,9 @@ bool IsServiceGone(Hresult code);
 // or a part.
 bool ProvesRefusal(Hresult code);
 
-// Of a create: perhaps HNS does not take the adapter that it was told. 0x80070057 for a virtual
-// one, 0x803B0006 for one that it does not know or may not use.
+// Of a create: perhaps HNS does not take the adapter that it was given. 0x80070057 for a virtual
+// one, 0x803B0006 for one that it does not know or may not use, 0x803B000D or 0x803B000E where it
+// does not know the policy that tells it.
 bool IsAboutAdapter(const absl::Status& status);
 
 // `what` says object and action: "create the network flannel.4096". The message goes on with the

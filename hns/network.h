@@ -52,7 +52,7 @@ inline constexpr std::string_view kVxlanPort = "VxlanPort";
 Policy NetAdapterNamePolicy(std::string_view adapter);
 Policy HostRoutePolicy();
 Policy VxlanPortPolicy(std::uint16_t port);
-// Of an endpoint: the node where it lives.
+// Of an endpoint: the node where it lives. Of a network: the address of its adapter.
 Policy ProviderAddressPolicy(const IpAddress& address);
 // Spelled as upstream v0.28.9 spells it: MAC in lower case with colons.
 Policy RemoteSubnetRoutePolicy(const RemoteSubnetRoute& route);

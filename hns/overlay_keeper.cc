@@ -31,6 +31,7 @@ void OverlayKeeper::SetWish(const OverlayWish& wish) {
   ForgetNetwork();
   reading_.reset();
   adapter_way_ = 0;
+  doubt_ = AdapterDoubt();
   base_ = Extra();
   address_again_.reset();
   address_delay_.Reset();
@@ -77,9 +78,13 @@ void OverlayKeeper::ForgetNetwork() {
 }
 
 absl::StatusOr<Drift> OverlayKeeper::Look() {
-  const absl::StatusOr<OverlayLook> look =
+  absl::StatusOr<OverlayLook> look =
       LookAtOverlay(client_, wish_, wanted_, may_remove_, journal_->Entries(Kind::kNetwork));
   if (!look.ok()) return look.status();
+  if (NetworkPlan& plan = look->network; plan.action == NetworkAction::kRecreate && WasMade()) {
+    plan.action = NetworkAction::kRefuse;
+    absl::StrAppend(&plan.reason, kNotAgain);
+  }
   Drift drift = DriftOf(*look, wish_);
   if (!drift.refused.empty()) return drift;
   if (absl::Status status = LookAtFormers(drift); !status.ok()) return status;
@@ -153,12 +158,12 @@ OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
   absl::StatusOr<Network> read = network_->Read();
   if (!read.ok()) return Failed(OverlayState::kNetwork, read.status());
   reading_ = *std::move(read);
-  if (std::exchange(creating_, false)) made_ = reading_->id;
   stale_ = written_ = planned_ = false;
   if (Differences(wish_, *reading_).empty()) {
-    journal_->Stands({Kind::kNetwork, wish_.name, ShapeOf(*reading_)}, reading_->id);
+    EnterStanding(*reading_);
     return std::nullopt;
   }
+  if (std::exchange(creating_, false)) made_ = reading_->id;
   return Failed(OverlayState::kNetwork, absl::FailedPreconditionError(absl::StrCat(
                                             "the HNS network ", wish_.name, " was changed")));
 }

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hns/adapter_doubt.h"
 #include "hns/client.h"
 #include "hns/former_network.h"
 #include "hns/journal.h"
@@ -101,6 +102,8 @@ class OverlayKeeper {
   std::string BaseTrouble(std::span<const Network> networks);
   bool WasMade();
   absl::StatusOr<OpenedNetwork> MakeNetwork(const Network& document);
+  absl::StatusOr<OpenedNetwork> MakeByAnyWay(const NetworkPlan& plan);
+  void EnterStanding(const Network& network);
   MaybeWait PutBase(const NetworkPlan& plan, std::span<const Network> networks, TimePoint now);
   MaybeWait Adopt(const Network& network);
   MaybeWait Replace(const NetworkPlan& plan);
@@ -152,6 +155,7 @@ class OverlayKeeper {
   RetryDelay address_delay_{std::chrono::seconds(1), std::chrono::seconds(60)};
   std::optional<Guid> base_id_;
   std::size_t adapter_way_ = 0;  // of AdapterWays: the last one that was tried
+  AdapterDoubt doubt_;
   // Each is tried again at its time; a note while it is not done.
   struct Extra {
     std::string note;

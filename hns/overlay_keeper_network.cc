@@ -214,11 +214,18 @@ OverlayKeeper::MaybeWait OverlayKeeper::Adopt(const Network& network) {
   }
   reading_ = network;
   assumed_ = made_ == network.id ? "" : Assumed(wish_, network);
-  if (std::exchange(creating_, false)) made_ = network.id;
-  journal_->Stands({Kind::kNetwork, network.name, ShapeOf(network)}, network.id);
+  EnterStanding(network);
   looked_ = true;
   stale_ = written_ = planned_ = false;
   return std::nullopt;
+}
+
+// In the shape in which we made it, if we did: HNS may show less of it.
+void OverlayKeeper::EnterStanding(const Network& network) {
+  const bool created = std::exchange(creating_, false);
+  if (created) made_ = network.id;
+  journal_->Stands({Kind::kNetwork, network.name, created ? made_shape_ : ShapeOf(network)},
+                   network.id);
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::Replace(const NetworkPlan& plan) {
@@ -231,19 +238,30 @@ OverlayKeeper::MaybeWait OverlayKeeper::Replace(const NetworkPlan& plan) {
   return Create(plan);
 }
 
+absl::StatusOr<OpenedNetwork> OverlayKeeper::MakeByAnyWay(const NetworkPlan& plan) {
+  const std::vector<std::vector<Policy>> ways = AdapterWays(wish_);
+  absl::StatusOr<OpenedNetwork> opened = MakeNetwork(plan.document);
+  doubt_.Hear(opened.status(), clock_());
+  for (std::size_t tried = 1; tried < ways.size() && IsAboutAdapter(opened.status()); ++tried) {
+    adapter_way_ = (adapter_way_ + 1) % ways.size();
+    if (ways[adapter_way_].empty() && !doubt_.MayLetHnsChoose(clock_())) continue;
+    opened = MakeNetwork(OverlayNetwork(wish_, adapter_way_));
+    doubt_.Hear(opened.status(), clock_());
+  }
+  return opened;
+}
+
 OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
   network_.reset();
-  absl::StatusOr<OpenedNetwork> opened = MakeNetwork(plan.document);
-  const std::size_t ways = AdapterWays(wish_).size();
-  for (std::size_t tried = 1; tried < ways && IsAboutAdapter(opened.status()); ++tried) {
-    adapter_way_ = (adapter_way_ + 1) % ways;
-    opened = MakeNetwork(OverlayNetwork(wish_, adapter_way_));
-  }
+  absl::StatusOr<OpenedNetwork> opened = MakeByAnyWay(plan);
   if (!opened.ok()) {
     adapter_way_ = 0;
     if (IsAboutAdapter(opened.status()) && !wish_.ambiguous.empty())
       return Failed(OverlayState::kNetwork, opened.status(), absl::StrCat("; ", wish_.ambiguous));
-    if (auto wait = MakeRoom(opened.status())) return wait;
+    if (auto wait = MakeRoom(opened.status())) {
+      doubt_ = AdapterDoubt();
+      return wait;
+    }
     list_all_ = HresultOf(opened.status()) == hresult::kNetworkAlreadyExists;
     return Failed(OverlayState::kNetwork, opened.status(), CreateHint(opened.status(), wish_));
   }

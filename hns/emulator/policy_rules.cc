@@ -114,6 +114,9 @@ Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_ty
   if (!IsNetworkPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
     return hresult::kInvalidPolicyType;
   }
+  if (IsOneOf(policy.type, {"ProviderAddress"}) && !settings.network_provider_address) {
+    return hresult::kInvalidPolicyType;
+  }
   const bool of_overlay =
       IsOneOf(policy.type, {"RemoteSubnetRoute", "HostRoute", "VxlanPort", "DrMacAddress"});
   if (of_overlay && network_type != "Overlay") return hresult::kInvalidPolicy;

@@ -70,6 +70,7 @@ struct Settings {
   bool overlapping_subnets_accepted = true;  // in two overlay networks; else HCN_E_INVALID_SUBNET
   bool same_vsid_accepted = true;            // in two overlay networks; else E_INVALIDARG
   bool subnet_needed = true;                 // by an overlay: HCN_E_INVALID_NETWORK
+  bool network_provider_address = true;      // else HCN_E_INVALID_POLICY_TYPE (assumed)
   bool gateway_needed = true;                // by a subnet: HCN_E_INVALID_SUBNET
   bool endpoints_hold_network = false;       // delete refused: HCN_E_ENTITY_HAS_REFERENCES
   bool elevated = true;                      // else every call is denied

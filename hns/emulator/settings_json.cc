@@ -39,6 +39,7 @@ void ForEach(S& s, Visit visit) {
   visit("overlapping_subnets_accepted", s.overlapping_subnets_accepted);
   visit("same_vsid_accepted", s.same_vsid_accepted);
   visit("subnet_needed", s.subnet_needed);
+  visit("network_provider_address", s.network_provider_address);
   visit("gateway_needed", s.gateway_needed);
   visit("endpoints_hold_network", s.endpoints_hold_network);
   visit("elevated", s.elevated);

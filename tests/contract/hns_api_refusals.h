@@ -291,6 +291,14 @@ TEST_P(HnsApiContract, SwitchDuplicates) {
   EXPECT_EQ(Modify(network, "Add", {Route(2)}), 0u);
 }
 
+TEST_P(HnsApiContract, SwitchNetworkProviderAddress) {
+  Switch([](auto& s) { s.network_provider_address = false; });
+  Json document = Overlay();
+  document["Policies"] = Json::array(
+      {{{"Type", "ProviderAddress"}, {"Settings", {{"ProviderAddress", "192.168.1.10"}}}}});
+  EXPECT_EQ(Creating(document), hns::hresult::kInvalidPolicyType);
+}
+
 TEST_P(HnsApiContract, SwitchMissingPolicyRefused) {
   const Handle network = MustCreate(Overlay());
   EXPECT_EQ(Modify(network, "Remove", {Route(1)}), hns::hresult::kPolicyNotFound);

@@ -386,7 +386,14 @@ TEST(BridgeKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
                                      step.document.find('"', at + key.size()) - at - key.size()));
       return std::nullopt;
     };
-    const BridgeOutcome outcome = stage.Round();
+    BridgeOutcome outcome = stage.Round();
+    if (row.told.size() > 1 && row.told.back().empty()) {
+      EXPECT_EQ(outcome.state, BridgeState::kNetwork) << "not at once: HNS may take any NIC";
+      EXPECT_THAT(told, ElementsAre("Host"));
+      stage.clock.now += 30s;
+      told.clear();
+      outcome = stage.Round();
+    }
     EXPECT_EQ(outcome.state == BridgeState::kNetwork, row.state == BridgeState::kNetwork)
         << outcome.sentence;
     EXPECT_THAT(outcome.sentence, HasSubstr(row.ambiguous));

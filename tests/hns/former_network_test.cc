@@ -271,6 +271,26 @@ TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
   EXPECT_TRUE(stage.Named("flannel.4096"));
 }
 
+// The same of one VSID: E_INVALIDARG, which may be about the adapter, too.
+TEST(FormerNetworkTest, GoesBeforeHnsIsLeftToChooseTheAdapter) {
+  ChangeOfVni stage({.same_vsid_accepted = false});
+  stage.wish.name = "another name";
+  stage.StartKeeper();
+  stage.keeper->SetFormer({stage.former});
+  std::size_t without = 0;
+  stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
+    const auto says = [&](const char* what) {
+      return step.document.find(what) != std::string::npos;
+    };
+    if (step.function == "HcnCreateNetwork" && !says("NetAdapterName") && !says("ProviderAddress"))
+      ++without;
+    return std::nullopt;
+  };
+  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_FALSE(stage.Named("flannel.4096"));
+  EXPECT_EQ(without, 0u);
+}
+
 TEST(FormerNetworkTest, ARefusedDeleteIsANoteUntilItSucceeds) {
   ChangeOfVni stage;
   stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {

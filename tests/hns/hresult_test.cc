@@ -115,6 +115,16 @@ TEST(HresultTest, NotFoundIsSaidOfObjectsAndUnavailableOfTheService) {
   }
 }
 
+TEST(HresultTest, WhatMayBeAboutTheAdapter) {
+  for (const Hresult code : {hresult::kAdapterNotFound, hresult::kInvalidArgument,
+                             hresult::kInvalidPolicy, hresult::kInvalidPolicyType})
+    EXPECT_TRUE(IsAboutAdapter(StatusOf("create it", code, ""))) << Name(code);
+  for (const Hresult code :
+       {hresult::kElementNotFound, hresult::kNetworkAlreadyExists, hresult::kUnspecified})
+    EXPECT_FALSE(IsAboutAdapter(StatusOf("create it", code, ""))) << Name(code);
+  EXPECT_FALSE(IsAboutAdapter(absl::OkStatus()));
+}
+
 TEST(HresultTest, APrefixKeepsCodeAndNumber) {
   const absl::Status status =
       Prefixed("overlay", StatusOf("open it", hresult::kNetworkNotFound, ""));

@@ -121,7 +121,11 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
       stage.clock.now += std::chrono::minutes(1);  // it may have been made just now
       const auto base = stage.Named("External");
       ASSERT_TRUE(base);
-      EXPECT_TRUE(base->provider_address()) << "it holds no switch on any adapter";
+      // It may be another's, so it is not made again: whoever reads `status` decides.
+      if (!base->provider_address()) {
+        EXPECT_THAT(outcome.notes, ::testing::Contains(::testing::HasSubstr(
+                                       "the base network External does not keep the vSwitch")));
+      }
     }
     strangers.ExpectUntouched(kept.routes, kept.endpoints);
     EXPECT_LE(stage.api.calls, 1500u) << "it must not spin";

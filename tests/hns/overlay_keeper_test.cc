@@ -111,6 +111,52 @@ TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
   }
 }
 
+// E_INVALIDARG may as well be about another network that is going: HNS, which may take any NIC, is
+// left to choose only once that has lasted. An HNS without the policy for the address says so.
+TEST(OverlayKeeperTest, HnsIsLeftToChooseWhereNothingElseHelps) {
+  const struct {
+    const char* description;
+    std::string name;
+    Duration until;
+  } rows[] = {
+      {"no name", "", 0s},
+      {"the name of nothing", "Other", 0s},
+      {"a virtual one", "Host", 30s},
+      {"the right name", "Ethernet", 0s},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    OverlayStage stage;
+    stage.hns.Set({.network_provider_address = false});
+    stage.host.Add({"Host", {}, true, /*is_virtual=*/true});
+    stage.wish.adapter = row.name;
+    stage.StartKeeper();
+    const TimePoint begin = stage.Now();
+    const OverlayOutcome outcome = stage.Drive();
+    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_GE(stage.Now() - begin, row.until);
+    EXPECT_LE(stage.Now() - begin, row.until + 10s);
+  }
+}
+
+TEST(OverlayKeeperTest, HnsIsNotLeftToChooseWhileAFormerNetworkGoes) {
+  OverlayStage stage;
+  std::size_t without = 0, creates = 0;
+  const TimePoint end = stage.Now() + 20s;
+  stage.api.before = [&](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnCreateNetwork", "")) return std::nullopt;
+    ++creates;
+    if (!Says(step, "HcnCreateNetwork", "NetAdapterName") &&
+        !Says(step, "HcnCreateNetwork", "ProviderAddress"))
+      ++without;
+    if (stage.Now() >= end) return std::nullopt;
+    return hresult::kInvalidArgument;
+  };
+  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_GT(creates, 4u);
+  EXPECT_EQ(without, 0u);
+}
+
 // At last HNS is left to choose; then it begins with the name again.
 TEST(OverlayKeeperTest, WhereNoWayFitsEachIsTriedInTurn) {
   OverlayStage stage;
@@ -391,6 +437,7 @@ TEST(OverlayKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   EXPECT_THAT(outcome.sentence,
               AllOf(HasSubstr("VSID 4097 instead of 4096"), HasSubstr("not replaced again")));
   EXPECT_THAT(stage.api.changes, SizeIs(1)) << "the create";
+  EXPECT_THAT(stage.keeper->Look()->refused, HasSubstr("not replaced again")) << "as it does";
   // Another desired state is another network.
   stage.wish.subnet = Cidr("10.244.9.0/24");
   stage.keeper->SetWish(stage.wish);

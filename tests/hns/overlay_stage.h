@@ -19,6 +19,13 @@
 
 namespace weft::hns {
 
+// As the daemon has it.
+inline OverlayWish NodesWish() {
+  OverlayWish wish = Wish();
+  wish.by_address = true;
+  return wish;
+}
+
 class TurnedClock final : public emulator::Clock {
  public:
   emulator::Milliseconds Now() override { return now; }
@@ -43,7 +50,7 @@ struct OverlayStage {
   WatchedApi api;
   WatchedApi other{hns};  // of a keeper beside it
   Client stranger{hns};   // another program on this node
-  OverlayWish wish = Wish();
+  OverlayWish wish = NodesWish();
   RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});
   std::unique_ptr<OverlayKeeper> keeper, successor;
 
