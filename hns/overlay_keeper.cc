@@ -10,10 +10,12 @@
 namespace weft::hns {
 namespace {
 
-// So many batches, or so much time for them, in one Round, so that whoever calls it hears of
+// So many batches, or so much time for them, in one Round, so that its caller sees
 // progress.
 constexpr std::size_t kBatchesInRound = 64;
 constexpr Duration kBatchesTime = std::chrono::seconds(5);
+// As upstream waits for the host's interface.
+constexpr Duration kAdapterTime = std::chrono::seconds(45);
 
 }  // namespace
 
@@ -68,6 +70,13 @@ void OverlayKeeper::OnServiceGone() {
   host_route_.again.reset();
 }
 
+void OverlayKeeper::SetAdapterThere(bool there) {
+  adapter_there_ = there;
+  if (!there) return;
+  without_adapter_since_.reset();
+  adapter_given_up_ = false;
+}
+
 void OverlayKeeper::Recheck() { looked_ = former_looked_ = false; }
 
 // Its facts stay: they are what was.
@@ -115,6 +124,7 @@ OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   outcome.refused = writer_.refused_additions();
   outcome.refused_removals = writer_.refused_removals();
   outcome.notes = Notes();
+  outcome.awaits_adapter = without_adapter_since_.has_value();
   WatchAddress(now);
   const auto call_at = [&](TimePoint at) {
     outcome.next = outcome.next ? std::min(*outcome.next, at) : at;
@@ -189,8 +199,22 @@ OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
               kManagementIpPeriod};
 }
 
+OverlayKeeper::MaybeWait OverlayKeeper::AwaitAdapter(TimePoint now) {
+  if (adapter_given_up_ || adapter_there_.value_or(true)) return std::nullopt;
+  if (!without_adapter_since_) without_adapter_since_ = now;
+  const Duration waited = now - *without_adapter_since_;
+  adapter_given_up_ = waited >= kAdapterTime;
+  if (adapter_given_up_) return std::nullopt;
+  return Wait{
+      OverlayState::kManagementIp,
+      absl::StrCat("no adapter has ", reading_->provider_address()->ToString(),
+                   ", the management IP of the network ", wish_.name, ", yet: HNS is making it"),
+      kAdapterTime - waited};
+}
+
 OverlayKeeper::MaybeWait OverlayKeeper::PutHostRoute(TimePoint now) {
   if (reading_->Has(policy_type::kHostRoute)) return std::nullopt;
+  if (auto wait = AwaitAdapter(now)) return wait;
   if (host_route_.again && now < *host_route_.again) return std::nullopt;
   const absl::Status status = network_->Add({HostRoutePolicy()});
   if (!status.ok()) {
@@ -289,6 +313,10 @@ std::vector<std::string> OverlayKeeper::Notes() const {
   notes.insert(notes.end(), former_notes_.begin(), former_notes_.end());
   if (!reading_) return notes;
   if (!assumed_.empty()) notes.push_back(assumed_);
+  if (adapter_given_up_) {
+    notes.push_back(absl::StrCat("no adapter has the management IP of the network ", wish_.name,
+                                 ": it was waited for, and HostRoute is sent all the same"));
+  }
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);
   const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(wish_.adapter);

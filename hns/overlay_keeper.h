@@ -54,6 +54,7 @@ struct OverlayOutcome {
   // Of `pending`: routes, and removals, that were tried alone.
   std::size_t refused = 0, refused_removals = 0;
   std::vector<std::string> notes;  // worth knowing, and no reason to wait
+  bool awaits_adapter = false;     // SetAdapterThere, with management_ip; for a while
   // When Round is to be called at the latest. Empty: when something changes, or for a Recheck.
   std::optional<TimePoint> next;
 };
@@ -74,6 +75,10 @@ class OverlayKeeper {
   void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
   void PutRoute(const RemoteSubnetRoute& route);
   void EraseRoute(const IpPrefix& destination);
+
+  // Whether the host has an adapter with the management IP: while a switch is made HNS may say it
+  // before. HostRoute waits for that, as upstream does; not in a keeper that was never given it.
+  void SetAdapterThere(bool there);
 
   // HNS stopped or restarts: everything is read again before anything is changed.
   void OnServiceGone();
@@ -110,6 +115,7 @@ class OverlayKeeper {
   MaybeWait Create(const NetworkPlan& plan);
   MaybeWait ReadNetwork();
   MaybeWait AwaitManagementIp(TimePoint now);
+  MaybeWait AwaitAdapter(TimePoint now);
   MaybeWait PutHostRoute(TimePoint now);
   Wait WriteRoutes(TimePoint now);
   void PlanAgain(TimePoint now);
@@ -149,6 +155,9 @@ class OverlayKeeper {
   bool failed_ = false;
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
   std::optional<TimePoint> without_ip_since_;
+  std::optional<bool> adapter_there_;  // of the network that stands; empty: never given
+  std::optional<TimePoint> without_adapter_since_;
+  bool adapter_given_up_ = false;
   // HNS sends from another address than the wish's, which may have changed just now: nobody tells
   // when it follows.
   std::optional<TimePoint> address_again_;

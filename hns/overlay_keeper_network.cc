@@ -27,7 +27,7 @@ std::string CreateHint(const absl::Status& status, const OverlayWish& wish) {
       return absl::StrCat("; HNS says that the name ", wish.name,
                           " is taken and did not list it: made just now, or left over from a "
                           "delete; it is looked for again, and if this stays, restart the service "
-                          "hns");
+                          "hns; if that does not help, reboot this node");
     case hresult::kAdapterNotFound:
       return absl::StrCat("; asked for was \"", PhysicalAdapter(wish.adapter), "\" (--iface)");
     default:
@@ -126,7 +126,7 @@ void OverlayKeeper::LookAtOthers(std::span<const Network> networks, TimePoint no
   }
 }
 
-// Pods of another PodCIDR than ours now go by themselves, once the kubelet has heard that their
+// Pods of another PodCIDR than ours now go by themselves, once the kubelet has seen that their
 // Node is another one: those that run are given the time, and no more, as nothing reaches them.
 OverlayKeeper::MaybeWait OverlayKeeper::AwaitPods(const NetworkPlan& plan,
                                                   std::span<const Endpoint> endpoints,
@@ -152,8 +152,8 @@ OverlayKeeper::MaybeWait OverlayKeeper::AwaitPods(const NetworkPlan& plan,
       kPodsPeriod};
 }
 
-// A network for this very wish, since the system started: one that is read back otherwise, or in
-// whose place another program puts its own, is not deleted without end.
+// A network for this desired state, since the system started: one that is read back otherwise, or
+// in whose place another program puts its own, is not deleted without end.
 bool OverlayKeeper::WasMade() {
   const std::string shape = ShapeOf(OverlayNetwork(wish_));
   return made_shape_ == shape || journal_->MadeThisBoot({Kind::kNetwork, wish_.name, shape});
@@ -166,13 +166,16 @@ absl::StatusOr<OpenedNetwork> OverlayKeeper::MakeNetwork(const Network& document
 
 std::string OverlayKeeper::BaseTrouble(std::span<const Network> networks) {
   if (!wish_.base_network || wish_.name == kBaseNetworkName) return {};
+  std::string trouble;
   for (const Network& network : networks) {
-    if (network.name != kBaseNetworkName) continue;
+    if (!KeepsTheSwitch(wish_, network)) continue;
     Network asked = network;
     client_.AskSchema1(asked).IgnoreError();
-    return BaseNetworkTrouble(wish_, asked);
+    std::string why = BaseNetworkTrouble(wish_, asked);
+    if (why.empty()) return {};  // one is enough
+    if (trouble.empty()) trouble = std::move(why);
   }
-  return {};
+  return trouble;
 }
 
 OverlayKeeper::MaybeWait OverlayKeeper::PutBase(const NetworkPlan& plan,
@@ -269,6 +272,9 @@ OverlayKeeper::MaybeWait OverlayKeeper::Create(const NetworkPlan& plan) {
   writer_ = RouteWriter(clock_);
   made_shape_ = ShapeOf(plan.document);
   assumed_.clear();
+  without_adapter_since_.reset();
+  adapter_given_up_ = false;
+  if (adapter_there_) adapter_there_ = false;  // what was there before tells nothing
   creating_ = looked_ = stale_ = true;
   return std::nullopt;
 }

@@ -38,11 +38,10 @@ bool Bridge::Holds(const State& state) {
 Bridge::Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::BridgeWish& wish,
                std::function<void()> on_change, std::shared_ptr<hns::Journal> journal)
     : host_(host),
-      journal_(std::move(journal)),
       wish_(wish),
-      thread_(std::move(api),
-              [this](hns::Api& each) {
-                auto keeper = std::make_unique<hns::BridgeKeeper>(each, wish_, journal_);
+      thread_(std::move(api), std::move(journal),
+              [this](hns::Api& each, const std::shared_ptr<hns::Journal>& entered) {
+                auto keeper = std::make_unique<hns::BridgeKeeper>(each, wish_, entered);
                 keeper->SetAdapterThere(adapter_there_);
                 return keeper;
               },

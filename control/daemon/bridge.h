@@ -25,7 +25,7 @@ namespace weft::daemon {
 class Bridge {
  public:
   // `host` outlives it. `on_change`: there is something for Changed; on the HNS thread.
-  // `journal`: of what is made; null: nobody's.
+  // `journal`: of what is made; null: no journal.
   Bridge(host::Host& host, std::shared_ptr<hns::Api> api, const hns::BridgeWish& wish,
          std::function<void()> on_change, std::shared_ptr<hns::Journal> journal = nullptr);
 
@@ -58,7 +58,6 @@ class Bridge {
                      const std::vector<host::Adapter>& adapters);
 
   host::Host& host_;
-  const std::shared_ptr<hns::Journal> journal_;
   hns::BridgeWish wish_;
   // As of the last Forward: beside which endpoint, and why it is not on.
   std::optional<hns::Guid> forwarded_;

@@ -11,15 +11,20 @@ namespace weft::control {
 
 HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
                  std::function<void()> on_change, RoundThread::Limits limits,
-                 std::shared_ptr<hns::Journal> journal)
-    : journal_(std::move(journal)),
-      wish_(wish),
+                 std::shared_ptr<hns::Journal> journal, bool awaits_adapter)
+    : wish_(wish),
+      awaits_adapter_(awaits_adapter),
       thread_(
-          std::move(api), [this](hns::Api& each) { return MakeKeeper(each); }, std::move(on_change),
-          limits) {}
+          std::move(api), std::move(journal),
+          [this](hns::Api& each, const std::shared_ptr<hns::Journal>& entered) {
+            return MakeKeeper(each, entered);
+          },
+          std::move(on_change), limits) {}
 
-std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(hns::Api& api) const {
-  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_, journal_);
+std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
+    hns::Api& api, const std::shared_ptr<hns::Journal>& journal) const {
+  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_, journal);
+  if (awaits_adapter_) keeper->SetAdapterThere(false);
   if (all_known_ || !routes_.empty()) keeper->SetRoutes(routes_, all_known_);
   return keeper;
 }
@@ -28,6 +33,10 @@ void HnsSink::SetWish(const hns::OverlayWish& wish) {
   if (wish == wish_) return;
   wish_ = wish;
   thread_.Tell([wish](hns::OverlayKeeper& keeper) { keeper.SetWish(wish); });
+}
+
+void HnsSink::SetAdapterThere() {
+  thread_.Ask([](hns::OverlayKeeper& keeper) { keeper.SetAdapterThere(true); });
 }
 
 lease::SinkReport HnsSink::Report() const {

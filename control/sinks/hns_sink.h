@@ -24,13 +24,16 @@ using HnsState = KeeperState<hns::OverlayOutcome>;
 class HnsSink final : public lease::Sink {
  public:
   // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
-  // waits for it. `journal`: of what is made; null: nobody's.
+  // waits for it. `journal`: of what is made; null: no journal.
+  // `awaits_adapter`: for SetAdapterThere.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
           std::function<void()> on_change, RoundThread::Limits limits = {},
-          std::shared_ptr<hns::Journal> journal = nullptr);
+          std::shared_ptr<hns::Journal> journal = nullptr, bool awaits_adapter = false);
 
   void SetWish(const hns::OverlayWish& wish);
   const hns::OverlayWish& wish() const { return wish_; }
+  // That an adapter has the management IP, which the outcome awaits.
+  void SetAdapterThere();
   HnsState State() const { return thread_.State(); }
   // On the HNS thread, in its next round.
   void Ask(std::function<void(hns::OverlayKeeper&)> question) { thread_.Ask(std::move(question)); }
@@ -44,13 +47,14 @@ class HnsSink final : public lease::Sink {
   lease::SinkReport Retry() override;
 
  private:
-  std::unique_ptr<hns::OverlayKeeper> MakeKeeper(hns::Api& api) const;
+  std::unique_ptr<hns::OverlayKeeper> MakeKeeper(
+      hns::Api& api, const std::shared_ptr<hns::Journal>& journal) const;
   hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
-  const std::shared_ptr<hns::Journal> journal_;
   hns::OverlayWish wish_;
   hns::RemoteSubnetRoutes routes_;
   bool all_known_ = false;
+  const bool awaits_adapter_;
   KeeperThread<hns::OverlayKeeper, hns::OverlayOutcome> thread_;  // last: it begins at once
 };
 

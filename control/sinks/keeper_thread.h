@@ -22,6 +22,7 @@
 #include "hns/api.h"
 #include "hns/function_name.h"
 #include "hns/hresult.h"
+#include "hns/journal.h"
 #include "hns/timed_api.h"
 
 namespace weft::control {
@@ -44,13 +45,15 @@ class KeeperThread {
   using Wish = std::function<void(Keeper&)>;
   // A keeper that knows all that was told so far. Called on the control thread: at once, and
   // whenever a thread was left behind.
-  using Make = std::function<std::unique_ptr<Keeper>(hns::Api&)>;
+  using Make =
+      std::function<std::unique_ptr<Keeper>(hns::Api&, const std::shared_ptr<hns::Journal>&)>;
 
-  // `on_change`: State may differ; on the HNS thread, while none of this object's methods waits for
-  // it.
-  KeeperThread(std::shared_ptr<hns::Api> api, Make make, std::function<void()> on_change,
-               RoundThread::Limits limits)
+  // `journal`: of what is made; null: no journal. `on_change`: State may differ; on the HNS thread,
+  // while none of this object's methods waits for it.
+  KeeperThread(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::Journal> journal, Make make,
+               std::function<void()> on_change, RoundThread::Limits limits)
       : api_(std::move(api)),
+        journal_(hns::OrNone(std::move(journal))),
         make_(std::move(make)),
         on_change_(std::move(on_change)),
         limits_(limits),
@@ -103,8 +106,8 @@ class KeeperThread {
   };
 
   RoundThread::Session MakeSession(std::function<void()> wake) {
-    const auto session =
-        std::make_shared<Session>(api_, shared_, make_, limits_, on_change_, std::move(wake));
+    const auto session = std::make_shared<Session>(api_, journal_, shared_, make_, limits_,
+                                                   on_change_, std::move(wake));
     {
       const std::lock_guard lock(shared_->mutex);
       shared_->current = session.get();
@@ -116,6 +119,7 @@ class KeeperThread {
   }
 
   const std::shared_ptr<hns::Api> api_;
+  const std::shared_ptr<hns::Journal> journal_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   const Make make_;
   const std::function<void()> on_change_;
@@ -127,14 +131,14 @@ class KeeperThread {
 template <typename Keeper, typename Outcome>
 class KeeperThread<Keeper, Outcome>::Session {
  public:
-  Session(std::shared_ptr<hns::Api> api, std::shared_ptr<Shared> shared, const Make& make,
-          const RoundThread::Limits& limits, std::function<void()> on_change,
-          std::function<void()> wake)
+  Session(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::Journal> journal,
+          std::shared_ptr<Shared> shared, const Make& make, const RoundThread::Limits& limits,
+          std::function<void()> on_change, std::function<void()> wake)
       : api_(std::move(api)),
         shared_(std::move(shared)),
         on_change_(std::move(on_change)),
         wake_(std::move(wake)),
-        keeper_(make(timed_)),
+        keeper_(make(timed_, std::make_shared<GatedJournal>(std::move(journal), *this))),
         limits_(limits) {}
 
   std::optional<Clock::time_point> Round() {
@@ -254,6 +258,32 @@ class KeeperThread<Keeper, Outcome>::Session {
       reply.code = hns::hresult::kManagerStopped;
       return reply;
     }
+    const Session& session_;
+  };
+
+  // Likewise what it enters: the same names are its successor's.
+  class GatedJournal final : public hns::Journal {
+   public:
+    GatedJournal(std::shared_ptr<hns::Journal> journal, const Session& session)
+        : journal_(std::move(journal)), session_(session) {}
+    void BeforeCreate(const hns::JournalObject& object) override {
+      if (session_.IsCurrent()) journal_->BeforeCreate(object);
+    }
+    void NotCreated(const hns::JournalObject& object) override {
+      if (session_.IsCurrent()) journal_->NotCreated(object);
+    }
+    void Stands(const hns::JournalObject& object, const hns::Guid& id) override {
+      if (session_.IsCurrent()) journal_->Stands(object, id);
+    }
+    void Gone(hns::Kind kind, const std::string& name) override {
+      if (session_.IsCurrent()) journal_->Gone(kind, name);
+    }
+    std::vector<hns::JournalEntry> Entries(hns::Kind kind) override {
+      return journal_->Entries(kind);
+    }
+
+   private:
+    const std::shared_ptr<hns::Journal> journal_;
     const Session& session_;
   };
 

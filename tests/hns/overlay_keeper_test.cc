@@ -373,9 +373,10 @@ TEST(OverlayKeeperTest, ANameThatIsTakenAndNotListed) {
   stage.hns.TakeName("flannel.4096");
   const OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
-  EXPECT_THAT(outcome.sentence, AllOf(StartsWith("create the network flannel.4096: "),
-                                      HasSubstr("HCN_E_NETWORK_ALREADY_EXISTS"),
-                                      HasSubstr("did not list it"), HasSubstr("service hns")));
+  EXPECT_THAT(outcome.sentence,
+              AllOf(StartsWith("create the network flannel.4096: "),
+                    HasSubstr("HCN_E_NETWORK_ALREADY_EXISTS"), HasSubstr("did not list it"),
+                    HasSubstr("service hns"), HasSubstr("not help, reboot this node")));
   EXPECT_LE(*outcome.next - stage.Now(), 10s);
   stage.hns.ReleaseName("flannel.4096");
   EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
@@ -446,6 +447,53 @@ TEST(OverlayKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
 }
 
 // RFC 3927: it is HNS's, while the adapter is being bound.
+// As upstream: HNS may say the management IP before the host has the adapter.
+TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
+  for (const bool comes : {true, false}) {
+    SCOPED_TRACE(comes);
+    OverlayStage stage;
+    stage.keeper->SetAdapterThere(false);
+    OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
+    EXPECT_THAT(outcome.sentence, HasSubstr("no adapter has 192.168.1.10, the management IP"));
+    EXPECT_TRUE(outcome.awaits_adapter);
+    EXPECT_EQ(outcome.next, stage.Now() + 45s);
+    stage.clock.now += 44s;
+    EXPECT_EQ(stage.Round().state, OverlayState::kManagementIp);
+    EXPECT_FALSE(stage.Overlay()->Has(policy_type::kHostRoute));
+    if (comes) {
+      stage.keeper->SetAdapterThere(true);
+      outcome = stage.Drive();
+    } else {
+      stage.clock.now += 1s;
+      outcome = stage.Drive();
+      EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("no adapter has the management IP")));
+      EXPECT_TRUE(outcome.awaits_adapter) << "so that the note goes";
+      stage.keeper->SetAdapterThere(true);
+      outcome = stage.Drive();
+    }
+    EXPECT_EQ(outcome.state, OverlayState::kHolds);
+    EXPECT_THAT(outcome.notes, IsEmpty());
+    EXPECT_FALSE(outcome.awaits_adapter);
+    EXPECT_TRUE(stage.Overlay()->Has(policy_type::kHostRoute));
+
+    // The next one's adapter is another.
+    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, stage.wish.name).ok());
+    stage.keeper->Recheck();
+    EXPECT_TRUE(stage.Round().awaits_adapter);
+    EXPECT_FALSE(stage.Overlay()->Has(policy_type::kHostRoute));
+  }
+}
+
+TEST(OverlayKeeperTest, WithItsHostRouteNoAdapterIsWaitedFor) {
+  OverlayStage stage;
+  ASSERT_EQ(stage.Drive().state, OverlayState::kHolds);
+  stage.StartKeeper();
+  stage.keeper->SetAdapterThere(false);
+  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_FALSE(stage.Round().awaits_adapter);
+}
+
 TEST(OverlayKeeperTest, ALinkLocalAddressIsNoManagementIp) {
   OverlayStage stage({.link_local = 30s});
   OverlayOutcome outcome = stage.Round();
@@ -607,10 +655,34 @@ TEST(OverlayKeeperTest, ABaseNetworkThatLostItsAdapterIsNamed) {
   stage.StartKeeper();
   const auto named =
       ::testing::Contains(AllOf(HasSubstr("the base network External"),
-                                HasSubstr("its adapter is gone"), HasSubstr("drain this node")));
+                                HasSubstr("its adapter as gone"), HasSubstr("drain this node")));
   EXPECT_THAT(stage.Drive(1min).notes, named);
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Round().notes, named) << "for as long as it lasts";
+}
+
+// One of another's is believed as well, and looked at as well.
+TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsLookedAt) {
+  OverlayStage stage;
+  Network other = OverlayNetwork(Wish());
+  other.name = "ovn";
+  other.flags = 0;  // persistent
+  ASSERT_TRUE(stage.stranger.Create(other).ok());
+  stage.wish.base_network = true;
+  stage.StartKeeper();
+  EXPECT_THAT(stage.Drive().notes, IsEmpty());
+  EXPECT_FALSE(stage.Named("External"));
+  emulator::Restart reboot = emulator::kReboot;
+  reboot.adapter_ids_new = true;
+  stage.hns.Reboot(reboot);
+  stage.StartKeeper();
+  EXPECT_THAT(stage.Drive(1min).notes,
+              ::testing::Contains(AllOf(HasSubstr("the base network ovn does not"),
+                                        HasSubstr("by the program that made it"))));
+  // One that does keep it is enough.
+  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.wish)).ok());
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Drive(1min).notes, IsEmpty());
 }
 
 // A network of somebody else's that HNS cannot show: nothing waits for it.

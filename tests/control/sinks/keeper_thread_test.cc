@@ -27,6 +27,7 @@ struct Scene {
   bool queries_return = true;
   std::optional<hns::Guid> endpoint;
   std::vector<int> rounds;  // of each keeper
+  std::vector<std::string> entered;
   std::vector<bool> ended;
 
   // Ten seconds are forever.
@@ -80,6 +81,24 @@ class Api final : public hns::Api {
   const std::shared_ptr<Scene> scene_;
 };
 
+class Journal final : public hns::Journal {
+ public:
+  explicit Journal(std::shared_ptr<Scene> scene) : scene_(std::move(scene)) {}
+  void BeforeCreate(const hns::JournalObject& object) override { Enter("before", object.name); }
+  void NotCreated(const hns::JournalObject& object) override { Enter("not created", object.name); }
+  void Stands(const hns::JournalObject& object, const hns::Guid&) override {
+    Enter("stands", object.name);
+  }
+  void Gone(hns::Kind, const std::string& name) override { Enter("gone", name); }
+  std::vector<hns::JournalEntry> Entries(hns::Kind) override { return {{"entered", {}}}; }
+
+ private:
+  void Enter(const std::string& what, const std::string& name) {
+    scene_->Set([&] { scene_->entered.push_back(what + " " + name); });
+  }
+  const std::shared_ptr<Scene> scene_;
+};
+
 struct Outcome {
   std::optional<hns::TimePoint> next;
   std::optional<hns::Guid> endpoint_id;
@@ -88,7 +107,8 @@ struct Outcome {
 
 class Keeper {
  public:
-  Keeper(hns::Api& api, std::shared_ptr<Scene> scene) : api_(api), scene_(std::move(scene)) {
+  Keeper(hns::Api& api, std::shared_ptr<hns::Journal> journal, std::shared_ptr<Scene> scene)
+      : api_(api), journal_(std::move(journal)), scene_(std::move(scene)) {
     const std::lock_guard lock(scene_->mutex);
     number_ = scene_->rounds.size();
     scene_->rounds.push_back(0);
@@ -98,6 +118,15 @@ class Keeper {
     scene_->Set([this] { scene_->ended[number_] = true; });
   }
   void Query() { api_.Query(hns::Kind::kNetwork, hns::Handle::kNone, ""); }
+  // As a create and what follows it; how many are entered.
+  std::size_t Enter(const std::string& name) {
+    const hns::JournalObject object{hns::Kind::kNetwork, name, ""};
+    journal_->BeforeCreate(object);
+    journal_->NotCreated(object);
+    journal_->Stands(object, hns::Guid());
+    journal_->Gone(hns::Kind::kNetwork, name);
+    return journal_->Entries(hns::Kind::kNetwork).size();
+  }
   void OnServiceGone() { Query(); }
   void Recheck() {
     scene_->Set([this] { ++scene_->rechecks; });
@@ -111,6 +140,7 @@ class Keeper {
 
  private:
   hns::Api& api_;
+  const std::shared_ptr<hns::Journal> journal_;
   const std::shared_ptr<Scene> scene_;
   std::size_t number_ = 0;
 };
@@ -120,8 +150,10 @@ class KeeperThreadTest : public ::testing::Test {
   using Thread = KeeperThread<Keeper, Outcome>;
   std::unique_ptr<Thread> Start() {
     auto thread = std::make_unique<Thread>(
-        std::make_shared<Api>(scene_),
-        [scene = scene_](hns::Api& api) { return std::make_unique<Keeper>(api, scene); },
+        std::make_shared<Api>(scene_), std::make_shared<Journal>(scene_),
+        [scene = scene_](hns::Api& api, const std::shared_ptr<hns::Journal>& journal) {
+          return std::make_unique<Keeper>(api, journal, scene);
+        },
         [scene = scene_] { scene->Set([] {}); },
         RoundThread::Limits{
             .slow = 5s, .deadline = 120s, .most_left = 2, .look = 1h, .news_pause = 0ms});
@@ -201,6 +233,23 @@ TEST_F(KeeperThreadTest, WhatOneThatWasLeftBehindFoundIsNotPublished) {
   ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
   EXPECT_EQ(scene_->rounds[0], 2) << "it ended its round";
   EXPECT_EQ(thread->State().outcome.keeper, 1u);
+}
+
+// Its successor has made things of the same names meanwhile.
+TEST_F(KeeperThreadTest, WhoWasLeftBehindEntersNothing) {
+  const auto thread = Start();
+  scene_->Set([&] { scene_->queries_return = false; });
+  thread->Tell([](Keeper& keeper) {
+    EXPECT_EQ(keeper.Enter("a"), 1u);
+    keeper.Query();
+    EXPECT_EQ(keeper.Enter("b"), 1u) << "it may read";
+  });
+  ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
+  EXPECT_THAT(thread->Look(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
+  ASSERT_TRUE(scene_->Until([&] { return scene_->rounds.size() == 2 && scene_->rounds[1] == 1; }));
+  scene_->Set([&] { scene_->queries_return = true; });
+  ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
+  EXPECT_THAT(scene_->entered, ElementsAre("before a", "not created a", "stands a", "gone a"));
 }
 
 }  // namespace
