@@ -61,6 +61,13 @@ std::string OtherEndOfSwitch(const std::string& name) {
   return absl::StrCat(kBegin, name, ")");
 }
 
+// Also behind a virtual switch, or a bridge.
+bool IsSame(const InterfaceChoice& standing, std::uint32_t index, const std::string& name,
+            const MacAddress& mac) {
+  return index == standing.index || name == standing.name ||
+         (mac == standing.mac && mac != MacAddress());
+}
+
 class Chooser {
  public:
   Chooser(const InterfaceRequest& request, const HostFacts& facts)
@@ -275,26 +282,24 @@ const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& ada
 
 bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
 
+bool IsThere(const InterfaceChoice& standing, const std::vector<Adapter>& adapters) {
+  return std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
+    return IsSame(standing, adapter.index, adapter.name, adapter.mac);
+  });
+}
+
 std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
-                      const std::vector<Adapter>& adapters) {
-  // Also behind a virtual switch, or a bridge.
-  const auto is_same = [&](std::uint32_t index, const std::string& name, const MacAddress& mac) {
-    return index == standing.index || name == standing.name ||
-           (mac == standing.mac && mac != MacAddress());
-  };
-  if (is_same(choice.index, choice.name, choice.mac)) return {};
-  const Adapter* there = nullptr;
-  for (const Adapter& adapter : adapters) {
-    if (is_same(adapter.index, adapter.name, adapter.mac) && !there) there = &adapter;
-  }
-  if (!there) return {};
+                      const std::vector<Adapter>& adapters, bool may_return) {
+  if (IsSame(standing, choice.index, choice.name, choice.mac)) return {};
+  const bool there = IsThere(standing, adapters);
+  if (!there && !may_return) return {};
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<ChosenFamily>&before = standing.of(family), &now = choice.of(family);
     if (!before || !now) continue;
     if (now->address == before->address) return {};
     if (now->configured && now->public_ip != before->public_ip) return {};  // as was asked for
     const bool lost = std::none_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
-      return is_same(adapter.index, adapter.name, adapter.mac) &&
+      return IsSame(standing, adapter.index, adapter.name, adapter.mac) &&
              std::any_of(
                  adapter.addresses.begin(), adapter.addresses.end(),
                  [&](const AssignedAddress& assigned) {
@@ -303,10 +308,11 @@ std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& ch
                  });
     });
     if (!lost) continue;
-    return absl::StrCat(
-        there->name, " is there and has lost its address ", before->address.ToString(),
-        ": waiting for an address of it, and not moving", " to ", choice.name,
-        "; if the node is to move, restart flanneld or name ", choice.name, " with --iface");
+    return absl::StrCat(standing.name, there ? " is there and" : " is not there and",
+                        " has lost its address ", before->address.ToString(),
+                        ": waiting for an address of it, and not moving", " to ", choice.name,
+                        "; if the node is to move, restart flanneld or name ", choice.name,
+                        " with --iface");
   }
   return {};
 }

@@ -47,7 +47,7 @@ struct HostFacts {
 
 struct ChosenFamily {
   IpAddress address;        // of the interface: where outer packets leave from
-  IpAddress public_ip;      // what peers are told
+  IpAddress public_ip;      // what is published to peers
   bool configured = false;  // public_ip is a flag's or an annotation's
   friend bool operator==(const ChosenFamily&, const ChosenFamily&) = default;
 };
@@ -73,9 +73,13 @@ absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
 
 // Why the node stays with `standing`, which it chose before, and not with `choice`: the adapter is
 // there and has merely lost its address, which is back soon (a virtual switch that is being made, a
-// DHCP lease). Empty: `choice` it is.
+// DHCP lease); with `may_return`, also where the adapter is not there. Empty: `choice` it is.
 std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
-                      const std::vector<host::Adapter>& adapters);
+                      const std::vector<host::Adapter>& adapters, bool may_return = false);
+
+// Whether the adapter of `standing` is there, under its index, its name or its MAC (behind a
+// virtual switch, or a bridge).
+bool IsThere(const InterfaceChoice& standing, const std::vector<host::Adapter>& adapters);
 
 // 169.254/16 on Windows: no address of a node.
 bool IsUnset(const IpAddress& address);

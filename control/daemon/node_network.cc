@@ -11,6 +11,13 @@
 namespace weft::daemon {
 namespace {
 
+// So long an adapter is gone at most while a switch is bound to it.
+constexpr auto kBindTime = std::chrono::minutes(2);
+
+// While no interface fits, the host is read again at most so often without a word of a change: its
+// routes may be many.
+constexpr auto kHostPause = std::chrono::seconds(3);
+
 control::Families FamiliesOf(IpFamily family) {
   return family == IpFamily::kV4 ? control::Families::kV4 : control::Families::kV6;
 }
@@ -56,16 +63,27 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
 
 NodeNetwork::~NodeNetwork() { Close(); }
 
-void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
+void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control::TimePoint now) {
   if (facts.ok()) WithdrawOthersFile(*facts);
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
+  if (host_again_ && now >= *host_again_) {
+    host_again_.reset();
+    HostChanged();
+  }
+  const std::optional<IpAddress> awaited = AwaitedByHns();  // before the adapters are read
   const absl::StatusOr<HostFacts> host = ReadHost();
+  if (host.ok() && awaited && OwnerOf(*awaited, host->adapters)) hns_sink_->SetAdapterThere();
   if (host.ok()) ReadClaims(*host);
   const absl::StatusOr<InterfaceChoice> choice =
-      host.ok() ? ChooseUnderlay(options_, conf_, node, *host, setup_ ? &setup_->underlay : nullptr)
+      host.ok() ? ChooseUnderlay(options_, conf_, node, *host, setup_ ? &setup_->underlay : nullptr,
+                                 MayReturn(*host, now))
                 : absl::StatusOr<InterfaceChoice>(host.status());
   interface_trouble_.Set(choice.status().message());
-  if (!choice.ok()) return HostChanged();
+  if (!choice.ok()) {
+    if (!host_again_) host_again_ = now + kHostPause;
+    return;
+  }
+  host_again_.reset();
   if (!facts.ok()) {
     const bool unread = absl::IsUnavailable(facts.status());  // said by the source's check
     return own_trouble_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));
@@ -81,6 +99,16 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts) {
   const absl::Status status = setup.ok() ? Rebuild(*setup, *host) : setup.status();
   if (status.ok()) FollowUnderlay(*host);
   tunnel_trouble_.Set(status.message());
+}
+
+// Windows may not list a NIC while a switch is bound to it.
+bool NodeNetwork::MayReturn(const HostFacts& facts, control::TimePoint now) {
+  if (!setup_ || !host_->is_windows() || IsThere(setup_->underlay, facts.adapters)) {
+    missing_since_.reset();
+    return false;
+  }
+  if (!missing_since_) missing_since_ = now;
+  return now - *missing_since_ < kBindTime;
 }
 
 // Between another lease and its first truth no pod may start with the old subnet. For any other
@@ -153,6 +181,12 @@ std::optional<IpAddress> NodeNetwork::public_ip(IpFamily family) const {
   return ip && IsUnset(*ip) && *ip != chosen.address ? std::nullopt : ip;
 }
 
+std::optional<IpAddress> NodeNetwork::AwaitedByHns() const {
+  if (!hns_sink_) return std::nullopt;
+  const hns::OverlayOutcome outcome = hns_sink_->State().outcome;
+  return outcome.awaits_adapter ? outcome.management_ip : std::nullopt;
+}
+
 std::optional<MacAddress> NodeNetwork::router_mac() const {
   if (!hns_sink_ || !hns_decides()) return std::nullopt;
   const hns::OverlayOutcome outcome = hns_sink_->State().outcome;
@@ -169,7 +203,8 @@ void NodeNetwork::PutHns(const std::optional<hns::OverlayWish>& wish) {
   if (hns_decides()) upkeep_.AllowTunnel(wish->port);
   if (hns_sink_) return hns_sink_->SetWish(*wish);
   hns_sink_ = std::make_unique<control::HnsSink>(hns_.api, *wish, hns_.on_change,
-                                                 control::RoundThread::Limits(), hns_ledger_);
+                                                 control::RoundThread::Limits(), hns_ledger_,
+                                                 hns_decides() && host_->is_windows());
   LogInfo(absl::StrCat("peers are reached by the ", hns_sink_->name(), " on ", wish->adapter));
   reconciler_.AddSink(*hns_sink_, control::Families::kV4);
 }

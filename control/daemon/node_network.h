@@ -53,7 +53,7 @@ class NodeNetwork {
     std::function<void()> on_change;
   };
 
-  // `options`, `conf` and `reconciler` outlive it. `ledger`: of what is made; null: nobody's.
+  // `options`, `conf` and `reconciler` outlive it. `ledger`: of what is made; null: no ledger.
   // `filter`: null where a CNI plugin masquerades pods.
   NodeNetwork(const Options& options, const control::NetConf& conf,
               std::unique_ptr<host::Host> host, Hns hns, std::shared_ptr<NodeLedger> ledger,
@@ -65,7 +65,8 @@ class NodeNetwork {
 
   // Brings the tunnels in line with `facts`, which are of the reconciler's own node. What keeps it
   // from that is a check that fails, until a later Apply.
-  void Apply(const absl::StatusOr<control::OwnFacts>& facts);
+  void Apply(const absl::StatusOr<control::OwnFacts>& facts,
+             control::TimePoint now = std::chrono::steady_clock::now());
   // Writes subnet.env once `ready`, the reconciler's, has been true on what HNS has to hold since
   // the last rebuild, and puts it back when it was touched.
   void Settle(bool ready, control::TimePoint now = std::chrono::steady_clock::now());
@@ -152,6 +153,10 @@ class NodeNetwork {
   std::vector<control::HostRouteSink*> route_sinks() const;
   // Once for each lease of ours, which the source has confirmed.
   void WithdrawOthersFile(const control::OwnFacts& facts);
+  // Whether the chosen adapter, which is not there, is still waited for.
+  bool MayReturn(const HostFacts& facts, control::TimePoint now);
+  // The address of the adapter that HNS's network waits for.
+  std::optional<IpAddress> AwaitedByHns() const;
   absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
   // What is on link decides the way to a peer: with other addresses the sinks look again.
   void FollowUnderlay(const HostFacts& facts);
@@ -186,8 +191,11 @@ class NodeNetwork {
 
   std::optional<std::vector<lease::HostClaim>> claims_;
   std::optional<HostFacts> host_facts_;  // as last read; empty: to be read
-  std::string interface_;                // as chosen last; empty: not yet
+  // When they are to be read again while no interface fits.
+  std::optional<control::TimePoint> host_again_;
+  std::string interface_;  // as chosen last; empty: not yet
   std::optional<Setup> setup_;
+  std::optional<control::TimePoint> missing_since_;  // its adapter
   std::vector<std::unique_ptr<Tunnel>> tunnels_;
   struct HostRoutes {
     control::HostRouteConfig config;

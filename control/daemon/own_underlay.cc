@@ -70,7 +70,7 @@ bool IsWindows(const Options& options) {
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
-                                               const InterfaceChoice* standing) {
+                                               const InterfaceChoice* standing, bool may_return) {
   InterfaceRequest request{conf.enable_ipv4,    conf.enable_ipv6,        options.iface,
                            options.iface_regex, options.iface_can_reach, options.public_ip,
                            options.public_ipv6, IsWindows(options)};
@@ -85,7 +85,7 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
   }
   absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
   if (choice.ok() && standing) {
-    const std::string stays = StaysWith(*standing, *choice, host.adapters);
+    const std::string stays = StaysWith(*standing, *choice, host.adapters, may_return);
     if (!stays.empty()) return absl::UnavailableError(stays);
   }
   if (choice.ok() && conf.type == control::BackendType::kHostGw) {
@@ -128,7 +128,7 @@ std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host) {
 
 std::string MtuTrouble(const InterfaceChoice& choice, const control::NetConf& conf) {
   if (!conf.mtu || conf.mtu->octets() <= choice.mtu.octets()) return "";
-  return absl::StrCat("Backend.MTU ", conf.mtu->octets(), " of net-conf is over the MTU of ",
+  return absl::StrCat("Backend.MTU ", conf.mtu->octets(), " of net-conf exceeds the MTU of ",
                       choice.name, ", ", choice.mtu.octets(),
                       ", so pods send packets that are too long for it: write less, or raise that "
                       "MTU on the whole path");

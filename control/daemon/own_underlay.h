@@ -23,7 +23,8 @@ namespace weft::daemon {
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
-                                               const InterfaceChoice* standing = nullptr);
+                                               const InterfaceChoice* standing = nullptr,
+                                               bool may_return = false);
 
 // One sentence when `node` publishes another address than the chosen one and nobody will put it
 // right; empty otherwise.

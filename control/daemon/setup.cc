@@ -101,8 +101,6 @@ AdapterHint AdapterBelow(const InterfaceChoice& underlay,
   const bool there =
       std::any_of(adapters.begin(), adapters.end(),
                   [&](const host::Adapter& adapter) { return adapter.name == physical; });
-  if (there || adapters.empty()) hint.name = physical;
-  if (IsVirtualSwitchs(hint.name)) hint.name.clear();
   std::vector<std::string> same;  // the vNIC's MAC is its NIC's
   for (const host::Adapter& adapter : adapters) {
     if (adapter.index == underlay.index || adapter.mac != underlay.mac ||
@@ -110,6 +108,11 @@ AdapterHint AdapterBelow(const InterfaceChoice& underlay,
       continue;
     same.push_back(adapter.name);
   }
+  // Windows may not list a NIC that a switch has bound, which has no IP any more: then its name is
+  // the one in the vNIC's.
+  const bool hidden = physical != underlay.name && same.empty();
+  if (there || hidden || adapters.empty()) hint.name = physical;
+  if (IsVirtualSwitchs(hint.name)) hint.name.clear();
   const auto given = std::find_first_of(same.begin(), same.end(), iface.begin(), iface.end());
   if (given != same.end()) same = {*given};
   if (same.size() == 1 && same.front() != hint.name) hint.by_mac = same.front();

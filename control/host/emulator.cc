@@ -114,6 +114,7 @@ absl::StatusOr<std::vector<Adapter>> EmulatedHost::Adapters() {
   std::vector<Adapter> adapters;
   for (const EmulatedAdapter& each : state_.adapters) {
     if (!Visible(each)) continue;
+    if (hides_bound_ && state_.switches.contains(each.adapter.name)) continue;
     adapters.push_back(each.adapter);
     adapters.back().addresses = AddressesOf(each);
   }

@@ -43,6 +43,9 @@ class EmulatedHost final : public Host {
   // routes by gateways are not there.
   void BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
                   Milliseconds new_interface, Milliseconds link_local = Milliseconds(0));
+  // Whether Adapters leaves out those that a switch has bound, as GetAdaptersAddresses may: they
+  // have no IP. From now on.
+  void HideBoundAdapters(bool hide);
   // The last network went: everything moves back, with the same losses.
   void UnbindSwitch(std::string_view adapter, Milliseconds gap, Milliseconds new_interface);
   // Its service answers 0x800706D9 for so long, as it does until it is up after a boot (assumed).
@@ -91,6 +94,7 @@ class EmulatedHost final : public Host {
 
   mutable std::mutex mutex_;
   HostState state_;
+  bool hides_bound_ = false;
   Now now_;
   std::shared_ptr<Watchers> watchers_;
 };

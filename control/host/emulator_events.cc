@@ -131,6 +131,14 @@ void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter
   Tell();
 }
 
+void EmulatedHost::HideBoundAdapters(bool hide) {
+  {
+    const std::lock_guard lock(mutex_);
+    hides_bound_ = hide;
+  }
+  Tell();
+}
+
 void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
                                 Milliseconds new_interface) {
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keepers do wrong under answers that HNS may give: nothing today. A case of a fault matrix
-// that fails and is not listed here is a failure; so is a row of which every case passes: whoever
-// mends the product takes the row away.
+// What the keepers do wrong under answers that HNS may give: nothing today. A case of a fault
+// matrix that fails and is not listed here is a failure; so is a row of which every case passes:
+// whoever mends the product takes the row away.
 #pragma once
 
 #include <algorithm>

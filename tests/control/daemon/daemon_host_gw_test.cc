@@ -270,6 +270,29 @@ TEST_F(DaemonHostGwTest, WhatAStrangerDeletesIsBackWithinASecond) {
   }
 }
 
+// HNS says that its endpoint is attached, and the host has no adapter of it (flannel#1391).
+TEST_F(DaemonHostGwTest, TheKeeperLearnsThatAnEndpointHasNoAdapter) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const hns::Guid before = Endpoints().at(0).id;
+  hns().RestartService({.attachments_stale = true});
+  // The keeper's word; the daemon's own would be "forwarding".
+  ASSERT_TRUE(RunUntil([this] {
+    const auto hns = daemon_->ReadStatus().hns;
+    return hns && hns->state == "endpoint" &&
+           hns->text == "no adapter has 10.244.1.2 yet: HNS is making it";
+  }));
+  EXPECT_FALSE(CheckNamed("hns").ok);
+  EXPECT_TRUE(Endpoints().at(0).attached);
+  // The keeper would do so after 30 s.
+  ASSERT_TRUE(hns().Delete(hns::Kind::kEndpoint, before).ok());
+  EXPECT_TRUE(RunUntil([&] {
+    return HnsState() == "holds" && Endpoints().size() == 1 && Endpoints()[0].id != before &&
+           Forwarding().size() == 2 && Routes() == Strings{route_};
+  }));
+}
+
 TEST_F(DaemonHostGwTest, AnotherAddressOfTheNodeIsFollowed) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());

@@ -295,23 +295,29 @@ class TwoNicsNodeTest : public DaemonWindowsNodeTest {
     }
     return published;
   }
+  void ExpectOnlyTheFirst() {
+    ASSERT_TRUE(StartHere().ok());
+    std::set<std::string> interfaces;
+    bool waited = false;
+    ASSERT_TRUE(RunUntil([&] {
+      const admin::Status status = daemon_->ReadStatus();
+      if (!status.interface_name.empty()) interfaces.insert(status.interface_name);
+      for (const admin::Check& check : status.checks)
+        waited = waited || check.text.find("has lost its address") != std::string::npos;
+      return !Published().empty() && status.hns && status.hns->state == "holds";
+    }));
+    EXPECT_TRUE(waited) << "the outage was not played";
+    EXPECT_THAT(interfaces, ::testing::ElementsAre("Ethernet", "vEthernet (Ethernet)"));
+    EXPECT_THAT(Published(), ::testing::Each("192.168.1.10"));
+    EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("192.168.1.10"));
+  }
 };
 
-TEST_F(TwoNicsNodeTest, OnlyTheFirstNicsAddressIsEverPublished) {
-  ASSERT_TRUE(StartHere().ok());
-  std::set<std::string> interfaces;
-  bool waited = false;
-  ASSERT_TRUE(RunUntil([&] {
-    const admin::Status status = daemon_->ReadStatus();
-    if (!status.interface_name.empty()) interfaces.insert(status.interface_name);
-    for (const admin::Check& check : status.checks)
-      waited = waited || check.text.find("has lost its address") != std::string::npos;
-    return !Published().empty() && status.hns && status.hns->state == "holds";
-  }));
-  EXPECT_TRUE(waited) << "the outage was not played";
-  EXPECT_THAT(interfaces, ::testing::ElementsAre("Ethernet", "vEthernet (Ethernet)"));
-  EXPECT_THAT(Published(), ::testing::Each("192.168.1.10"));
-  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("192.168.1.10"));
+TEST_F(TwoNicsNodeTest, OnlyTheFirstNicsAddressIsEverPublished) { ExpectOnlyTheFirst(); }
+
+TEST_F(TwoNicsNodeTest, AlsoWhereABoundNicIsNotListed) {
+  node_->world.host().HideBoundAdapters(true);
+  ExpectOnlyTheFirst();
 }
 
 // Later, too: a DHCP lease that ran out.
@@ -347,6 +353,26 @@ TEST_F(TwoNicsNodeTest, AConfiguredAddressIsPublishedWhateverHnsSays) {
   ASSERT_TRUE(RunUntil([&] { return !Published().empty(); }));
   EXPECT_THAT(Published(), ::testing::Each("203.0.113.7"));
   EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("203.0.113.7"));
+}
+
+// HNS says the management IP long before the host has the adapter.
+TEST_F(DaemonWindowsNodeTest, HostRouteWaitsForTheAdapter) {
+  hns::emulator::Settings settings;
+  settings.management_ip_early = true;
+  settings.new_interface = std::chrono::hours(1);
+  node_->world.hns().Set(settings);
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([this] {
+    return CheckNamed("hns").text.find("no adapter has 192.168.1.10") != std::string::npos;
+  }));
+  EXPECT_EQ(daemon_->ReadStatus().hns->management_ip, Address("192.168.1.10"));
+  EXPECT_EQ(HostRoutes(), 0u);
+  host::HostState state = node_->world.host().state();
+  for (host::EmulatedAdapter& each : state.adapters) each.visible_from = {};
+  node_->world.host().Replace(state);
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(HostRoutes(), 1u);
+  EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
 }
 
 TEST_F(DaemonWindowsNodeTest, AnApipaAddressIsNeitherTheNodesNorPublished) {

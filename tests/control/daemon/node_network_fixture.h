@@ -69,7 +69,7 @@ class NodeNetworkFixture : public ::testing::Test {
                                  weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2")},
                                 {});
   }
-  void Apply() { network_->Apply(facts_); }
+  void Apply() { network_->Apply(facts_, clock_.Now()); }
   // As the daemon does in each round; what it waits for then.
   std::string Round() {
     Apply();

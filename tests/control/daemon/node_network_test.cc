@@ -156,7 +156,7 @@ TEST_F(NodeNetworkTest, AnotherProgramsFileIsNotTakenAwayAgainAndAgain) {
   EXPECT_FALSE(CheckNamed("subnet-file").ok);
   EXPECT_EQ(Round(), "");
   EXPECT_EQ(Env(), ours);
-  EXPECT_THAT(network_->file_trouble().text(), HasSubstr("another program changes it"));
+  EXPECT_THAT(network_->file_trouble().text(), HasSubstr("another program keeps changing it"));
 }
 
 // MTU and IPMASQ are no lease: the file stays until its new text takes its place.
@@ -544,6 +544,7 @@ TEST_F(TwoNicsTest, TheNodeWaitsAndIsOnNoOther) {
   way.gateway = *IpAddress::Parse("10.9.0.254");
   way.adapter_index = 2;
   host_->routes.push_back(way);
+  network_->HostChanged();  // a default route: the system reports it
   EXPECT_EQ(Round(), "") << "another address of the same adapter";
   EXPECT_EQ(Address(), "10.9.0.7");
 }
@@ -555,6 +556,28 @@ TEST_F(TwoNicsTest, AnAdapterThatIsGoneIsNotWaitedFor) {
   EXPECT_EQ(Address(), "172.16.0.1");
 }
 
+// On Windows a NIC may not be listed while a switch is bound to it.
+TEST_F(TwoNicsTest, OnWindowsAnAdapterThatIsGoneIsWaitedForTwoMinutes) {
+  host_->windows = true;
+  for (int time = 0; time < 2; ++time) {
+    const std::vector<host::Adapter> adapters = host_->adapters;
+    const std::vector<host::Route> routes = host_->routes;
+    LoseAddress();
+    host_->adapters.erase(host_->adapters.begin());
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(Round(), HasSubstr("eth0 is not there and has lost its address 10.9.0.1: wait"));
+      EXPECT_EQ(Address(), "10.9.0.1");
+      clock_.Advance(std::chrono::seconds(60));
+    }
+    if (time == 1) break;
+    host_->adapters = adapters;
+    host_->routes = routes;
+    EXPECT_EQ(Round(), "");
+  }
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
 TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
   host_->routes[0].metric = 100;
   network_->HostChanged();
@@ -562,8 +585,13 @@ TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
   EXPECT_EQ(Address(), "172.16.0.1");
 }
 
+// On Windows it is none.
 TEST_F(TwoNicsTest, AnAddressOfTheLinkAloneIsNotLost) {
   host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
+  if (DefaultDataplane() == "hns") {
+    EXPECT_THAT(Round(), HasSubstr("has lost its address 10.9.0.1"));
+    return;
+  }
   ASSERT_EQ(Round(), "");
   ASSERT_EQ(Address(), "169.254.3.4");
   host_->routes[0].metric = 100;
@@ -602,8 +630,27 @@ TEST_F(NodeNetworkTest, WithoutAFlagTheInterfaceIsWaitedFor) {
   const std::vector<host::Route> routes = std::exchange(host_->routes, {});
   EXPECT_THAT(Round(), HasSubstr("the default route: this host has none"));
   host_->routes = routes;
+  network_->HostChanged();  // as the watch reports it
   EXPECT_EQ(Round(), "");
   EXPECT_EQ(CheckNamed("interface").text, "eth0");
+}
+
+// Each change of a lease is an Apply, and the routes may be 100,000.
+TEST_F(NodeNetworkTest, WhileNoInterfaceFitsRoutesAreReadEveryFewSeconds) {
+  MakeHere();
+  Lease("10.244.1.0/24", "203.0.113.9");
+  const std::vector<host::Route> routes = std::exchange(host_->routes, {});
+  EXPECT_NE(Round(), "");
+  const std::size_t reads = host_->reads;
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_NE(Round(), "");
+    clock_.Advance(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(host_->reads, reads);
+  host_->routes = routes;  // and nobody reports it
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(host_->reads, reads + 2) << "each family once";
 }
 
 TEST_F(NodeNetworkTest, AnMtuTooSmallIsWaitedFor) {

@@ -299,7 +299,16 @@ TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
        {Nic(2, "Ethernet", kMac)},
        {},
        {"Host", "Ethernet", ""}},
-      {"no NIC has the MAC", "vEthernet (LAN)", {Nic(2, "Ethernet", kOther)}, {}, {"", "", ""}},
+      {"no NIC has the MAC: it may be hidden",
+       "vEthernet (Ethernet)",
+       {Nic(2, "Ethernet 2", kOther)},
+       {},
+       {"Ethernet", "", ""}},
+      {"a hidden NIC whose vNIC's name does not say it",
+       "vEthernet (Ethernet) 2",
+       {Nic(2, "Ethernet 2", kOther)},
+       {},
+       {"", "", ""}},
       {"a team: several have it",
        "vEthernet (LAN)",
        {Nic(2, "Team", kMac), Nic(3, "NIC 1", kMac)},
@@ -330,10 +339,10 @@ TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
 TEST(AdapterBelow, WithoutAMacNothingIsTheSame) {
   InterfaceChoice underlay;
   underlay.index = 1;
-  underlay.name = "vEthernet (LAN)";
+  underlay.name = "LAN";
   constexpr char kNoMac[] = "00:00:00:00:00:00";
-  EXPECT_EQ(AdapterBelow(underlay, {Nic(1, "vEthernet (LAN)", kNoMac), Nic(2, "Tunnel", kNoMac)}),
-            AdapterHint());
+  EXPECT_EQ(AdapterBelow(underlay, {Nic(1, "LAN", kNoMac), Nic(2, "Tunnel", kNoMac)}),
+            (AdapterHint{"LAN", "", ""}));
 }
 
 }  // namespace
