@@ -25,7 +25,7 @@ constexpr const wchar_t* kOwn[] = {
     L"S-1-5-32-544",                                                    // Administrators
     L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  // TrustedInstaller
 };
-// What a file system without owners shows: of NTFS nobody but an administrator can make it one.
+// What a file system without owners shows: of NTFS only an administrator can make it one.
 constexpr wchar_t kEveryone[] = L"S-1-1-0";
 constexpr wchar_t kOwnerRights[] = L"S-1-3-4";
 constexpr DWORD kChanges = FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC | WRITE_OWNER |
@@ -182,7 +182,7 @@ absl::Status CheckOwn(const std::string& path) {
       wide.c_str(), READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
       OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
   if (file == INVALID_HANDLE_VALUE) {
-    // Whose list shuts SYSTEM out is no friend's.
+    // One whose list shuts SYSTEM out is foreign.
     if (::GetLastError() == ERROR_ACCESS_DENIED)
       return absl::PermissionDeniedError(absl::StrCat(path, " is closed to this account"));
     return absl::OkStatus();

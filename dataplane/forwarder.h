@@ -46,7 +46,7 @@ struct ForwarderConfig {
 inline constexpr Timestamp kPathMtuLifetime = std::chrono::minutes(10);
 
 // The least payload of a TCP segment in a superframe of several: Linux sends none below
-// (net.ipv4.tcp_min_snd_mss), so only what costs this node a packet for each few octets has less.
+// (net.ipv4.tcp_min_snd_mss), so only what costs this node a packet for each few bytes has less.
 inline constexpr std::uint16_t kLeastTcpSegment = 48;
 
 // The smallest inner MTU that is enforced because of a path: pods follow no smaller one. Linux'

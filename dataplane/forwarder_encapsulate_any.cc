@@ -17,7 +17,7 @@ namespace {
 
 bool IsGroupV4(std::uint32_t address) { return address >> 28 == 0xe || address == 0xffff'ffff; }
 
-// Whether the descriptor agrees with the octets, and the segments are such as a socket makes. A
+// Whether the descriptor agrees with the bytes, and the segments are such as a socket makes. A
 // superframe that fits into one segment becomes an ordinary packet.
 Verdict JudgeSuperframe(Packet& packet, const InnerPacket& inner, std::uint32_t max_udp_segments) {
   const bool is_tcp = packet.segmentation == Segmentation::kTcp;
@@ -44,7 +44,7 @@ void Describe(Packet& packet, const InnerPacket& inner) {
   packet.outer_ecn = static_cast<std::uint8_t>(EncapsulationEcn(inner.ecn));
 }
 
-// Outer octets that the path to the slot's peer carries; 0: no path MTU is learnt.
+// Outer bytes that the path to the slot's peer carries; 0: no path MTU is learnt.
 std::uint32_t PathMtu(PeerTable::Slot& slot, Timestamp now) {
   const std::uint32_t path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
   if (path_mtu != 0 && now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed)) {

@@ -74,8 +74,8 @@ class PacketPort {
   // Sends the packets whose verdict is kForward, in order, and skips the others. The octets are the
   // caller's again on return. A packet that could not be sent gets a drop verdict (kWireFull,
   // kWireError, kPodFull, kPodError, or kTooBigSilent when the underlay refused its size), an
-  // aggregate of which a part was sent `left` beside it; the others keep theirs. The caller has set
-  // batch.now.
+  // aggregate of which a part was sent `left` next to it; the others keep theirs. The caller has
+  // set batch.now.
   virtual void Send(Batch& batch) = 0;
 
   // Path MTUs learnt since the last call (EMSGSIZE, ICMP through the error queue); at most

@@ -20,11 +20,11 @@ constexpr std::uint32_t kLeastFromIcmpV6 = 1220;
 // Linux sends none below (net.ipv4.tcp_min_snd_mss).
 constexpr std::uint32_t kLeastMss = 48;
 
-// An IP header of which perhaps no more than eight octets of payload are there: as ICMP quotes it.
+// An IP header of which perhaps no more than eight bytes of payload are there: as ICMP quotes it.
 struct Start {
   const std::byte* source;
   const std::byte* destination;
-  std::size_t address;  // octets
+  std::size_t address;  // bytes
   IpProtocol protocol{};
   Bytes transport;
 };

@@ -22,7 +22,7 @@ class SegmentSizes {
   // and the MTU of an ICMP error that a TCP segment got behind the pod are kept.
   void Learn(const Packet& packet);
 
-  // Payload octets that a segment of `packet`, a TCP packet from the wire whose payload begins at
+  // Payload bytes that a segment of `packet`, a TCP packet from the wire whose payload begins at
   // `header`, may have; `limit` if no less is known. `packet` is a bare inner one.
   std::uint32_t Cap(const Packet& packet, std::uint32_t header, std::uint32_t limit) const;
 

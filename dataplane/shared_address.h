@@ -38,7 +38,7 @@ class SharedAddress {
   }
 
  private:
-  // Family (0: none) and the octets in host order.
+  // Family (0: none) and the bytes in host order.
   using Words = std::array<std::uint64_t, 3>;
   static constexpr std::uint64_t kV4 = 4;
   static constexpr std::uint64_t kV6 = 6;

@@ -56,7 +56,7 @@ void TellSuperframeFromAggregate(Packet& packet) {
   if (packet.segmentation != Segmentation::kDatagrams || packet.length <= kBefore) return;
   const Parsed<InnerPacket> inner = ParseInnerFrame(packet.bytes().subspan(VxlanHeader::kSize));
   // A whole aggregate is taken for one packet on the word of its first datagram, which anybody may
-  // have sent: so it has to be true of every octet.
+  // have sent: so it has to be true of every byte.
   if (inner && inner->protocol == IpProtocol::kUdp &&
       kBefore + inner->total_length == packet.length &&
       FindUnfinishedChecksum(packet.bytes().subspan(kBefore))) {

@@ -60,7 +60,7 @@ struct BridgeEndpoint {
   bool attached = false;  // State 2 or 3
 };
 
-// The names by which HNS is told the adapter, in the order in which they are tried; an empty one:
+// The names by which HNS is given the adapter, in the order in which they are tried; an empty one:
 // HNS chooses. None at all: it is ambiguous.
 std::vector<std::string> AdapterWays(const BridgeWish& wish);
 

@@ -175,7 +175,7 @@ void BridgeKeeper::RemoveFormer() {
     else
       former_notes_.push_back(
           absl::StrCat("the HNS network ", former.name,
-                       ", made for an earlier net-conf, still stands: ", status.message()));
+                       ", made for an earlier net-conf, still exists: ", status.message()));
   }
 }
 

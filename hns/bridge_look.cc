@@ -76,7 +76,7 @@ Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish) {
   if (!plan.existing_endpoint) {
     drift.Add(endpoint, "is missing");
   } else if (plan.endpoint != BridgeAction::kAdopt) {
-    drift.Add(endpoint, "is another one than wanted");
+    drift.Add(endpoint, "differs from the desired one");
   } else if (!plan.existing_endpoint->attached) {
     drift.Add(endpoint, "is not attached to the host");
   }

@@ -37,7 +37,7 @@ absl::Status OverlayKeeper::LookAtFormers(Drift& drift) {
     if (!look.ok()) return look.status();
     if (!look->there || !look->inhabitants.empty()) continue;
     drift.Add(absl::StrCat("the network ", former.name, ", made for an earlier net-conf,"),
-              "still stands");
+              "still exists");
     for (const JournalEntry& own : look->own)
       drift.calls.push_back({absl::StrCat("delete the endpoint ", own.name), ""});
     drift.calls.push_back({absl::StrCat("delete the network ", former.name, " (",
@@ -84,7 +84,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
     if (client_.ServiceGone(status)) return Failed(OverlayState::kHns, status);
     former_notes_.push_back(
         absl::StrCat("the HNS network ", former.name,
-                     ", made for an earlier net-conf, still stands: ", status.message()));
+                     ", made for an earlier net-conf, still exists: ", status.message()));
   }
   return std::nullopt;
 }

@@ -14,12 +14,12 @@ bool Makes(const NetworkPlan& plan) {
   return plan.action == NetworkAction::kCreate || plan.action == NetworkAction::kRecreate;
 }
 
-// "is another one than wanted: by 192.0.2.9 with 02:00:00:00:00:09 instead of by 192.0.2.2 with
+// "differs from the desired one: by 192.0.2.9 with 02:00:00:00:00:09 instead of by 192.0.2.2 with
 // ..."
 std::string AnotherText(const RouteChange& change) {
   const auto is = ReadRemoteSubnetRoute(change.removals.front());
   const auto wanted = ReadRemoteSubnetRoute(*change.addition);
-  std::string text = "is another one than wanted";
+  std::string text = "differs from the desired one";
   if (!is || !wanted) return text;
   const auto append = [&](std::string_view before, const RemoteSubnetRoute& route) {
     absl::StrAppend(&text, before, "by ", route.provider_address.ToString(), " with ",

@@ -31,7 +31,7 @@ struct OverlayWish {
   // A persistent network that keeps the vSwitch over reboots, so that only the very first start
   // cuts the node off (base_network.h).
   bool base_network = false;
-  // What HNS is told where it knows no adapter of that name, or there is none to give: the one
+  // What HNS receives where it knows no adapter of that name, or there is none to give: the one
   // physical adapter that has the vNIC's MAC; else, `by_address`, the node's address, then nothing.
   std::string adapter_by_mac{};
   bool by_address = false;
@@ -45,10 +45,10 @@ struct OverlayWish {
 // The adapter below HNS's own: "vEthernet (X)" is X. HNS binds no other.
 std::string PhysicalAdapter(std::string_view adapter);
 
-// Whether `adapter` is one of the names by which HNS is told the adapter.
+// Whether `adapter` is one of the names by which HNS is given the adapter.
 bool IsAdapterOf(const OverlayWish& wish, std::string_view adapter);
 
-// The policies that tell HNS the adapter, in the order in which they are tried; each empty: HNS
+// The policies that give HNS the adapter, in the order in which they are tried; each empty: HNS
 // chooses. None at all: it is ambiguous.
 std::vector<std::vector<Policy>> AdapterWays(const OverlayWish& wish);
 
@@ -57,8 +57,8 @@ Network OverlayNetwork(const OverlayWish& wish, std::size_t way = 0);
 
 // In what `network` is not what is wanted: type, subnet, VSID, UDP port; empty: it will do. A VSID
 // or port that HNS does not show is not known, which is no difference; of the VSID the network's
-// own routes tell. What is not compared (adapter, gateway, flags, policies of other types) is
-// whoever's who made it.
+// own routes tell. What is not compared (adapter, gateway, flags, policies of other types)
+// stays as its creator set it.
 std::vector<std::string> Differences(const OverlayWish& wish, const Network& network);
 
 // Of a network that will do: what is taken for right because HNS does not show it. Empty: nothing.

@@ -61,7 +61,7 @@ void RouteWriter::Learn(std::size_t not_shown) {
   }
 }
 
-// From how long a batch took, beside one of another size.
+// From how long a batch took, against one of another size.
 void RouteWriter::Took(const Timed& batch) {
   if (batch.size != latest_.size) other_ = latest_;
   latest_ = batch;

@@ -21,8 +21,8 @@
 
 namespace weft::hns {
 
-// Destinations in one request. HNS documents no limit; nobody was seen to send more than some
-// thirty policies at once (Azure's, for endpoints).
+// Destinations in one request. HNS documents no limit; no product is known to send more than
+// some thirty policies at once (Azure's, for endpoints).
 inline constexpr std::size_t kSeenRouteBatch = 30;
 inline constexpr std::size_t kMostRouteBatch = 480;
 // The size after `size`, while all goes well. The first is one: it shows what a call costs.
@@ -93,9 +93,10 @@ class RouteWriter {
   std::map<std::string, Attempt> written_;  // since the last Take, by destination
   std::string held_back_;  // why fresh ones are not tried before next_; empty: they are
   std::size_t limit_ = 1;  // of the next batch
-  std::size_t ceiling_ = kMostRouteBatch;  // of its growth: more was refused with nobody to blame
-  std::size_t grows_to_ = 0;               // limit_, once the last batch shows whole
-  Timed latest_, other_;                   // batches that were taken; `other_` is of another size
+  // Of its growth: more was refused with no single route to blame.
+  std::size_t ceiling_ = kMostRouteBatch;
+  std::size_t grows_to_ = 0;  // limit_, once the last batch shows whole
+  Timed latest_, other_;      // batches that were taken; `other_` is of another size
   std::size_t in_a_row_ = 0;
   std::optional<TimePoint> next_;
   RetryDelay delay_{std::chrono::seconds(1), std::chrono::minutes(1)};

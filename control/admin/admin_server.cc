@@ -105,8 +105,8 @@ absl::Status AdminServer::Listen(const std::string& path) {
   if (who.empty()) return status;
   status = http_.ListenLocal(other);
   if (status.ok())
-    note_ = absl::StrCat("the pipe ", path, " ", who, "; flannelctl is answered at ", other,
-                         ", where it looks, too: find the program that holds it");
+    note_ = absl::StrCat("the pipe ", path, " ", who, "; flannelctl connects to ", other,
+                         " instead: find the program that holds the pipe");
   return status;
 }
 

@@ -20,7 +20,7 @@ enum class Reading { kMore, kDone, kRefused };
 class RequestReader {
  public:
   // Limit on line and fields together; whether POST is taken; whether any method is, and a body is
-  // nobody's.
+  // discarded.
   explicit RequestReader(std::size_t header_octets, bool post = false, bool any_method = false);
   ~RequestReader();
 

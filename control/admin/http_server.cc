@@ -27,7 +27,8 @@ using StreamPtr = std::shared_ptr<ByteStream>;
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kAcceptPause{100};  // after the system refused a connection
 constexpr std::chrono::milliseconds kRefusalDeadline{1'000};
-constexpr std::size_t kMostRefused = 16;         // at a time; a further one is cut without a word
+// At a time; a further one is closed without a response.
+constexpr std::size_t kMostRefused = 16;
 constexpr std::size_t kDrainOctets = 64 * 1024;  // at most
 
 // Closes the stream when its time is over, unless stopped before.
@@ -91,7 +92,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     void Cut() {
       deadline.cancel();
       stream->Close();
-      self->octets -= std::exchange(octets, 0);
+      self->bytes -= std::exchange(bytes, 0);
       self->open.remove(this);
     }
 
@@ -99,7 +100,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     StreamPtr stream;
     steady_timer deadline;
     Phase phase = Phase::kReads;
-    std::size_t octets = 0;  // of its response, until the client has taken them
+    std::size_t bytes = 0;  // of its response, until the client has taken them
   };
 
   // The oldest in one of these phases, beside `but`.
@@ -158,15 +159,15 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     open.phase = Phase::kWrites;
     {
       const std::string octets = WriteResponse(std::exchange(response, {}), head);
-      self.octets += open.octets = octets.size();
-      while (self.octets > self.limits.response_octets) {
+      self.bytes += open.bytes = octets.size();
+      while (self.bytes > self.limits.response_octets) {
         Open* const oldest = self.Oldest({Phase::kWrites}, &open);
         if (!oldest) break;
         oldest->Cut();
       }
       if (!co_await open.stream->Write(octets)) co_return;
     }
-    self.octets -= std::exchange(open.octets, 0);
+    self.bytes -= std::exchange(open.bytes, 0);
     open.stream->FinishWriting();
     std::array<char, 2048> buffer;
     for (std::size_t drained = 0; drained < kDrainOctets;) {
@@ -218,7 +219,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   bool closed = false;
   std::vector<std::shared_ptr<Listener>> listeners;
   std::list<Open*> open;         // in the order of their beginning; each lives in Serve's frame
-  std::size_t octets = 0;        // of their responses, together
+  std::size_t bytes = 0;         // of their responses, together
   std::set<steady_timer*> held;  // each lives in the frame of the Answer that waits on it
 };
 

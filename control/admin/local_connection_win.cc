@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<LocalConnection>> Connect(const std::string& path
         name.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, OPEN_EXISTING,
         FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, nullptr);
     if (pipe != INVALID_HANDLE_VALUE) {
-      // Whoever was first may have any pipe's name, and say what he likes.
+      // Any process may create the pipe's name first and answer falsely.
       const std::string who = control::WhoElseOwns(pipe);
       if (who.empty()) return std::make_unique<PipeConnection>(pipe, wait);
       ::CloseHandle(pipe);

@@ -62,7 +62,9 @@ void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
   parser.add_option("--node-name", options.node_name, "With --from: the Node that is this node")
       ->type_name("NAME")
       ->needs(from);
-  parser.add_option("--vni", options.vni, "With --from: net-conf's VNI")
+  parser
+      .add_option("--vni", options.vni,
+                  "With --from: net-conf's VNI; without one there, flannel on Linux uses 1")
       ->type_name("N")
       ->capture_default_str()
       ->check(NotNegative)

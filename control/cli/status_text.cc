@@ -65,7 +65,7 @@ std::string DirectionLine(const admin::DirectionStatus& direction) {
   for (const admin::VerdictCount& count : direction.packets) {
     (count.name == kForward ? forwarded : dropped) += count.packets;
   }
-  return absl::StrCat(forwarded, " packets (", direction.octets, " octets) forwarded, ", dropped,
+  return absl::StrCat(forwarded, " packets (", direction.octets, " bytes) forwarded, ", dropped,
                       " dropped");
 }
 
@@ -84,13 +84,13 @@ std::string_view KernelSentence(std::string_view name) {
     return "the device's queue was full: a pod sent faster than this node encapsulates";
   if (name == "socket-overflow")
     return "the socket's buffer was full: more came in than this node takes";
-  if (name == "empty-datagram") return "a UDP datagram with nothing in it, from anybody";
+  if (name == "empty-datagram") return "a UDP datagram with nothing in it, from any sender";
   if (name == "icmp-unexpected")
     return "an ICMP error that answers nothing sent lately, so perhaps forged; ignored";
   return "counted by the kernel below";
 }
 
-// Counts since the data plane began; a restart begins anew.
+// Counts since the data plane began; a restart begins again at zero.
 std::string Drops(const Status& status) {
   TextTable table({"DEVICE", "DIRECTION", "PACKETS", "DROP", "WHY"});
   for (const admin::TunnelStatus& tunnel : status.tunnels) {
@@ -126,7 +126,8 @@ const admin::TunnelStatus* TunnelOf(const Status& status, const std::string& dev
   return found == status.tunnels.end() ? nullptr : &*found;
 }
 
-// Peers that send from elsewhere than they say, and those whose path is too narrow for pods.
+// Peers that send from another address than they publish, and those whose path is too narrow for
+// pods.
 std::vector<std::string> PeerSteps(const Status& status) {
   std::vector<std::string> steps;
   for (const admin::PeerStatus& peer : status.peers) {
@@ -144,7 +145,7 @@ std::vector<std::string> PeerSteps(const Status& status) {
     if (peer.sent_without_df.value_or(0) > 0) {
       steps.push_back(absl::StrCat(
           "peer ", peer.node, ": the path",
-          peer.path_mtu ? absl::StrCat(" carries ", *peer.path_mtu, " octets,") : " carried",
+          peer.path_mtu ? absl::StrCat(" carries ", *peer.path_mtu, " bytes,") : " carried",
           " less than pods can follow: ", *peer.sent_without_df,
           " packets left without DF, over IPv6 in fragments; raise the MTU of the links between, "
           "or "
@@ -189,7 +190,7 @@ std::vector<std::string> NextSteps(const Status& status) {
     for (const admin::LeaseExample& example : count.examples)
       steps.push_back(absl::StrCat("  ", example.node, ": ", example.why));
     if (!count.examples.empty() && count.examples.size() < count.count)
-      steps.push_back("  and others; \"flannelctl leases -o wide\" names them");
+      steps.push_back("  and more; \"flannelctl leases -o wide\" names them");
   }
   if (status.refused_nodes > 0) {
     steps.push_back(absl::StrCat(status.refused_nodes,
@@ -274,7 +275,7 @@ std::string StatusText(const Status& status, bool peers) {
                         *tunnel.strict_would_drop == 0
                             ? "nothing"
                             : absl::StrCat(*tunnel.strict_would_drop, " packets"),
-                        " since the start"));
+                        " since the tunnel came up"));
     }
   }
   if (status.hns) {
@@ -289,7 +290,8 @@ std::string StatusText(const Status& status, bool peers) {
     }
     for (const std::string& note : hns.notes) Line(out, "", note);
   }
-  if (HasDrops(status)) absl::StrAppend(&out, "\nDropped since the start:\n", Drops(status));
+  if (HasDrops(status))
+    absl::StrAppend(&out, "\nDropped since the tunnel came up:\n", Drops(status));
   if (const std::vector<std::string> steps = NextSteps(status); !steps.empty()) {
     absl::StrAppend(&out, "\nTo look at:\n");
     for (const std::string& step : steps) absl::StrAppend(&out, "  ", step, "\n");

@@ -41,7 +41,7 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
   if (!view.own.vtep_mac) {
     return absl::FailedPreconditionError(
         absl::StrCat("node ", view.node, " has published no VTEP MAC for ", Name(family),
-                     " yet, so nothing can be addressed to it; look at its flanneld"));
+                     " yet, so nothing can be addressed to it; check its flanneld"));
   }
   // Only shown: an unspecified address would be of the wrong family for the template.
   view.local.outer_source = view.own.public_ip.value_or(view.own.subnet.base());

@@ -54,8 +54,8 @@ constexpr FlagRow kTable[] = {
      "the adapters, addresses, routes and firewall to see and change in place of this machine's: "
      "those of `flannelctl hns emulate` at tcp:HOST:PORT or unix:PATH"},
     {kDataPlane, "hns-base-network", &O::hns_base_network, "",
-     "keep a persistent network in HNS, so that only the first start ever cuts the node off for "
-     "some seconds, and no reboot"},
+     "keep a persistent network in HNS, so that, where the NIC keeps its identity, only the first "
+     "start ever cuts the node off for some seconds, and no reboot"},
     {kDataPlane, "peer-check", &O::peer_check, "strict|lease|off",
      "what the sender of a received packet must be: strict, the lease that holds the inner source; "
      "lease, any lease's "
@@ -63,15 +63,15 @@ constexpr FlagRow kTable[] = {
     {kDataPlane, "udp-checksum", &O::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; IPv6 always has it"},
     {kDataPlane, "ip-masq", &O::ip_masq, "",
-     "masquerade what pods send out of the cluster, by nftables' table inet weft, and say "
-     "FLANNEL_IPMASQ=true in subnet.env; on Windows the CNI plugin does what that says"},
+     "masquerade what pods send out of the cluster, by nftables' table inet weft, and write "
+     "FLANNEL_IPMASQ=true to subnet.env; on Windows the CNI plugin masquerades"},
     {kDataPlane, "ip-masq-fully-random-disable", &O::ip_masq_fully_random_disable, "",
      "let the kernel choose the source ports of what is masqueraded in its usual way; Linux"},
     {kDataPlane, "iptables-forward-rules", &O::iptables_forward_rules, "",
      "have chain FORWARD of iptables, where the host has one, accept what pods send and receive; "
      "Linux"},
     {kDataPlane, "iptables-resync", &O::iptables_resync, "SECONDS",
-     "how often these rules are looked at in iptables-legacy, which reports no changes; Linux"},
+     "how often these rules are read in iptables-legacy, which reports no changes; Linux"},
     {kDataPlane, "replace-kernel-device", &O::replace_kernel_device, "",
      "delete the vxlan device flannel.VNI that upstream flannel leaves in the kernel, if it has "
      "our VNI; Linux"},

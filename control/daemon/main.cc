@@ -49,8 +49,9 @@ int Run(Options options) {
       control::LoadNetConf(options.net_config_path, DefaultsFor(options));
   if (!conf.ok()) return Fail(conf.status());
   if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
-    LogWarning(
-        absl::StrCat("whoever may write it decides what this node does: net-conf ", own.message()));
+    LogWarning(absl::StrCat("net-conf ", own.message(),
+                            ": those who can write it decide what this node does; let only root "
+                            "or Administrators own and write it"));
   for (const std::string& note : conf->notes) LogInfo(note);
   if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
   if (conf->ipv6_left_out) {
@@ -71,7 +72,7 @@ int Run(Options options) {
   if (options.host.empty() && options.dataplane != "hns") filter = host::OpenPacketFilter();
   if (filter && options.dataplane == "none" && options.ip_masq) {
     LogWarning(
-        "--ip-masq has no effect with --dataplane=none: subnet.env says FLANNEL_IPMASQ=false, so "
+        "--ip-masq has no effect with --dataplane=none: subnet.env has FLANNEL_IPMASQ=false, so "
         "that the CNI plugin masquerades");
   }
 

@@ -21,7 +21,7 @@ std::string NetConfTrouble(const std::string& path, const control::NetConf& runn
   if (running.ipv6_left_out) control::LeaveOutIPv6(*now);
   now->notes = running.notes;  // a key that is not used changes nothing
   if (*now == running) return "";
-  return absl::StrCat("net-conf ", path, " says something else than what runs", kStays,
+  return absl::StrCat("net-conf ", path, " differs from the running configuration", kStays,
                       "; restart flanneld to apply it");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network as net-conf.json says it now. While a cluster's Network is widened, the file of each node
+// Network as net-conf.json has it now. While a cluster's Network is widened, the file of each node
 // changes before its flanneld is started again, and peers of the wider one have to be reached.
 #pragma once
 

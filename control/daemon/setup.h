@@ -74,7 +74,7 @@ absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::N
                                 const InterfaceChoice& underlay, const SetupOptions& options,
                                 const std::vector<host::Adapter>& adapters = {});
 
-// How HNS, which builds on physical adapters only, is told the one below `underlay`.
+// How HNS, which builds on physical adapters only, is given the one below `underlay`.
 struct AdapterHint {
   std::string name;       // empty: not known by its name
   std::string by_mac;     // the one other adapter with the MAC; empty: there is none, or several

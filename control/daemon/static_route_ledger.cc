@@ -75,7 +75,7 @@ Memory RecallStaticRoutes(NodeLedger& node, bool keeps_switch) {
       const bool this_boot = !node.boot().empty() && entry.boot == node.boot();
       auto route = RouteOf(entry);
       if (!route || !IsBelievable(route->second) || (!this_boot && !keeps_switch)) continue;
-      if (!this_boot) route->second.adapter_index = 0;  // nobody took it away: it did not come back
+      if (!this_boot) route->second.adapter_index = 0;  // not removed: it was not restored
       memory[route->first].push_back(route->second);
     }
     return std::nullopt;

@@ -85,9 +85,9 @@ absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   }
   if (changes_ < 2) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat(
-      "subnet file ", path_, ": another program changes it again and again, and is given way to",
-      " for some minutes; if that is a second flanneld, stop it, or give it its own "
-      "--subnet-file"));
+      "subnet file ", path_, ": another program keeps changing it, and flanneld puts it back ",
+      "after pauses of up to five minutes; if that is a second flanneld, stop it, or give it its "
+      "own --subnet-file"));
 }
 
 absl::StatusOr<std::string> SubnetFile::WithdrawUnlessOf(const SubnetEnv& env) {

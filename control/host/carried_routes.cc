@@ -14,7 +14,7 @@ bool Has(const std::vector<Route>& routes, const Route& wanted) {
   });
 }
 
-// A route by another link's router leads nowhere, or where nobody means it to.
+// A route by another link's router leads nowhere, or to an unintended place.
 absl::Status CheckGateway(const Adapter& adapter, const Route& route) {
   if (!route.gateway || (!route.gateway->is_v4() && route.gateway->IsLinkLocal()))
     return absl::OkStatus();

@@ -170,7 +170,7 @@ bool LeaseTable::Supersede(Remarks& remarks, const std::string& name) {
   if (remarks.empty()) return false;
   const auto at = remarks.find(name);
   if (at == remarks.end()) return false;
-  // Within a snapshot it may still be told again: a name that stands there twice.
+  // Within a snapshot it may be reported again: a name that occurs there twice.
   at->second.told = false;
   if (!in_snapshot_) remarks.erase(at);
   return !in_snapshot_;

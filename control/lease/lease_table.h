@@ -55,10 +55,10 @@ struct PeerCounts {
 //
 // What a Node says of itself is its own word, and must not cost another Node its pods: once sinks
 // were given the leases in use, a newcomer that is in conflict with one waits, whatever it says.
-// Until then there is nobody to protect, and who yields is: of two with one subnet the newer; the
-// one whose public IP lies in the other's subnet; the one inside the other's subnet, if its subnet
-// is smaller than our own (a wider one takes nothing from those inside it). A Node that was made
-// again under its name takes its own place.
+// Until then no lease is protected; of two in conflict this one waits: of two with one subnet the
+// newer; the one whose public IP lies in the other's subnet; the one inside the other's subnet, if
+// its subnet is smaller than our own (a wider one takes nothing from those inside it). A Node that
+// was made again under its name takes its own place.
 //
 // A half whose backend-data leaves out the MAC that the same Node (name, UID, backend, VNI, subnet)
 // had published changes nothing, as it changes nothing for upstream's peers: the last complete one

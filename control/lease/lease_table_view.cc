@@ -262,7 +262,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           Quoted(lease.name()), " and let it have another podCIDR");
     case PeerState::kKeptLease:
       return absl::StrCat("the node publishes no VTEP MAC since ", TimeText(*half.kept_since),
-                          "; its last complete lease stays in use: if this lasts, look at its "
+                          "; its last complete lease stays in use: if this lasts, check its "
                           "flanneld");
     case PeerState::kHostChanged: {
       const HostClaim* const claim = FindClaim(own_.of(family).claims, half.subnet);
@@ -330,7 +330,7 @@ std::string LeaseTable::ExplainPublicIp(const FamilyLease& half) const {
                        Quoted(Read(around).name()));
   }
   return absl::StrCat("its public IP ", address.ToString(), why,
-                      ": look at its flanneld's --public-ip and --iface");
+                      ": check its flanneld's --public-ip and --iface");
 }
 
 }  // namespace weft::lease

@@ -60,10 +60,10 @@ std::string_view Sentence(PeerState state) {
       return "Not used: the peer encapsulates under another VNI: give all nodes the same "
              "Backend.VNI in net-conf.json.";
     case PeerState::kMissingMac:
-      return "Not used yet: the peer has published no VTEP MAC: if this lasts, look at its "
+      return "Not used yet: the peer has published no VTEP MAC: if this lasts, check its "
              "flanneld.";
     case PeerState::kMissingPublicIp:
-      return "Not used: the peer has published no public IP for this family: look at its flanneld.";
+      return "Not used: the peer has published no public IP for this family: check its flanneld.";
     case PeerState::kForeignBackend:
       return "Not used: the peer runs another backend: give all nodes the same Backend.Type in "
              "net-conf.json.";
@@ -72,7 +72,7 @@ std::string_view Sentence(PeerState state) {
              "net-conf.json, or correct the Node's podCIDR.";
     case PeerState::kKeptLease:
       return "The lease is in use as it was last complete: the peer has since blanked its VTEP "
-             "MAC: if this lasts, look at its flanneld.";
+             "MAC: if this lasts, check its flanneld.";
     case PeerState::kHostChanged:
       return "The lease is in use, but this host or its net-conf has changed so that it would not "
              "be taken again: see \"flannelctl leases -o wide\".";
@@ -82,7 +82,7 @@ std::string_view Sentence(PeerState state) {
     case PeerState::kReservedRange:
       return "Not used: its subnet overlaps a range that is reserved: correct the Node's podCIDR.";
     case PeerState::kBadPublicIp:
-      return "Not used: its public IP lies in a pod subnet or is no node's address: look at its "
+      return "Not used: its public IP lies in a pod subnet or is no node's address: check its "
              "flanneld's --public-ip and --iface.";
     case PeerState::kFamilyOff:
       return "Not used: this node's net-conf does not enable the address family.";

@@ -39,7 +39,7 @@ std::string_view Name(PeerState state);
 std::string_view Sentence(PeerState state);
 // Whether a lease in this state is handed to the sinks.
 bool IsUsable(PeerState state);
-// Neither plainly usable nor our own nor of a family that is off: people hear of it.
+// Neither plainly usable nor our own nor of a family that is off: shown in status, and logged.
 bool IsRemarkable(PeerState state);
 
 }  // namespace weft::lease

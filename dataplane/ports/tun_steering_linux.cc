@@ -15,7 +15,7 @@
 namespace weft::dataplane {
 namespace {
 
-// Offsets into an IP packet: its version, and the last four octets of the source address.
+// Offsets into an IP packet: its version, and the last four bytes of the source address.
 constexpr std::int32_t kVersion = 0;
 constexpr std::int32_t kSourceV4 = 12;
 constexpr std::int32_t kSourceV6 = 20;

@@ -25,7 +25,7 @@ class UdpPaths {
     IpAddress destination;
     Timestamp asked{};
     Timestamp segments_again{};   // until then the kernel is not asked to segment
-    std::uint32_t route_mtu = 0;  // outer octets; 0: the link's own, or not known
+    std::uint32_t route_mtu = 0;  // outer bytes; 0: the link's own, or not known
   };
 
   // `destination_port`: that of all packets, for rules of the host (IPsec) may be about it.
@@ -54,8 +54,8 @@ class UdpPaths {
   static constexpr std::size_t kTable = std::size_t{1} << kTableBits;
 
   Path& Place(const IpAddress& destination);
-  // 0: not known, or learnt from ICMP, which anybody may have sent: the kernel checks no more than
-  // that the error quotes a socket's port.
+  // 0: not known, or learnt from ICMP, which may be forged: the kernel checks no more than that the
+  // error quotes a socket's port.
   std::uint32_t AskRoute(const IpAddress& destination);
   bool IsLearnt(const IpAddress& destination);
 

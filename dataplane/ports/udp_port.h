@@ -77,7 +77,7 @@ class UdpPort final : public PacketPort {
   // "icmp-refused", "icmp-unreachable", "icmp-other": errors that came back; "icmp-unexpected":
   // such as answer nothing that was sent. "segmentation-refused": how often a route turned out to
   // take no segments. "receive-error", "send-error": other refusals of the kernel.
-  // "notice-overflow": path MTU notices nobody took.
+  // "notice-overflow": path MTU notices not drained in time.
   std::vector<NamedCount> Counts() const override;
 
  private:

@@ -45,7 +45,7 @@ class UdpReceiver {
 
   FileDescriptor socket_;
   PacketSlab slab_;
-  // Octets that a message of the next call may well have: the largest of late, for what has sent
+  // Bytes that a message of the next call may well have: the largest of late, for what has sent
   // aggregates sends them again after a call that saw none.
   std::size_t typical_ = kMaxPacket;
   std::array<mmsghdr, kMessages> headers_{};

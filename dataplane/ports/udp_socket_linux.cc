@@ -71,7 +71,7 @@ absl::StatusOr<FileDescriptor> MakeSocket(const UdpOptions& options, std::uint16
   return socket;
 }
 
-// What strangers send here is refused, or it would fill the room that the error queue needs.
+// Foreign datagrams are refused, or they would fill the room that the error queue needs.
 bool RefuseAll(int fd) {
   sock_filter refuse_all = BPF_STMT(BPF_RET | BPF_K, 0);
   const sock_fprog program = {1, &refuse_all};
@@ -79,7 +79,7 @@ bool RefuseAll(int fd) {
 }
 
 // PROBE sets DF and goes by the device's MTU: a route's is asked for (UdpPaths), and one that the
-// kernel has learnt from ICMP may be anybody's word. OMIT sets no DF and lets routers cut. IPv6
+// kernel has learnt from ICMP may be forged. OMIT sets no DF and lets routers cut. IPv6
 // routers do not cut, so there the kernel has to believe what ICMP said: DONT.
 bool Fragment(int fd, IpFamily family, Fragmentation fragmentation) {
   const bool never = fragmentation == Fragmentation::kNever;

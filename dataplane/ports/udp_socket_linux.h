@@ -38,8 +38,8 @@ absl::StatusOr<FileDescriptor> OpenRouteSocket(const UdpOptions& options);
 
 // How outer packets to a destination may reach it.
 enum class Fragmentation : std::uint8_t {
-  kNever,    // DF; whatever ICMP has told the kernel of the path is left to the caller
-  kAllowed,  // no DF: routers may cut. IPv6: this host cuts, to what ICMP has told it of the path
+  kNever,    // DF; what the kernel has learnt of the path from ICMP is left to the caller
+  kAllowed,  // no DF: routers may cut. IPv6: this host cuts, to what it has learnt from ICMP
 };
 void SetFragmentation(const FileDescriptor& socket, IpFamily family, Fragmentation fragmentation);
 

@@ -151,7 +151,7 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   };
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Drive().notes,
-              ElementsAre(HasSubstr("still stands: delete the endpoint weft-10.244.3.9: E_FAIL")));
+              ElementsAre(HasSubstr("still exists: delete the endpoint weft-10.244.3.9: E_FAIL")));
   EXPECT_THAT(journal->gone, IsEmpty());
   EXPECT_TRUE(stage.Named("flannel.4096"));
 
@@ -187,7 +187,7 @@ TEST(FormerNetworkTest, OneThatCannotBeReadStays) {
     };
     const OverlayOutcome outcome = stage.Go(true, {stage.former});
     EXPECT_EQ(outcome.state, OverlayState::kHolds);
-    EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("still stands: list the ")));
+    EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("still exists: list the ")));
     EXPECT_THAT(outcome.former, ElementsAre(stage.former));
     EXPECT_TRUE(stage.Named("flannel.4096"));
     EXPECT_FALSE(stage.keeper->Look().ok());
@@ -299,7 +299,7 @@ TEST(FormerNetworkTest, ARefusedDeleteIsANoteUntilItSucceeds) {
   };
   OverlayOutcome outcome = stage.Go(true, {stage.former});
   EXPECT_EQ(outcome.state, OverlayState::kHolds);
-  EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("still stands"),
+  EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("still exists"),
                                                HasSubstr("SHARED_SWITCH"))));
   stage.api.before = nullptr;
   stage.keeper->Recheck();

@@ -70,8 +70,8 @@ TEST_F(OverlayLookTest, Drift) {
   const Drift drift = DriftOf(Look(), stage.wish);
   EXPECT_THAT(drift.differences,
               ElementsAre("HostRoute is missing from the network flannel.4096",
-                          AllOf(StartsWith("the route to 10.244.1.0/24 is another one than wanted: "
-                                           "by "),
+                          AllOf(StartsWith("the route to 10.244.1.0/24 differs from the desired "
+                                           "one: by "),
                                 ::testing::EndsWith(" with 0e:2a:00:00:00:99")),
                           "the route to 10.244.9.0/24 is no peer's, or doubled"));
   EXPECT_THAT(drift.objects,
@@ -82,7 +82,7 @@ TEST_F(OverlayLookTest, Drift) {
 // The old route was removed, and the new one refused: that one is not put right.
 TEST(PutRightTest, IsWhatDiffersInNoWayAnyMore) {
   Drift before, after;
-  before.Add("the route to 10.244.1.0/24", "is another one than wanted");
+  before.Add("the route to 10.244.1.0/24", "differs from the desired one");
   before.Add("the route to 10.244.2.0/24", "is missing");
   after.Add("the route to 10.244.1.0/24", "is missing");
   after.Add("the network External", "is missing");

@@ -407,7 +407,7 @@ def test_interface_down_and_mtu():
     with topology.pair(HugeNode, node.KernelNode) as lab:
         lab.up()
         a, _ = lab.nodes
-        command.expect("Backend.MTU 9000 of net-conf is over the MTU of u0, 1500" in trouble(a, "mtu"), trouble(a, "mtu"))
+        command.expect("Backend.MTU 9000 of net-conf exceeds the MTU of u0, 1500" in trouble(a, "mtu"), trouble(a, "mtu"))
         command.expect_equal(trouble(a, "interface"), "", "trouble")
         a.host.ip("link set u0 down")
         command.wait_until(lambda: "the interface u0 is down" in trouble(a, "interface"), lambda: f"{a.status()['troubles']}", timeout=8)

@@ -2,33 +2,46 @@
 // RFC 7348, sections 4 and 5, requirement by requirement. Where the forwarder decides, the proof
 // stands in tests/dataplane/rfc7348_forwarder_test.cc, and here only what this folder contributes.
 //
-// | section | requirement                                                        | proven by |
-// | ------- | ------------------------------------------------------------------ | --------- |
-// | 4.1     | (no key word) VNI and inner destination checked before delivery    | forwarder |
-// | 4.1     | (no key word) learning inner source to outer source: not done, the control plane says
-// who |         | has what | - | | 4.2     | (no key word) flooding to a multicast group: not done,
-// flannel knows every peer and |         | answers ARP itself | - | | 4.3     | VTEPs MUST NOT
-// fragment VXLAN packets             | OuterPacketsAreNeverFragments; forwarder, with one
-// departure: on a path below what pods can follow (552 octets of IPv4, 1280 of IPv6) outer packets
-// go without DF, over IPv6 in fragments (ButAPathBelowWhatPodsFollowMayFragment) | | 4.3     |
-// destination MAY discard VXLAN fragments           | FragmentsAreDiscarded; forwarder | | 4.3 |
-// RECOMMENDED: MTUs that hold the larger frame      | TheInnerMtuLeavesRoomForTheHeaders | | 4.3 |
-// path MTU discovery MAY be used                    | forwarder | | 5       | I flag MUST be 1 |
-// TheIFlagIsSet, WithoutTheIFlagRefused | | 5       | other 7 flags MUST be zero on transmission |
-// ReservedBitsAreSentAsZero | | 5       | other 7 flags MUST be ignored on receipt          |
-// ReservedBitsAreIgnored | | 5       | reserved 24 and 8 bits MUST be zero on transmission |
-// ReservedBitsAreSentAsZero | | 5       | reserved 24 and 8 bits MUST be ignored on receipt |
-// ReservedBitsAreIgnored | | 5       | destination port SHOULD be 4789 by default        |
-// TheDefaultPortIs4789 | | 5       | destination port SHOULD be configurable           |
-// ThePortIsConfigurable | | 5       | source port recommended: a hash of inner fields   |
-// TheSourcePortFollowsTheInnerFlow | | 5       | source port RECOMMENDED in 49152-65535 |
-// TheSourcePortIsInTheDynamicRange | | 5       | UDP checksum SHOULD be sent as zero |
-// TheUdpChecksumIsSentAsZero | | 5       | UDP checksum zero MUST be accepted                |
-// UdpChecksumZeroIsAccepted | | 5       | a sent non-zero checksum MUST be right            |
-// ASentUdpChecksumCoversTheWholePacket | | 5       | MAY verify; verified and wrong MUST be dropped
-// | AWrongUdpChecksumIsRefused | | 5       | not verified, or right, MUST be accepted          |
-// ARightUdpChecksumIsAccepted, |         |                                                   |
-// AnUnverifiedUdpChecksumIsAccepted |
+// clang-format off
+// | section | requirement                                  | proven by                            |
+// | ------- | -------------------------------------------- | ------------------------------------ |
+// | 4.1     | (no key word) VNI and inner destination      | forwarder                            |
+// |         | checked before delivery                      |                                      |
+// | 4.1     | (no key word) learning inner source to outer | -                                    |
+// |         | source: not done, the control plane says who |                                      |
+// |         | has what                                     |                                      |
+// | 4.2     | (no key word) flooding to a multicast group: | -                                    |
+// |         | not done, flannel knows every peer and       |                                      |
+// |         | answers ARP itself                           |                                      |
+// | 4.3     | VTEPs MUST NOT fragment VXLAN packets        | OuterPacketsAreNeverFragments;       |
+// |         |                                              | forwarder, with one departure (1)    |
+// | 4.3     | destination MAY discard VXLAN fragments      | FragmentsAreDiscarded; forwarder     |
+// | 4.3     | RECOMMENDED: MTUs that hold the larger frame | TheInnerMtuLeavesRoomForTheHeaders   |
+// | 4.3     | path MTU discovery MAY be used               | forwarder                            |
+// | 5       | I flag MUST be 1                             | TheIFlagIsSet,                       |
+// |         |                                              | WithoutTheIFlagRefused               |
+// | 5       | other 7 flags MUST be zero on transmission   | ReservedBitsAreSentAsZero            |
+// | 5       | other 7 flags MUST be ignored on receipt     | ReservedBitsAreIgnored               |
+// | 5       | reserved 24 and 8 bits MUST be zero on       | ReservedBitsAreSentAsZero            |
+// |         | transmission                                 |                                      |
+// | 5       | reserved 24 and 8 bits MUST be ignored on    | ReservedBitsAreIgnored               |
+// |         | receipt                                      |                                      |
+// | 5       | destination port SHOULD be 4789 by default   | TheDefaultPortIs4789                 |
+// | 5       | destination port SHOULD be configurable      | ThePortIsConfigurable                |
+// | 5       | source port recommended: a hash of inner     | TheSourcePortFollowsTheInnerFlow     |
+// |         | fields                                       |                                      |
+// | 5       | source port RECOMMENDED in 49152-65535       | TheSourcePortIsInTheDynamicRange     |
+// | 5       | UDP checksum SHOULD be sent as zero          | TheUdpChecksumIsSentAsZeroOverIpv4   |
+// | 5       | UDP checksum zero MUST be accepted           | UdpChecksumZeroIsAccepted            |
+// | 5       | a sent non-zero checksum MUST be right       | ASentUdpChecksumCoversTheWholePacket |
+// | 5       | MAY verify; verified and wrong MUST be       | AWrongUdpChecksumIsRefused           |
+// |         | dropped                                      |                                      |
+// | 5       | not verified, or right, MUST be accepted     | ARightUdpChecksumIsAccepted,         |
+// |         |                                              | AnUnverifiedUdpChecksumIsAccepted    |
+//
+// (1) On a path below what pods can follow (552 bytes of IPv4, 1280 of IPv6) outer packets go
+//     without DF, over IPv6 in fragments (ButAPathBelowWhatPodsFollowMayFragment).
+// clang-format on
 #include <gtest/gtest.h>
 
 #include <set>

@@ -51,7 +51,7 @@ DecodedNodes Collect(std::vector<DecodedNode> decoded) {
     const std::size_t winner = last[name];
     if (winner != i && decoded[winner].kind != Kind::kRefused) {
       nodes.refused.push_back({name,
-                               "the name stands more than once in the list; the last one is used",
+                               "the name occurs more than once in the list; the last one is used",
                                decoded[i].lease.node.uid});
     }
   }

@@ -35,7 +35,7 @@ Fault ReadFault(Fields& fields) {
   return fault;
 }
 
-// A fault of a function that nobody calls would never come.
+// A fault of a function that is never called would never come.
 absl::Status CheckFunction(const Fault& fault) {
   if (fault.function.empty()) return Wrong("\"function\" is missing");
   if (fault.function == "*" || IsFunctionName(fault.function)) return absl::OkStatus();

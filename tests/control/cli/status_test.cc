@@ -113,9 +113,8 @@ TEST(StatusTextTest, ThoseToLookAtAreNamed) {
   status.leases[4].examples = {{"linux-3", "host-gw"}};
   status.leases.push_back({"family-off", "Not enabled.", 3});
   const std::string text = StatusText(status, false);
-  EXPECT_THAT(text, HasSubstr("if this lasts, look at its flanneld.\n    linux-2: no MAC\n  2 "));
-  EXPECT_THAT(text,
-              HasSubstr("    linux-3: host-gw\n    and others; \"flannelctl leases -o wide\""));
+  EXPECT_THAT(text, HasSubstr("if this lasts, check its flanneld.\n    linux-2: no MAC\n  2 "));
+  EXPECT_THAT(text, HasSubstr("    linux-3: host-gw\n    and more; \"flannelctl leases -o wide\""));
   EXPECT_THAT(text, Not(HasSubstr("Not enabled.")));
 }
 
@@ -157,7 +156,8 @@ TEST(StatusTextTest, SaysWhatStrictWouldHaveDropped) {
   status.tunnels[0].peer_check = "lease";
   status.tunnels[0].strict_would_drop = 0;
   EXPECT_THAT(StatusText(status, false),
-              HasSubstr("peer check lease, strict would have dropped nothing since the start"));
+              HasSubstr("peer check lease, strict would have dropped nothing since the "
+                        "tunnel came up"));
   status.tunnels[0].strict_would_drop = 7;
   EXPECT_THAT(StatusText(status, false), HasSubstr("strict would have dropped 7 packets since"));
 }
@@ -183,7 +183,7 @@ TEST(StatusTextTest, NamesPathsThatAreTooNarrowForPods) {
   status.peers[0].path_mtu = 590;
   status.peers[0].sent_without_df = 12;
   EXPECT_THAT(StatusText(status, false),
-              HasSubstr("peer linux-1: the path carries 590 octets, less than pods can follow: 12 "
+              HasSubstr("peer linux-1: the path carries 590 bytes, less than pods can follow: 12 "
                         "packets left without DF"));
   status.peers[0].path_mtu.reset();
   EXPECT_THAT(StatusText(status, false), HasSubstr("the path carried less than pods can follow"));

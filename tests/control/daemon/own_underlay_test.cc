@@ -235,7 +235,7 @@ TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsTrouble) {
   EXPECT_EQ(MtuTrouble(choice, conf), "");
   conf.mtu = OuterMtu::Of(1501);
   EXPECT_THAT(MtuTrouble(choice, conf),
-              ::testing::HasSubstr("Backend.MTU 1501 of net-conf is over the MTU of eth0, 1500"));
+              ::testing::HasSubstr("Backend.MTU 1501 of net-conf exceeds the MTU of eth0, 1500"));
 }
 
 TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {

@@ -243,7 +243,7 @@ TEST_F(KeptSubnetFileTest, OneThatIsLeftAloneIsAtRestAgain) {
   now_ += std::chrono::seconds(10);
   EXPECT_TRUE(Keep());
   EXPECT_THAT(trouble_, ::testing::AllOf(::testing::HasSubstr(path_.string()),
-                                         ::testing::HasSubstr("another program changes it"),
+                                         ::testing::HasSubstr("another program keeps changing it"),
                                          ::testing::HasSubstr("--subnet-file")));
   now_ += std::chrono::minutes(10) - std::chrono::seconds(1);
   Keep();

@@ -64,8 +64,7 @@ TEST(NodeList, NoNodesIsATruthToo) {
 
 TEST(NodeList, OneBadNodeLeavesTheOthersAlone) {
   const auto nodes = NodeJsonCodec().DecodeNodeList(
-      NodeListJson(
-      {kA, NodeJson("bad").Uid("u-bad").Leased("10.244.300.0/24", "192.0.2.3"), kB}));
+      NodeListJson({kA, NodeJson("bad").Uid("u-bad").Leased("10.244.300.0/24", "192.0.2.3"), kB}));
   ASSERT_TRUE(nodes.ok());
   EXPECT_THAT(Names(*nodes), ElementsAre("a", "b"));
   ASSERT_EQ(nodes->refused.size(), 1u);
@@ -136,7 +135,7 @@ TEST(NodeList, OfTwoThatAreOursTheLastIsWeAndTheNameIsRefused) {
   EXPECT_FALSE(nodes->own->managed);
   ASSERT_EQ(nodes->refused.size(), 1u);
   EXPECT_EQ(nodes->refused[0].reason,
-            "the name stands more than once in the list; the last one is used");
+            "the name occurs more than once in the list; the last one is used");
 }
 
 TEST(NodeList, ErrorsOfTheWholeText) {
