@@ -40,15 +40,20 @@ Reply CheckSubnet(Core& core, const NetworkObject& network, const SubnetFacts& s
   if (subnet.gateway && !subnet.prefix.Contains(*subnet.gateway)) {
     return Refuse(hresult::kInvalidSubnet, "The gateway is not in it.");
   }
+  if (!core.settings.overlapping_subnets_accepted && NeedsAdapter(network.type)) {
+    for (const auto& [id, other] : core.world.networks) {
+      for (const auto& theirs : SubnetsOf(other.ipams)) {
+        if (NeedsAdapter(other.type) && theirs.prefix.Overlaps(subnet.prefix))
+          return Refuse(hresult::kInvalidSubnet);
+      }
+    }
+  }
   if (network.type != "Overlay") return {};
   if (!subnet.vsid) return Refuse(hresult::kInvalidNetwork, "The subnet has no VSID.");
   if (*subnet.vsid < 4096 || *subnet.vsid > 16777214) return Refuse(hresult::kInvalidArgument);
   for (const auto& [id, other] : core.world.networks) {
     if (other.type != "Overlay") continue;
     for (const auto& theirs : SubnetsOf(other.ipams)) {
-      if (!core.settings.overlapping_subnets_accepted && theirs.prefix.Overlaps(subnet.prefix)) {
-        return Refuse(hresult::kInvalidSubnet);
-      }
       if (!core.settings.same_vsid_accepted && theirs.vsid == subnet.vsid) {
         return Refuse(hresult::kInvalidArgument);
       }

@@ -67,7 +67,7 @@ struct Settings {
   Milliseconds policies_shown{0};  // until either view shows a policy that was accepted (assumed)
 
   bool same_address_accepted = false;        // Server 2019 lets two endpoints have one address
-  bool overlapping_subnets_accepted = true;  // in two overlay networks; else HCN_E_INVALID_SUBNET
+  bool overlapping_subnets_accepted = true;  // of networks on adapters; else HCN_E_INVALID_SUBNET
   bool same_vsid_accepted = true;            // in two overlay networks; else E_INVALIDARG
   bool subnet_needed = true;                 // by an overlay: HCN_E_INVALID_NETWORK
   bool network_provider_address = true;      // else HCN_E_INVALID_POLICY_TYPE (assumed)

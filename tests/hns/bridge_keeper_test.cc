@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/hns/bridge_stage.h"
@@ -87,6 +88,58 @@ TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
   EXPECT_THAT(outcome.notes, IsEmpty());
   EXPECT_THAT(journal->gone, ElementsAre("flannel.4096"));
   EXPECT_THAT(stage.Networks(), SizeIs(3)) << "cbr0, theirs, External";
+}
+
+// Some HNS take no network beside another of its subnet.
+TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
+  emulator::Settings settings;
+  settings.overlapping_subnets_accepted = false;
+  BridgeStage stage(settings);
+  OverlayWish before = Wish();
+  before.subnet = stage.wish.subnet;
+  const Guid ours = stage.stranger.Create(OverlayNetwork(before)).value().Read().value().id;
+  const auto journal = std::make_shared<FormerJournal>();
+  journal->networks.push_back({before.name, ours, true});
+  Endpoint pod;
+  pod.name = "pod1";
+  pod.network = ours;
+  const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, journal);
+  BridgeOutcome outcome = stage.Drive();
+  EXPECT_EQ(outcome.state, BridgeState::kNetwork);
+  EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr(before.name), HasSubstr("(pod1)"))));
+
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(in_it, "pod1").ok());
+  outcome = stage.Drive();
+  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_THAT(outcome.notes, IsEmpty());
+  EXPECT_THAT(stage.Networks(), SizeIs(1));
+}
+
+// A network that HNS shows otherwise than it was asked for is made once, in this process and, by
+// the journal, in the next ones since the system started.
+TEST(BridgeKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
+  BridgeStage stage;
+  stage.api.answer = [](const Step& step, Reply& reply) {
+    if (step.document.starts_with("GET "))
+      absl::StrReplaceAll({{"10.244.3.0/24", "10.244.4.0/24"}}, &reply.text);
+  };
+  stage.Drive(1h);
+  stage.keeper->Recheck();
+  BridgeOutcome outcome = stage.Drive(1h);
+  EXPECT_EQ(outcome.state, BridgeState::kNetwork);
+  EXPECT_THAT(outcome.sentence, HasSubstr("not replaced again"));
+  EXPECT_THAT(stage.keeper->Look()->refused, HasSubstr("not replaced again"));
+  EXPECT_THAT(stage.Networks(), SizeIs(1));
+  const Guid id = stage.Networks()[0].id;
+
+  const auto journal = std::make_shared<FormerJournal>();
+  journal->networks.push_back(
+      {stage.wish.name, id, true, "L2Bridge 10.244.3.0/24", /*this_boot=*/true});
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, journal);
+  outcome = stage.Drive(1h);
+  EXPECT_THAT(outcome.sentence, HasSubstr("not replaced again"));
+  EXPECT_EQ(stage.Networks()[0].id, id);
 }
 
 // It attaches as upstream does, whatever HNS says of the endpoint.

@@ -446,7 +446,6 @@ TEST(OverlayKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   EXPECT_THAT(stage.api.changes, SizeIs(3)) << "one delete, one create";
 }
 
-// RFC 3927: it is HNS's, while the adapter is being bound.
 // As upstream: HNS may say the management IP before the host has the adapter.
 TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
   for (const bool comes : {true, false}) {
@@ -494,6 +493,7 @@ TEST(OverlayKeeperTest, WithItsHostRouteNoAdapterIsWaitedFor) {
   EXPECT_FALSE(stage.Round().awaits_adapter);
 }
 
+// RFC 3927: it is HNS's, while the adapter is being bound.
 TEST(OverlayKeeperTest, ALinkLocalAddressIsNoManagementIp) {
   OverlayStage stage({.link_local = 30s});
   OverlayOutcome outcome = stage.Round();
