@@ -170,7 +170,8 @@ TEST_P(HnsApiContract, SwitchOverlappingSubnets) {
   Json bridge = Overlay("c", "10.246.0.0/16", "10.246.0.1");
   bridge["Type"] = "L2Bridge";
   EXPECT_EQ(Creating(bridge), 0u);
-  EXPECT_EQ(Creating(Overlay("d", "10.246.0.0/16", "10.246.0.1", 5002)), 0u);
+  EXPECT_EQ(Creating(Overlay("d", "10.246.0.0/16", "10.246.0.1", 5002)),
+            hns::hresult::kInvalidSubnet);
   Switch([](auto& s) { s.overlapping_subnets_accepted = true; });
   EXPECT_EQ(Creating(Overlay("b")), 0u);
 }
