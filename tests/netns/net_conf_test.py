@@ -29,7 +29,7 @@ def test_changed_while_running():
         command.expect_equal(trouble(a), {}, "trouble before the file was touched")
         for times, (what, spoil, cause, step) in enumerate((
                 ("garbage", lambda: lease.write_text(path, "{garbage"), "line 1, column 2", "correct the file"),
-                ("another network", lambda: lease.write_text(path, other), "says something else", "restart flanneld"),
+                ("another network", lambda: lease.write_text(path, other), "differs from the running configuration", "restart flanneld"),
                 ("gone", lambda: os.unlink(path), "No such file", "put the file back")), 1):
             spoil()
             command.wait_until(lambda: cause in trouble(a).get("trouble", ""), lambda: f"{what}: status shows {trouble(a)}", timeout=15)

@@ -589,7 +589,8 @@ TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
 TEST_F(TwoNicsTest, AnAddressOfTheLinkAloneIsNotLost) {
   host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
   if (DefaultDataplane() == "hns") {
-    EXPECT_THAT(Round(), HasSubstr("has lost its address 10.9.0.1"));
+    EXPECT_NE(Round(), "");
+    EXPECT_EQ(Address(), "10.9.0.1");
     return;
   }
   ASSERT_EQ(Round(), "");

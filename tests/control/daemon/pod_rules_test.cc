@@ -221,8 +221,8 @@ TEST_F(PodRulesTest, WhatCannotBePutInIsTriedAfterGrowingPauses) {
 }
 
 TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
-  StartLog(LogFormat::kKlog, 0);
   ::testing::internal::CaptureStderr();
+  StartLog(LogFormat::kKlog, 0);
   rules_.Want(Both(), now_);
   for (int i = 0; i < 600; ++i) {
     filter_->held[FilterPart::kMasquerade].clear();
