@@ -117,7 +117,8 @@ std::uint32_t UdpPaths::AskRoute(const IpAddress& destination) {
   const SocketAddress to = SocketAddress::Of(destination, destination_port_);
   // An address that an earlier route gave the socket would choose this one.
   const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
-  if (bind_address_.IsUnspecified()) ::connect(socket_.get(), &nobody, sizeof nobody);
+  if (bind_address_.IsUnspecified() && ::connect(socket_.get(), &nobody, sizeof nobody) != 0)
+    return 0;
   if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0)
     return 0;
   const bool v4 = destination.is_v4();
