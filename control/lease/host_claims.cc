@@ -13,12 +13,12 @@ constexpr const char* kReserved[] = {
 }  // namespace
 
 std::optional<IpPrefix> ReservedRange(const IpPrefix& subnet) {
-  static const std::vector<IpPrefix> ranges = [] {
+  static const std::vector<IpPrefix> kRanges = [] {
     std::vector<IpPrefix> parsed;
     for (const char* const range : kReserved) parsed.push_back(*IpPrefix::Parse(range));
     return parsed;
   }();
-  for (const IpPrefix& range : ranges) {
+  for (const IpPrefix& range : kRanges) {
     if (range.Overlaps(subnet)) return range;
   }
   return std::nullopt;
