@@ -146,6 +146,7 @@ class LinuxPacketFilter final : public PacketFilter {
 
   static std::vector<std::string> Expressions(const std::vector<NftRule>& rules) {
     std::vector<std::string> expressions;
+    expressions.reserve(rules.size());
     for (const NftRule& rule : rules) expressions.push_back(rule.expressions);
     return expressions;
   }

@@ -61,6 +61,7 @@ absl::StatusOr<bool> WaitFor(pid_t child, steady_clock::time_point deadline, int
 
 int Spawn(const std::vector<std::string>& words, int output, pid_t& child) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   char locale[] = "LC_ALL=C";
