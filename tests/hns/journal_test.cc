@@ -82,7 +82,7 @@ TEST_F(OverlayJournalTest, OursIsEnteredInTheShapeInWhichItWasMade) {
     stage.wish.port = 8472;
     stage.wish.name = read_again ? "flannel.2" : "flannel.1";
     Start();
-    stage.api.before = [&, done = false](const WatchedApi::Step& step) mutable {
+    stage.api.before = [this, read_again, done = false](const WatchedApi::Step& step) mutable {
       std::optional<Hresult> refused;
       if (read_again && !done && step.function == "HcnQueryNetwork" && !stage.api.changes.empty()) {
         done = true;
