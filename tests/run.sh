@@ -6,7 +6,7 @@ usage() {
   cat <<'TEXT'
 usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
 
-  (nothing)     bootstrap, dev build, ctest, tests/netns      (< 3 min when built, < 20 min on a bare machine)
+  (nothing)     bootstrap, dev build, ctest, tests/netns      (< 8 min when built, < 20 min on a bare machine)
   --all         ctest in dev, under sanitizers and under Wine; namespaces, demo and clusters on the release build; fuzzing;
                 short soaks; benches once through. Ends by itself within 85 minutes
   --tidy        clang-tidy over what ships
