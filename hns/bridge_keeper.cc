@@ -108,10 +108,7 @@ BridgeKeeper::MaybeWait BridgeKeeper::PutNetwork(const BridgePlan& plan, TimePoi
   const absl::StatusOr<std::string> text = MakeByAnyWay(now);
   if (!text.ok()) {
     adapter_way_ = 0;
-    const auto code = HresultOf(text.status());
-    if (code == hresult::kInvalidSubnet || code == hresult::kInvalidNetwork ||
-        code == hresult::kInvalidArgument)
-      RemoveFormer();  // HNS may take no network of its subnet beside it
+    if (MayBeAboutAnotherNetwork(text.status())) RemoveFormer();
     const bool ambiguous = IsAboutAdapter(text.status()) && !wish_.ambiguous.empty();
     return Failed(BridgeState::kNetwork,
                   ambiguous

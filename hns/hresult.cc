@@ -67,6 +67,12 @@ bool IsAboutAdapter(const absl::Status& status) {
          code == hresult::kInvalidPolicy || code == hresult::kInvalidPolicyType;
 }
 
+bool MayBeAboutAnotherNetwork(const absl::Status& status) {
+  const auto code = HresultOf(status);
+  return code == hresult::kInvalidSubnet || code == hresult::kInvalidNetwork ||
+         code == hresult::kInvalidArgument;
+}
+
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record) {
   if (!Failed(code) && error_record.empty()) return absl::OkStatus();
   const Told told = ToldBy(error_record);

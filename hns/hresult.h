@@ -80,6 +80,10 @@ bool ProvesRefusal(Hresult code);
 // does not know the policy that tells it.
 bool IsAboutAdapter(const absl::Status& status);
 
+// Of a create: perhaps another network is in its way. Some HNS take none beside one of its subnet,
+// and say so by either of three numbers.
+bool MayBeAboutAnotherNetwork(const absl::Status& status);
+
 // `what` says object and action: "create the network flannel.4096". The message goes on with the
 // code's name and number, for people the error record's own text (one bounded line, whatever the
 // record is), and the next step where one is known; the number is kept in a payload. Ok: the call

@@ -92,14 +92,7 @@ OverlayKeeper::MaybeWait OverlayKeeper::RemoveFormer() {
 // After a refused create: HNS may take no two networks with one subnet or one VSID, and then what
 // may go goes first. Empty: there was nothing to make room.
 OverlayKeeper::MaybeWait OverlayKeeper::MakeRoom(const absl::Status& refusal) {
-  switch (HresultOf(refusal).value_or(hresult::kOk)) {
-    case hresult::kInvalidSubnet:
-    case hresult::kInvalidNetwork:
-    case hresult::kInvalidArgument:
-      break;
-    default:
-      return std::nullopt;
-  }
+  if (!MayBeAboutAnotherNetwork(refusal)) return std::nullopt;
   const std::size_t before = former_.size();
   if (auto failed = RemoveFormer()) return failed;
   former_looked_ = false;

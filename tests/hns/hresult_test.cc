@@ -125,6 +125,15 @@ TEST(HresultTest, WhatMayBeAboutTheAdapter) {
   EXPECT_FALSE(IsAboutAdapter(absl::OkStatus()));
 }
 
+TEST(HresultTest, WhatMayBeAboutAnotherNetwork) {
+  for (const Hresult code :
+       {hresult::kInvalidSubnet, hresult::kInvalidNetwork, hresult::kInvalidArgument})
+    EXPECT_TRUE(MayBeAboutAnotherNetwork(StatusOf("create it", code, ""))) << Name(code);
+  for (const Hresult code : {hresult::kAdapterNotFound, hresult::kNetworkAlreadyExists})
+    EXPECT_FALSE(MayBeAboutAnotherNetwork(StatusOf("create it", code, ""))) << Name(code);
+  EXPECT_FALSE(MayBeAboutAnotherNetwork(absl::OkStatus()));
+}
+
 TEST(HresultTest, APrefixKeepsCodeAndNumber) {
   const absl::Status status =
       Prefixed("overlay", StatusOf("open it", hresult::kNetworkNotFound, ""));
