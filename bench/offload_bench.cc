@@ -17,8 +17,12 @@ constexpr std::uint16_t kSegment = 1410;
 constexpr std::size_t kPayload = kSegment * 44;
 
 Packet Superframe(PacketSlab& slab) {
-  const Octets octets =
-      PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).DontFragment().Payload(kPayload).Build();
+  const Octets octets = PacketBuilder("10.244.2.9", "10.244.1.7")
+                            .Tcp(1, 2)
+                            .DontFragment()
+                            .Payload(kPayload)
+                            .PartialTransportChecksum()
+                            .Build();
   Packet packet = slab.Lend(0);
   packet.Pull(22);  // as Forwarder::Encapsulate would leave it for a datagram wire
   std::memcpy(packet.data, octets.data(), octets.size());
