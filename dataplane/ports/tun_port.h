@@ -34,8 +34,7 @@ struct TunOptions {
 // The device has several queues, because the kernel drops what finds its queue full: what one
 // sender makes fills one of them, and Receive serves all in turn, a bounded amount each. A TUN
 // device's packets are spread over them by their source address where the kernel lets this process
-// load that rule (CAP_BPF), else by the flow's hash. There are 16: two addresses that are equal
-// modulo 16 share one, and who may forge sources (CAP_NET_RAW) can fill all.
+// load that rule (CAP_BPF; ports/tun_steering_linux.h), else by the flow's hash.
 class TunTapPort : public PacketPort {
  public:
   ~TunTapPort() override;

@@ -58,11 +58,13 @@ constexpr std::array<unsigned, 4> kOffloadSteps = {kTso | kUso, kTso, TUN_F_CSUM
 
 // The kernel keeps up to 500 packets in each, of up to 64 KiB, that no account is charged for: who
 // forges sources, and so fills all, pins half a gigabyte.
-constexpr std::size_t kQueues = 16;
+constexpr std::size_t kQueues = TunSteering::kQueues;
 // A queue's turn, and a batch, end once they stand for so many packets on the wire: a superframe of
-// the smallest segments is work for a millisecond.
-constexpr std::uint32_t kTurnWirePackets = 64;
+// the smallest segments is work for a millisecond. So are 256 datagrams to send one by one: a batch
+// ends sooner than it is full, for what comes in the meantime waits that long.
+constexpr std::uint32_t kTurnWirePackets = 16;
 constexpr std::uint32_t kBatchWirePackets = 256;
+constexpr std::size_t kBatchFrames = 64;
 
 const char* DeviceWord(PortKind kind) { return kind == PortKind::kPodL3 ? "TUN" : "TAP"; }
 
@@ -182,7 +184,7 @@ struct TunTapPort::Device {
   FileDescriptor epoll;  // of all queues
   WaitHandle handle = -1;
   std::string name;
-  bool by_source = false;
+  std::optional<TunSteering> steering;  // empty: by the flow's hash
   PortFeatures features;
   PacketSlab slab;
   Turns fresh;    // had nothing when they were looked at last
@@ -199,8 +201,8 @@ struct TunTapPort::Device {
   };
 
   bool HasRoom(const Batch& batch, const Taken& taken) const {
-    return !batch.full() && taken.octets < kBatchOctets && taken.wire_packets < kBatchWirePackets &&
-           !taken.broken;
+    return batch.size() < kBatchFrames && taken.octets < kBatchOctets &&
+           taken.wire_packets < kBatchWirePackets && !taken.broken;
   }
 
   void FindReady() {
@@ -214,6 +216,14 @@ struct TunTapPort::Device {
 
   // A queue's turn. False: it is empty.
   bool TakeTurn(std::size_t queue, Batch& batch, Taken& taken) {
+    const std::size_t first = batch.size();
+    const bool more = Read(queue, batch, taken);
+    if (steering && batch.size() != first)
+      steering->Saw(queue, batch[batch.size() - 1], more, batch.now);
+    return more;
+  }
+
+  bool Read(std::size_t queue, Batch& batch, Taken& taken) {
     const std::uint32_t end = taken.wire_packets + kTurnWirePackets;
     while (HasRoom(batch, taken) && taken.wire_packets < end) {
       Packet packet = slab.Lend(batch.size());
@@ -314,10 +324,13 @@ absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
   auto device = std::make_unique<Device>();
   device->kind = kind;
   device->name = options.name;
-  int error = OpenQueue(kind, device->name, /*exclusive=*/true, device->writer);
+  int error = 0;
   for (FileDescriptor& queue : device->queues) {
-    if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/false, queue);
+    const bool first = &queue == device->queues.data();
+    if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/first, queue);
   }
+  // Last: when it is switched off the others keep their places.
+  if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/false, device->writer);
   if (error == 0) error = SwitchOff(device->writer.get());
   if (error == 0) {
     device->epoll = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
@@ -326,7 +339,8 @@ absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
   if (error != 0) return OpenError(kind, options.name, error);
   device->handle = device->epoll.get();
   const int any_queue = device->queues[0].get();
-  device->by_source = options.by_source && kind == PortKind::kPodL3 && SteerBySource(any_queue);
+  if (options.by_source && kind == PortKind::kPodL3)
+    device->steering = TunSteering::Load(any_queue);
 
   unsigned got = 0;
   for (const unsigned step : kOffloadSteps) {
@@ -346,7 +360,7 @@ TunTapPort::~TunTapPort() = default;
 PortKind TunTapPort::kind() const { return device_->kind; }
 const PortFeatures& TunTapPort::features() const { return device_->features; }
 const std::string& TunTapPort::name() const { return device_->name; }
-bool TunTapPort::steers_by_source() const { return device_->by_source; }
+bool TunTapPort::steers_by_source() const { return device_->steering.has_value(); }
 std::span<const WaitHandle> TunTapPort::wait_handles() const { return {&device_->handle, 1}; }
 
 std::size_t TunTapPort::Receive(Batch& batch) {
@@ -356,7 +370,7 @@ std::size_t TunTapPort::Receive(Batch& batch) {
   // little does not wait for who sends much. A quarter of the batch is left to the latter.
   device_->FindReady();
   while (!device_->fresh.empty() && device_->HasRoom(batch, taken) &&
-         batch.size() < kMaxBatch * 3 / 4 && taken.octets < kBatchOctets * 3 / 4 &&
+         batch.size() < kBatchFrames * 3 / 4 && taken.octets < kBatchOctets * 3 / 4 &&
          taken.wire_packets < kBatchWirePackets * 3 / 4) {
     const std::size_t queue = device_->fresh.Take();
     if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);

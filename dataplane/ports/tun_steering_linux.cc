@@ -7,45 +7,132 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdint>
+#include <utility>
 
-#include "dataplane/ports/file_descriptor_linux.h"
+#include "vxlan/bytes.h"
 
 namespace weft::dataplane {
 namespace {
 
-// Offsets into an IP packet: its version, and the last four bytes of the source address.
+// Offsets into an IP packet: its version, and the last two bytes of the source address.
 constexpr std::int32_t kVersion = 0;
-constexpr std::int32_t kSourceV4 = 12;
-constexpr std::int32_t kSourceV6 = 20;
+constexpr std::int32_t kSourceV4 = 14;
+constexpr std::int32_t kSourceV6 = 22;
+constexpr std::uint32_t kSources = 1 << 12;
 
-// BPF_LD | BPF_ABS reads the packet in host order into r0, wants the context in r6, and ends the
-// program with 0 where the packet is too short.
-constexpr std::array<bpf_insn, 7> kProgram = {{
-    {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1, .off = 0, .imm = 0},
-    {.code = BPF_LD | BPF_ABS | BPF_B, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = kVersion},
-    {.code = BPF_JMP | BPF_JGE | BPF_K, .dst_reg = 0, .src_reg = 0, .off = 2, .imm = 0x60},
-    {.code = BPF_LD | BPF_ABS | BPF_W, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = kSourceV4},
-    {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0},
-    {.code = BPF_LD | BPF_ABS | BPF_W, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = kSourceV6},
-    {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0},
-}};
+constexpr std::chrono::milliseconds kStanding{2};
+constexpr std::chrono::seconds kUnused{1};
 
-}  // namespace
+std::uint32_t SourceOf(const Packet& packet) {
+  const bool v4 = Load8(packet.data + kVersion) < 0x60;
+  const std::uint32_t at = v4 ? kSourceV4 : kSourceV6;
+  return packet.length < at + 2 ? 0 : LoadBe16(packet.data + at) % kSources;
+}
 
-bool SteerBySource(int tun) {
+FileDescriptor Bpf(bpf_cmd command, bpf_attr& attributes) {
+  return FileDescriptor(
+      static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof attributes)));
+}
+
+FileDescriptor MakeMap() {
+  bpf_attr map{};
+  map.map_type = BPF_MAP_TYPE_ARRAY;
+  map.key_size = map.value_size = sizeof(std::uint32_t);
+  map.max_entries = kSources;
+  return Bpf(BPF_MAP_CREATE, map);
+}
+
+bpf_insn Code(int code, int to, int from, int offset, std::int32_t immediate) {
+  bpf_insn instruction{};
+  instruction.code = static_cast<std::uint8_t>(code);
+  instruction.dst_reg = static_cast<std::uint8_t>(to & 0xf);
+  instruction.src_reg = static_cast<std::uint8_t>(from & 0xf);
+  instruction.off = static_cast<std::int16_t>(offset);
+  instruction.imm = immediate;
+  return instruction;
+}
+
+// map[source], or source % shared where that is 0.
+FileDescriptor LoadProgram(int map, std::int32_t shared) {
+  // BPF_LD | BPF_ABS reads the packet in host order into r0, wants the context in r6, and ends the
+  // program with 0 where the packet is too short. Jumps count the instructions that they leave out.
+  const std::array<bpf_insn, 20> program = {{
+      Code(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0),
+      Code(BPF_LD | BPF_ABS | BPF_B, 0, 0, 0, kVersion),
+      Code(BPF_JMP | BPF_JGE | BPF_K, 0, 0, 2, 0x60),
+      Code(BPF_LD | BPF_ABS | BPF_H, 0, 0, 0, kSourceV4),
+      Code(BPF_JMP | BPF_JA, 0, 0, 1, 0),
+      Code(BPF_LD | BPF_ABS | BPF_H, 0, 0, 0, kSourceV6),
+      Code(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, kSources - 1),
+      Code(BPF_ALU64 | BPF_MOV | BPF_X, 7, 0, 0, 0),
+      Code(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),  // the key, on the stack
+      Code(BPF_ALU64 | BPF_MOV | BPF_X, 2, 10, 0, 0),
+      Code(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
+      Code(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
+      Code(0, 0, 0, 0, 0),  // the other half of the one before
+      Code(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
+      Code(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, 0),
+      Code(BPF_LDX | BPF_MEM | BPF_W, 0, 0, 0, 0),
+      Code(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 2, 0),
+      Code(BPF_ALU64 | BPF_MOV | BPF_X, 0, 7, 0, 0),
+      Code(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, shared - 1),
+      Code(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+  }};
   static constexpr char kLicense[] = "Apache-2.0";
   bpf_attr load{};
   load.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
-  load.insns = reinterpret_cast<std::uint64_t>(kProgram.data());
-  load.insn_cnt = kProgram.size();
+  load.insns = reinterpret_cast<std::uint64_t>(program.data());
+  load.insn_cnt = program.size();
   load.license = reinterpret_cast<std::uint64_t>(kLicense);
-  const FileDescriptor program(
-      static_cast<int>(::syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load)));
-  if (!program.valid()) return false;
+  return Bpf(BPF_PROG_LOAD, load);
+}
+
+}  // namespace
+
+std::optional<TunSteering> TunSteering::Load(int tun) {
+  FileDescriptor map = MakeMap();
+  if (!map.valid()) return std::nullopt;
+  const FileDescriptor program = LoadProgram(map.get(), kShared);
+  if (!program.valid()) return std::nullopt;
   int descriptor = program.get();  // the device holds the program from then on
-  return ::ioctl(tun, TUNSETSTEERINGEBPF, &descriptor) == 0;
+  if (::ioctl(tun, TUNSETSTEERINGEBPF, &descriptor) != 0) return std::nullopt;
+  return TunSteering(std::move(map));
+}
+
+void TunSteering::Saw(std::size_t queue, const Packet& last, bool more, Timestamp now) {
+  if (queue >= kShared) {
+    own_[queue - kShared].used = now;
+    return;
+  }
+  std::optional<Timestamp>& since = since_[queue];
+  if (!more) {
+    since.reset();
+    return;
+  }
+  if (!since) since = now;
+  if (now - *since < kStanding) return;
+  since.reset();
+  const std::uint32_t source = SourceOf(last);
+  Own* unused = own_.data();
+  for (Own& own : own_) {
+    if (own.used && own.source == source) return;  // what it sent before it had its own
+    if (own.used < unused->used) unused = &own;    // empty is less than any time
+  }
+  if (unused->used) {
+    if (now - *unused->used < kUnused) return;
+    Set(unused->source, 0);
+  }
+  *unused = {source, now};
+  Set(source, static_cast<std::uint32_t>(kShared + static_cast<std::size_t>(unused - own_.data())));
+}
+
+void TunSteering::Set(std::uint32_t source, std::uint32_t queue) const {
+  bpf_attr element{};
+  element.map_fd = static_cast<std::uint32_t>(map_.get());
+  element.key = reinterpret_cast<std::uint64_t>(&source);
+  element.value = reinterpret_cast<std::uint64_t>(&queue);
+  // Where that fails the source stays where it is, as if there were no queue for it.
+  (void)::syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &element, sizeof element);
 }
 
 }  // namespace weft::dataplane

@@ -33,10 +33,14 @@ def ping(source, address, count, interval=0.02):
     return lost, (times[min(len(times) - 1, len(times) * 9 // 10)] if times else float("inf"))
 
 
-def two_pods(subject, **options):
+NEXT = 3  # after the loud pod's 2
+SAME_QUEUE = 2 + 8  # as the loud pod's at first, which is given another one
+
+
+def two_pods(subject, quiet=NEXT, **options):
     """A lab whose node a has a second pod, `quiet`."""
     lab = topology.pair(subject, node.KernelNode, **options)
-    lab.nodes[0].quiet = lab.nodes[0].add_pod("quiet", 3)
+    lab.nodes[0].quiet = lab.nodes[0].add_pod("quiet", quiet)
     return lab
 
 
@@ -74,6 +78,10 @@ def loads(subject, which, **options):
 
 def test_other_pods_go_on(subject):
     loads(subject, LOADS)
+
+
+def test_a_pod_of_the_same_queue_goes_on():
+    loads(node.WeftNode, [("superframe-1", 20), ("segments-1", 0), ("datagrams", 0), ("segments-1398", 0)], quiet=SAME_QUEUE)
 
 
 def test_other_pods_go_on_over_ipv6(subject):

@@ -18,32 +18,21 @@ def interrupted(number, _):
 
 
 def fair_beside_every_load(runs):
-    """{load: [(lost, p90)]} for each kind; of weft at most one run in ten may be unfair."""
+    """A table of what another pod loses and waits; of weft at most one run in ten may be unfair."""
     unfair = []
-    for name in ("weft", "kernel"):
-        with fairness_test.two_pods(topology.KINDS[name]) as lab:
+    for subject, quiet in (("weft", fairness_test.NEXT), ("weft", fairness_test.SAME_QUEUE), ("kernel", fairness_test.NEXT)):
+        with fairness_test.two_pods(topology.KINDS[subject], quiet) as lab:
             lab.up()
             a, b = lab.nodes
+            name = subject + (" same queue" if quiet == fairness_test.SAME_QUEUE else "")
             for kind, rate in fairness_test.LOADS:
                 found = [fairness_test.beside(a, b, kind, rate) for _ in range(runs)]
                 good = sum(fairness_test.is_fair(*each) for each in found)
                 shown = ", ".join(f"{lost}/{late:.2f}" for lost, late in found)
-                print(f"{name:7} {kind:14} {rate or 'unpaced':>8}  {good} of {runs} fair  lost/p90 ms: {shown}", flush=True)
-                if name == "weft" and good * 10 < runs * 9:
-                    unfair.append(f"{kind} {rate or 'unpaced'}: {good} of {runs}")
+                print(f"{name:15} {kind:14} {rate or 'unpaced':>8}  {good} of {runs} fair  lost/p90 ms: {shown}", flush=True)
+                if subject == "weft" and good * 10 < runs * 9:
+                    unfair.append(f"{name} {kind} {rate or 'unpaced'}: {good} of {runs}")
     command.expect(not unfair, f"unfair beside {'; '.join(unfair)}")
-
-
-def beside_a_colliding_pod(runs):
-    """Of 16 queues the loud pod's is also that of the address 16 after it. No verdict: the table shows what that costs."""
-    with fairness_test.two_pods(node.WeftNode) as lab:
-        a, b = lab.nodes
-        a.quiet = a.add_pod("collides", 2 + 16)
-        lab.up()
-        for kind, rate in fairness_test.LOADS:
-            found = [fairness_test.beside(a, b, kind, rate) for _ in range(runs)]
-            shown = ", ".join(f"{lost}/{late:.2f}" for lost, late in found)
-            print(f"weft +16 {kind:14} {rate or 'unpaced':>8}  lost/p90 ms: {shown}", flush=True)
 
 
 def empty_datagrams(runs):
@@ -94,7 +83,6 @@ def main():
     passed = failed = 0
     try:
         for name, work in (("fair-beside-every-load", lambda: fair_beside_every_load(2 if short else 10)),
-                           ("beside-a-colliding-pod", lambda: beside_a_colliding_pod(2 if short else 10)),
                            ("empty-datagrams", lambda: empty_datagrams(2 if short else 10)),
                            ("after-forgery", lambda: after_forgery(0 if short else 10))):
             try:

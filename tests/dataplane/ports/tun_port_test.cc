@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "dataplane/offload.h"
 #include "dataplane/ports/file_descriptor_linux.h"
 #include "dataplane/ports/udp_port.h"
@@ -320,6 +321,77 @@ TEST_F(TunPortTest, AFloodLeavesTheOthersTheirQueues) {
     EXPECT_EQ(others, 5u);
     EXPECT_LT(taken, 1000u) << "the flood was dropped, or this test tests nothing";
   }
+}
+
+// Addresses that are equal modulo 8 share a queue until one of them fills it.
+class SharedQueueTest : public TunPortTest {
+ protected:
+  void SetUp() override {
+    TunPortTest::SetUp();
+    port_ = OpenTun("t0");
+    ASSERT_NE(port_, nullptr);
+    ASSERT_TRUE(port_->steers_by_source());
+    for (int i = 1; i <= 11; ++i) ASSERT_EQ(RunIp("addr add " + Address(i) + "/24 dev t0"), "");
+    Drain();
+  }
+
+  static std::string Address(int i) { return absl::StrCat("10.9.0.", 100 + 8 * i); }
+
+  // How much of what is there comes from `source`.
+  std::size_t Drain(const std::string& source = "10.9.0.9") {
+    std::size_t found = 0;
+    while (port_->Receive(batch_) != 0) {
+      for (const Packet& packet : batch_) {
+        const auto inner = ParseInnerIp(packet.bytes());
+        found += inner && inner->source() == Ip(source) ? 1 : 0;
+      }
+    }
+    return found;
+  }
+
+  // Its queue is not empty for so long.
+  void BeLoud(int i, std::chrono::milliseconds time = std::chrono::milliseconds(2)) {
+    Flood(Address(i).c_str(), "10.9.0.2", 200);
+    (void)port_->Receive(batch_);
+    batch_.now += time;
+    Drain();
+  }
+
+  // Of five packets of 10, sent while the queue of `loud` is full.
+  std::size_t ArriveBeside(int loud) {
+    Flood(Address(loud).c_str(), "10.9.0.2", 1000);
+    Flood(Address(10).c_str(), "10.9.0.2", 5);
+    return Drain(Address(10));
+  }
+
+  std::unique_ptr<TunPort> port_;
+};
+
+TEST_F(SharedQueueTest, WhoseBacklogStandsGetsOneOfItsOwn) {
+  BeLoud(1, std::chrono::milliseconds(1));
+  EXPECT_EQ(ArriveBeside(1), 0u);
+  batch_.now += std::chrono::milliseconds(1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ArriveBeside(1), 0u) << "it was empty in between";
+  BeLoud(1);
+  EXPECT_EQ(ArriveBeside(1), 5u);
+}
+
+TEST_F(SharedQueueTest, AnOwnOneIsGivenAwayAfterASecondWithoutPackets) {
+  Flood(Address(1).c_str(), "10.9.0.2", 400);
+  while (port_->Receive(batch_) != 0) batch_.now += std::chrono::milliseconds(2);
+  // It has one now, not one for each round.
+  for (int i = 2; i <= 9; ++i) BeLoud(i);
+  for (int i = 1; i <= 8; ++i) EXPECT_EQ(ArriveBeside(i), 5u) << i;
+  EXPECT_EQ(ArriveBeside(9), 0u) << "there are eight";
+  batch_.now += std::chrono::milliseconds(600);
+  for (int i = 2; i <= 8; ++i) BeLoud(i);
+  batch_.now += std::chrono::milliseconds(600);
+  BeLoud(9);
+  EXPECT_EQ(ArriveBeside(9), 5u);
+  for (int i = 2; i <= 8; ++i) EXPECT_EQ(ArriveBeside(i), 5u) << i;
+  EXPECT_EQ(ArriveBeside(1), 0u) << "its queue is another's";
+  BeLoud(11);
+  EXPECT_EQ(ArriveBeside(11), 0u) << "all have carried something";
 }
 
 // Two superframes of 63 segments, which is nearly two turns.
