@@ -85,4 +85,11 @@ void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   }
 }
 
+std::optional<PeerCheck> ParsePeerCheck(std::string_view name) {
+  if (name == "strict") return PeerCheck::kStrict;
+  if (name == "lease") return PeerCheck::kLease;
+  if (name == "off") return PeerCheck::kOff;
+  return std::nullopt;
+}
+
 }  // namespace weft::dataplane

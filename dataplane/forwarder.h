@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "dataplane/counters.h"
@@ -26,6 +28,8 @@ enum class PeerCheck : std::uint8_t {
             // to one lease
   kOff,
 };
+// "strict", "lease" or "off".
+std::optional<PeerCheck> ParsePeerCheck(std::string_view name);
 
 struct ForwarderConfig {
   LocalVtep local;

@@ -41,11 +41,6 @@ absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
       absl::StrCat("--mtu ", octets, " is not the MTU of a link; try ", kUsualMtu));
 }
 
-dataplane::PeerCheck ParsePeerCheck(const std::string& name) {
-  if (name == "strict") return dataplane::PeerCheck::kStrict;
-  return name == "off" ? dataplane::PeerCheck::kOff : dataplane::PeerCheck::kLease;
-}
-
 std::string Text(const Judgement& judgement) {
   const bool forwarded = judgement.verdict == dataplane::Verdict::kForward;
   std::string text =
@@ -91,8 +86,9 @@ ExitCode Run(const Options& options, Io& io) {
   if (!leases.ok()) return WithoutVerdict(options, leases.status(), io);
   const absl::StatusOr<OuterMtu> mtu = LinkMtu(options);
   if (!mtu.ok()) return WithoutVerdict(options, mtu.status(), io);
-  const absl::StatusOr<Judgement> judgement = Judge(
-      *frame, start, *leases, {.link_mtu = *mtu, .peer_check = ParsePeerCheck(options.peer_check)});
+  const absl::StatusOr<Judgement> judgement =
+      Judge(*frame, start, *leases,
+            {.link_mtu = *mtu, .peer_check = *dataplane::ParsePeerCheck(options.peer_check)});
   if (!judgement.ok()) return WithoutVerdict(options, judgement.status(), io);
   io.out << Text(*judgement);
   return judgement->verdict == dataplane::Verdict::kForward ? ExitCode::kOk : ExitCode::kFinding;

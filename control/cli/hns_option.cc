@@ -4,6 +4,7 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "control/config/options.h"
 #include "control/emulator/open_hns.h"
 #include "control/host/host.h"
 #include "hns/open_api.h"
@@ -14,15 +15,15 @@ void AddHnsOption(CLI::App& parser, std::string& hns) {
   parser.add_option("--hns", hns, "An emulator in place of this machine's own HNS")
       ->type_name("emulator:PATH")
       ->check([](const std::string& text) {
-        return emulator::IsEmulator(text) ? "" : text + " is not understood; write emulator:PATH";
+        return config::EmulatorPath(text) ? "" : text + " is not understood; write emulator:PATH";
       });
 }
 
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns) {
-  if (!hns.empty()) {
+  if (const std::optional<std::string> path = config::EmulatorPath(hns)) {
     const absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
     if (!host.ok()) return host.status();
-    return emulator::OpenHns(hns.substr(emulator::kEmulatorPrefix.size()), **host);
+    return emulator::OpenHns(*path, **host);
   }
   absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
   if (!api.ok()) return api.status();

@@ -4,7 +4,7 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
-#include "control/emulator/open_hns.h"
+#include "control/config/options.h"
 
 namespace weft::cli {
 
@@ -14,7 +14,7 @@ void AddHostOption(CLI::App& parser, std::string& host) {
                   "An emulated machine in place of this one, as flanneld was given with --host")
       ->type_name("emulator:ADDRESS")
       ->check([](const std::string& text) {
-        return emulator::IsEmulator(text) ? ""
+        return config::EmulatorPath(text) ? ""
                                           : text + " is not understood; write emulator:ADDRESS";
       });
 }

@@ -10,7 +10,7 @@ class App;
 
 namespace weft::cli {
 
-// `host`: for emulator::OpenHost.
+// `host`: "emulator:ADDRESS", or empty.
 void AddHostOption(CLI::App& parser, std::string& host);
 
 }  // namespace weft::cli

@@ -17,6 +17,7 @@
 #include "control/cli/host_option.h"
 #include "control/cli/undo.h"
 #include "control/cli/verbs.h"
+#include "control/config/options.h"
 #include "control/emulator/open_host.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
@@ -103,7 +104,7 @@ ExitCode Run(Options options, Io& io) {
       return Fail(io, kVerb, version.status());
   }
   if (NeedsHost(ledger)) {
-    auto opened = emulator::OpenHost(options.host);
+    auto opened = emulator::OpenHost(config::EmulatorPath(options.host));
     if (!opened.ok()) return Fail(io, kVerb, opened.status());
     host = *std::move(opened);
     places.host = host.get();

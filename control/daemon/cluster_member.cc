@@ -46,8 +46,9 @@ absl::StatusOr<std::string> NodeNameOf(const absl::StatusOr<kube::ApiAnswer>& po
 
 }  // namespace
 
-ClusterMember::ClusterMember(EventLoop& loop, const control::Clock& clock, const Options& options,
-                             kube::ClusterAccess access, kube::AnnotationKeys keys,
+ClusterMember::ClusterMember(EventLoop& loop, const control::Clock& clock,
+                             const config::Options& options, kube::ClusterAccess access,
+                             kube::AnnotationKeys keys,
                              std::function<void(const std::string&)> on_name,
                              std::function<void()> on_change)
     : loop_(loop),

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "control/clock.h"
+#include "control/config/options.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/options.h"
 #include "control/daemon/trouble.h"
 #include "control/kube/client/api_call.h"
 #include "control/kube/client/api_client.h"
@@ -29,7 +29,7 @@ class ClusterMember {
  public:
   // `loop`, `clock` and `options` outlive it. `on_name` is called once, from Start or later, before
   // the first Node is told; `on_change` when published() or a trouble differs.
-  ClusterMember(EventLoop& loop, const control::Clock& clock, const Options& options,
+  ClusterMember(EventLoop& loop, const control::Clock& clock, const config::Options& options,
                 kube::ClusterAccess access, kube::AnnotationKeys keys,
                 std::function<void(const std::string&)> on_name, std::function<void()> on_change);
   ~ClusterMember();
@@ -57,7 +57,7 @@ class ClusterMember {
 
   EventLoop& loop_;
   const control::Clock& clock_;
-  const Options& options_;
+  const config::Options& options_;
   const kube::AnnotationKeys keys_;
   const std::function<void(const std::string&)> on_name_;
   const std::function<void()> on_change_;

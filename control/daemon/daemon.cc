@@ -36,8 +36,6 @@ constexpr steady_clock::duration kMostRecheckPause = std::chrono::seconds(1);
 constexpr std::size_t kHealthConnections = 256;
 constexpr auto kHealthDeadline = std::chrono::seconds(3);
 
-constexpr std::size_t kFilePrefix = std::string_view("file:").size();
-
 std::int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -110,14 +108,14 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
             });
           },
           config_.filter) {
-  const Options& options = config_.options;
+  const config::Options& options = config_.options;
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(
         loop_, clock_, options, *config_.cluster, std::move(keys),
         [this](const std::string& name) { node_name_ = name; }, [this] { Schedule(); });
   } else {
     file_ = std::make_unique<control::FileSource>(
-        control::PathOf(options.lease_source.substr(kFilePrefix)),
+        control::PathOf(options.lease_file),
         kube::NodeJsonCodec(std::move(keys), options.node_name));
   }
 }
@@ -155,16 +153,15 @@ absl::Status Daemon::Start() {
 }
 
 absl::Status Daemon::OpenHealth() {
-  const std::int64_t flag = config_.options.healthz_port;
-  if (health_ || (!config_.healthz_port && flag <= 0)) return absl::OkStatus();
+  const std::optional<std::uint16_t> port = config_.options.healthz_port;
+  if (health_ || !port) return absl::OkStatus();
   admin::HttpLimits limits;
   limits.connections = kHealthConnections;
   limits.deadline = kHealthDeadline;
   limits.any_method = true;
   auto health = std::make_unique<admin::HttpServer>(
       loop_.io(), HealthHandler([this] { return recent_checks_.At(steady_clock::now()); }), limits);
-  const std::uint16_t port = config_.healthz_port.value_or(static_cast<std::uint16_t>(flag));
-  const absl::StatusOr<std::uint16_t> bound = health->ListenTcp(config_.options.healthz_ip, port);
+  const absl::StatusOr<std::uint16_t> bound = health->ListenTcp(config_.options.healthz_ip, *port);
   if (bound.ok()) {
     health_trouble_.Set("");
     health_ = std::move(health);
@@ -179,11 +176,9 @@ absl::Status Daemon::OpenHealth() {
 }
 
 absl::Status Daemon::OpenAdmin() {
-  if (admin_ || config_.options.admin == "none") return absl::OkStatus();
-  const std::string path =
-      config_.options.admin.empty() ? std::string(admin::DefaultEndpoint()) : config_.options.admin;
+  if (admin_ || !config_.options.admin) return absl::OkStatus();
   auto admin = std::make_unique<admin::AdminServer>(loop_.io(), *this);
-  const absl::Status status = admin->Listen(path);
+  const absl::Status status = admin->Listen(*config_.options.admin);
   if (status.ok()) {
     admin_trouble_.Set(admin->note());
     admin_ = std::move(admin);

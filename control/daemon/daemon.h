@@ -24,13 +24,13 @@
 #include "absl/status/statusor.h"
 #include "control/admin/admin_server.h"
 #include "control/clock.h"
+#include "control/config/options.h"
 #include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/health.h"
 #include "control/daemon/host_needs.h"
 #include "control/daemon/network_now.h"
 #include "control/daemon/node_network.h"
-#include "control/daemon/options.h"
 #include "control/daemon/trouble.h"
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
@@ -46,13 +46,11 @@ namespace weft::daemon {
 inline constexpr std::string_view kVersion = WEFT_VERSION;
 
 struct DaemonConfig {
-  Options options;  // checked
+  config::Options options;
   control::NetConf conf;
   std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
   std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
   std::shared_ptr<host::PacketFilter> filter;  // null: pods are masqueraded by the CNI plugin
-  // For tests: in place of --healthz-port; 0 takes a free one.
-  std::optional<std::uint16_t> healthz_port;
   // For tests: else the host is looked at only when it tells of a change.
   bool polls_host = true;
 };

@@ -74,7 +74,7 @@ admin::Status Daemon::ReadStatus() {
   status.pid = ProcessId();
   status.started = started_;
   status.backend = control::Name(config_.conf.type);
-  status.dataplane = config_.options.dataplane;
+  status.dataplane = Name(config_.options.data_plane);
   status.checks = Checks(report);
   status.ready = AllOk(status.checks);
   network_.FillStatus(status);

@@ -7,12 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/command_line.h"
+#include "control/config/flags.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/flags.h"
 #include "control/daemon/log.h"
 #include "control/daemon/open_hns.h"
-#include "control/daemon/options_check.h"
 #include "control/daemon/service.h"
 #include "control/emulator/open_host.h"
 #include "control/own_files.h"
@@ -40,37 +39,39 @@ int Fail(const absl::Status& status) {
   return kWrongConfiguration;
 }
 
-int Run(Options options) {
-  // Where the CNI plugin looks: containerd's current drive is the system's.
-  if (options.subnet_file == Options().subnet_file)
-    options.subnet_file = control::OnSystemDrive(options.subnet_file);
-  if (absl::Status status = CheckOptions(options, Variable); !status.ok()) return Fail(status);
-  absl::StatusOr<control::NetConf> conf =
-      control::LoadNetConf(options.net_config_path, DefaultsFor(options));
-  if (!conf.ok()) return Fail(conf.status());
-  if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
+int Run(const config::FlagValues& values) {
+  const absl::StatusOr<config::Options> asked = config::MakeOptions(values, Variable);
+  if (!asked.ok()) return Fail(asked.status());
+  const absl::StatusOr<control::NetConf> read =
+      control::LoadNetConf(asked->net_config_path, config::DefaultsFor(asked->data_plane));
+  if (!read.ok()) return Fail(read.status());
+  if (const absl::Status own = control::CheckOwn(asked->net_config_path); !own.ok())
     LogWarning(absl::StrCat("net-conf ", own.message(),
                             ": those who can write it decide what this node does; let only root "
                             "or Administrators own and write it"));
-  for (const std::string& note : conf->notes) LogInfo(note);
-  if (absl::Status status = CheckForDataplane(options, *conf); !status.ok()) return Fail(status);
-  if (conf->ipv6_left_out) {
+  for (const std::string& note : read->notes) LogInfo(note);
+  absl::StatusOr<config::NodeConfig> node = config::Combine(*asked, *read);
+  if (!node.ok()) return Fail(node.status());
+  const config::Options& options = node->options;
+  const control::NetConf& conf = node->conf;
+  if (conf.ipv6_left_out) {
     LogWarning(
         "EnableIPv6 of net-conf is left out on this node, because HNS has no such network: its "
         "pods have IPv4 alone, and other nodes send it no IPv6 packets for pods");
   }
-  if (conf->type == control::BackendType::kVxlan) {
-    LogInfo(absl::StrCat("vxlan: VNI ", conf->vni.value(), ", UDP port ", conf->port,
+  if (conf.type == control::BackendType::kVxlan) {
+    LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
                          "; every node must use this port, which none publishes"));
   }
-  absl::StatusOr<std::unique_ptr<host::Host>> host = emulator::OpenHost(options.host);
+  absl::StatusOr<std::unique_ptr<host::Host>> host = emulator::OpenHost(options.host_emulator);
   if (!host.ok()) return Fail(host.status());
 
   absl::StatusOr<std::shared_ptr<hns::Api>> hns = OpenHns(options, **host);
   if (!hns.ok()) return Fail(hns.status());
   std::shared_ptr<host::PacketFilter> filter;
-  if (options.host.empty() && options.dataplane != "hns") filter = host::OpenPacketFilter();
-  if (filter && options.dataplane == "none" && options.ip_masq) {
+  if (!options.host_emulator && options.data_plane != config::DataPlane::kHns)
+    filter = host::OpenPacketFilter();
+  if (filter && options.data_plane == config::DataPlane::kNone && options.ip_masq) {
     LogWarning(
         "--ip-masq has no effect with --dataplane=none: subnet.env has FLANNEL_IPMASQ=false, so "
         "that the CNI plugin masquerades");
@@ -87,9 +88,7 @@ int Run(Options options) {
 
   EventLoop loop;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon =
-      Daemon::Make(loop,
-                   {options, *std::move(conf), std::move(cluster), *std::move(hns),
-                    std::move(filter), std::nullopt},
+      Daemon::Make(loop, {options, conf, std::move(cluster), *std::move(hns), std::move(filter)},
                    *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
   const StopSignals signals(loop.io(), [&](std::string_view name) {
@@ -106,26 +105,26 @@ int Run(Options options) {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> words = control::Arguments(argc, argv);
-  const absl::StatusOr<CommandLine> line = ParseFlags(words, Variable);
+  const absl::StatusOr<config::CommandLine> line = config::ParseFlags(words, Variable);
   if (!line.ok()) {
     std::fprintf(stderr, "flanneld: %s\n\n%s", std::string(line.status().message()).c_str(),
-                 Usage().c_str());
+                 config::Usage().c_str());
     return kWrongFlags;
   }
   if (line->help) {
-    std::fputs(Usage().c_str(), stdout);
+    std::fputs(config::Usage().c_str(), stdout);
     return kStopped;
   }
-  if (line->options.version) {
+  if (line->values.version) {
     std::printf("flanneld %s (weft)\n", std::string(kVersion).c_str());
     return kStopped;
   }
   PrepareProcess();
-  StartLog(line->options.log_format == "json" ? LogFormat::kJson : LogFormat::kKlog,
-           line->options.verbosity);
-  LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", Describe(line->options)));
+  StartLog(line->values.log_format == "json" ? LogFormat::kJson : LogFormat::kKlog,
+           line->values.verbosity);
+  LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", config::Describe(line->values)));
   for (const std::string& warning : line->warnings) LogWarning(warning);
-  return Run(line->options);
+  return Run(line->values);
 }
 
 }  // namespace

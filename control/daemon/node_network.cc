@@ -22,28 +22,24 @@ control::Families FamiliesOf(IpFamily family) {
   return family == IpFamily::kV4 ? control::Families::kV4 : control::Families::kV6;
 }
 
-dataplane::PeerCheck PeerCheckOf(std::string_view flag) {
-  if (flag == "strict") return dataplane::PeerCheck::kStrict;
-  return flag == "off" ? dataplane::PeerCheck::kOff : dataplane::PeerCheck::kLease;
-}
-
-SetupOptions SetupOptionsOf(const Options& options) {
-  const bool userspace = options.dataplane == "userspace";
-  SetupOptions setup{userspace,
-                     userspace || options.dataplane == "routes" || options.dataplane == "hns",
-                     options.udp_checksum,
-                     PeerCheckOf(options.peer_check),
-                     options.ip_masq,
-                     options.hns.empty() ? HnsRole::kNone : HnsRole::kFollower,
-                     options.hns_base_network,
-                     options.iface};
-  if (options.dataplane == "hns") setup.hns = HnsRole::kPrimary;
-  return setup;
+SetupOptions SetupOptionsOf(const config::Options& options) {
+  const bool userspace = options.data_plane == config::DataPlane::kUserspace;
+  const bool by_hns = options.data_plane == config::DataPlane::kHns;
+  return {userspace,
+          options.data_plane != config::DataPlane::kNone,
+          options.udp_checksum,
+          options.peer_check,
+          options.ip_masq,
+          by_hns                 ? HnsRole::kPrimary
+          : options.hns_emulator ? HnsRole::kFollower
+                                 : HnsRole::kNone,
+          options.hns_base_network,
+          options.iface};
 }
 
 }  // namespace
 
-NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
+NodeNetwork::NodeNetwork(const config::Options& options, const control::NetConf& conf,
                          std::unique_ptr<host::Host> host, Hns hns,
                          std::shared_ptr<NodeLedger> ledger, control::Reconciler& reconciler,
                          OnBroken on_broken, std::shared_ptr<host::PacketFilter> filter)
@@ -57,8 +53,7 @@ NodeNetwork::NodeNetwork(const Options& options, const control::NetConf& conf,
       hns_ledger_(ledger_ && hns_.api ? std::make_shared<HnsLedger>(ledger_) : nullptr),
       route_ledger_(ledger_ ? std::make_unique<RouteLedger>(ledger_) : nullptr),
       upkeep_(*host_, conf, ledger_, options.hns_base_network),
-      pod_rules_(std::move(filter), ledger_,
-                 std::chrono::seconds(std::clamp<std::int64_t>(options.iptables_resync, 1, 3600))),
+      pod_rules_(std::move(filter), ledger_, options.iptables_resync),
       subnet_file_(options.subnet_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
@@ -152,7 +147,7 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
 
   setup_ = setup;
   was_in_sync_ = false;
-  if (options_.dataplane != "none")
+  if (options_.data_plane != config::DataPlane::kNone)
     pod_rules_.Want(PodRulesFor(setup.env), std::chrono::steady_clock::now());
   for (const TunnelConfig& config : setup.tunnels) {
     const bool open = std::any_of(tunnels_.begin(), tunnels_.end(),

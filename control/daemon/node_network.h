@@ -18,13 +18,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
+#include "control/config/options.h"
 #include "control/daemon/bridge.h"
 #include "control/daemon/hns_ledger.h"
 #include "control/daemon/host_needs.h"
 #include "control/daemon/host_upkeep.h"
 #include "control/daemon/interface_choice.h"
 #include "control/daemon/node_ledger.h"
-#include "control/daemon/options.h"
 #include "control/daemon/pod_rules.h"
 #include "control/daemon/route_ledger.h"
 #include "control/daemon/setup.h"
@@ -55,7 +55,7 @@ class NodeNetwork {
 
   // `options`, `conf` and `reconciler` outlive it. `ledger`: of what is made; null: no ledger.
   // `filter`: null where a CNI plugin masquerades pods.
-  NodeNetwork(const Options& options, const control::NetConf& conf,
+  NodeNetwork(const config::Options& options, const control::NetConf& conf,
               std::unique_ptr<host::Host> host, Hns hns, std::shared_ptr<NodeLedger> ledger,
               control::Reconciler& reconciler, OnBroken on_broken,
               std::shared_ptr<host::PacketFilter> filter = nullptr);
@@ -114,7 +114,7 @@ class NodeNetwork {
     return IsComplete() && (!hns_decides() || !setup_->overlay || router_mac());
   }
   // HNS moves the packets, and chooses the MAC of our end of the tunnels.
-  bool hns_decides() const { return options_.dataplane == "hns"; }
+  bool hns_decides() const { return options_.data_plane == config::DataPlane::kHns; }
   // That MAC, once it is known; there is none without tunnels.
   std::optional<MacAddress> router_mac() const;
   // What peers are to send to: a configured address, else HNS's own where it moves the packets.
@@ -148,7 +148,8 @@ class NodeNetwork {
   absl::StatusOr<HostFacts> ReadHost();
   // Static routes are put back that a vSwitch took along.
   bool carries_routes() const {
-    return hns_decides() || (options_.dataplane == "routes" && host_->is_windows());
+    return hns_decides() ||
+           (options_.data_plane == config::DataPlane::kRoutes && host_->is_windows());
   }
   std::vector<control::HostRouteSink*> route_sinks() const;
   // Once for each lease of ours, which the source has confirmed.
@@ -179,7 +180,7 @@ class NodeNetwork {
            (bridge_ != nullptr) == setup_->bridge.has_value();
   }
 
-  const Options& options_;
+  const config::Options& options_;
   const control::NetConf& conf_;
   const std::unique_ptr<host::Host> host_;
   control::Reconciler& reconciler_;

@@ -9,10 +9,10 @@
 
 namespace weft::daemon {
 
-absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const Options& options, host::Host& host) {
-  if (!options.hns.empty())
-    return emulator::OpenHns(options.hns.substr(emulator::kEmulatorPrefix.size()), host);
-  if (options.dataplane != "hns") return std::shared_ptr<hns::Api>();
+absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const config::Options& options,
+                                                  host::Host& host) {
+  if (options.hns_emulator) return emulator::OpenHns(*options.hns_emulator, host);
+  if (options.data_plane != config::DataPlane::kHns) return std::shared_ptr<hns::Api>();
   if (absl::Status status = hns::OpenApi().status(); !status.ok()) return status;
   return std::make_shared<hns::RenewedApi>([] { return *hns::OpenApi(); });
 }

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "control/daemon/options.h"
+#include "control/config/options.h"
 #include "control/host/host.h"
 #include "hns/api.h"
 
 namespace weft::daemon {
 
 // Null: nobody programs one. An emulator in a file stands on the adapters that `host` has now.
-absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const Options& options, host::Host& host);
+absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const config::Options& options, host::Host& host);
 
 }  // namespace weft::daemon

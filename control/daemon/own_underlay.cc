@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "control/daemon/service.h"
 #include "control/lease/quoted.h"
 
 namespace weft::daemon {
@@ -12,7 +11,7 @@ namespace {
 
 // The annotation wins over the flag. Nobody publishes for a file: what it says of us is where peers
 // send to.
-std::string PublicIp(const Options& options, const std::string& flag,
+std::string PublicIp(const config::Options& options, const std::string& flag,
                      const lease::OwnNodeFamily& own, const HostFacts& host) {
   if (!own.node_public_ip.empty()) return own.node_public_ip;
   if (options.kube_subnet_mgr) return flag;
@@ -61,13 +60,15 @@ void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& 
 }
 
 // An emulated host is a Windows node's.
-bool IsWindows(const Options& options) {
-  return options.dataplane == "hns" || !options.host.empty() || DefaultDataplane() == "hns";
+bool IsWindows(const config::Options& options) {
+  return options.data_plane == config::DataPlane::kHns || options.host_emulator ||
+         config::DefaultDataPlane() == config::DataPlane::kHns;
 }
 
 }  // namespace
 
-absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
+absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
+                                               const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
                                                const InterfaceChoice* standing, bool may_return) {
@@ -98,7 +99,7 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
   return choice;
 }
 
-std::string PublicIpTrouble(const Options& options, const lease::OwnNode& node,
+std::string PublicIpTrouble(const config::Options& options, const lease::OwnNode& node,
                             const InterfaceChoice& choice) {
   std::string trouble;
   if (options.kube_subnet_mgr) return trouble;

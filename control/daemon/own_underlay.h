@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "control/config/options.h"
 #include "control/daemon/interface_choice.h"
-#include "control/daemon/options.h"
 #include "control/kube/publication.h"
 #include "control/lease/own_node.h"
 #include "control/net_conf.h"
@@ -20,7 +20,8 @@ namespace weft::daemon {
 // public-ip-overwrite is what peers are told; it chooses nothing. FailedPrecondition: an annotation
 // is wrong, and may be mended while we wait. `standing`: the choice before, or null; where it has
 // merely lost its address (StaysWith), Unavailable.
-absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const control::NetConf& conf,
+absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
+                                               const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
                                                const InterfaceChoice* standing = nullptr,
@@ -28,7 +29,7 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const Options& options, const con
 
 // One sentence when `node` publishes another address than the chosen one and nobody will put it
 // right; empty otherwise.
-std::string PublicIpTrouble(const Options& options, const lease::OwnNode& node,
+std::string PublicIpTrouble(const config::Options& options, const lease::OwnNode& node,
                             const InterfaceChoice& choice);
 
 // One sentence when the chosen interface is down; empty otherwise.

@@ -15,9 +15,6 @@
 
 namespace weft::daemon {
 
-// Unimplemented, with what to do instead, where this system has no such device.
-absl::Status PodDeviceSupport();
-
 // Unavailable, by name, while a device of the kernel is called so: upstream flannel leaves its
 // vxlan device. With `replace` that is deleted, if it is one of this VNI, and the result is true.
 absl::StatusOr<bool> ClearPlace(const std::string& name, Vni vni, bool replace);

@@ -60,8 +60,6 @@ std::vector<dataplane::NamedCount> DeviceCounts(const std::string& name) {
 
 }  // namespace
 
-absl::Status PodDeviceSupport() { return absl::OkStatus(); }
-
 absl::StatusOr<bool> ClearPlace(const std::string& name, Vni vni, bool replace) {
   const absl::StatusOr<std::vector<host::KernelDevice>> devices = host::KernelDevices();
   if (!devices.ok()) return devices.status();

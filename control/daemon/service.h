@@ -14,8 +14,6 @@ class io_context;
 
 namespace weft::daemon {
 
-// "userspace" on Linux, "hns" on Windows.
-std::string_view DefaultDataplane();
 std::uint64_t ProcessId();
 // What a daemon with hundreds of sockets wants of its process: the highest limit of open files it
 // may have, no death by SIGPIPE.

@@ -16,8 +16,6 @@
 
 namespace weft::daemon {
 
-std::string_view DefaultDataplane() { return "userspace"; }
-
 std::uint64_t ProcessId() { return static_cast<std::uint64_t>(::getpid()); }
 
 void PrepareProcess() {

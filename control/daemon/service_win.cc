@@ -32,8 +32,6 @@ std::string_view NameOf(DWORD event) {
 
 }  // namespace
 
-std::string_view DefaultDataplane() { return "hns"; }
-
 std::uint64_t ProcessId() { return ::GetCurrentProcessId(); }
 
 void PrepareProcess() {}

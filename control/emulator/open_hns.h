@@ -4,19 +4,12 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "control/host/host.h"
 #include "hns/api.h"
 
 namespace weft::emulator {
-
-// What stands before a path where a user may name an emulator: --hns=emulator:PATH.
-inline constexpr std::string_view kEmulatorPrefix = "emulator:";
-inline bool IsEmulator(std::string_view text) {
-  return text.starts_with(kEmulatorPrefix) && text.size() > kEmulatorPrefix.size();
-}
 
 // `path`: tcp:HOST:PORT or unix:PATH, where `flannelctl hns emulate` listens, or a file that holds
 // the world, made when it is not there. One in a file stands on the adapters that `host` has now.

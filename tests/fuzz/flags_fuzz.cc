@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "control/daemon/flags.h"
-#include "control/daemon/go_values.h"
+#include "control/config/flags.h"
+#include "control/config/go_values.h"
 
 namespace {
 
@@ -23,7 +23,7 @@ void Require(bool holds) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace weft::daemon;
+  using namespace weft::config;
   std::vector<std::string> words;
   std::map<std::string, std::string> variables;
   bool in_variables = false;

@@ -27,8 +27,8 @@ class DaemonClusterTest : public DaemonFixture {
   void SetUp() override {
     DaemonFixture::SetUp();
     config_.options.kube_subnet_mgr = true;
-    config_.options.lease_source.clear();
-    config_.healthz_port = 0;
+    config_.options.lease_file.clear();
+    config_.options.healthz_port = 0;
     kube::ClusterAccess access;
     access.tls = false;
     access.host = "127.0.0.1";
@@ -226,7 +226,7 @@ TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
     hns::emulator::Settings settings;
   } rows[] = {{"no router MAC", {.dr_mac = std::chrono::hours(1)}},
               {"no management IP", {.management_ip = std::chrono::hours(1)}}};
-  config_.options.dataplane = "hns";
+  config_.options.data_plane = config::DataPlane::kHns;
   for (const auto& row : rows) {
     SCOPED_TRACE(row.description);
     const auto world = std::make_shared<World>();

@@ -33,11 +33,10 @@ class DaemonFixture : public ::testing::Test {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     config_.options.node_name = "a";
-    config_.options.lease_source = "file:" + Path("nodes.json");
+    config_.options.lease_file = Path("nodes.json");
     config_.options.subnet_file = Path("subnet.env");
     config_.options.state_dir = Path("state");
-    config_.options.admin = "none";
-    config_.options.dataplane = "none";
+    config_.options.data_plane = config::DataPlane::kNone;
     config_.options.net_config_path = Path("net-conf.json");
     Write("net-conf.json", kNetConf);
     config_.conf = control::ParseNetConf(kNetConf, "net-conf.json", control::kHnsDefaults).value();

@@ -27,9 +27,9 @@ class DaemonHnsTest : public DaemonFixture {
     hns::emulator::Emulator hns{clock, host};
   };
 
-  absl::Status StartOnHns(const std::string& dataplane = "hns") {
-    config_.options.dataplane = dataplane;
-    if (dataplane != "hns") config_.options.hns = "emulator:follower";
+  absl::Status StartOnHns(config::DataPlane data_plane = config::DataPlane::kHns) {
+    config_.options.data_plane = data_plane;
+    if (data_plane != config::DataPlane::kHns) config_.options.hns_emulator = "follower";
     config_.hns = {world_, &world_->hns};
     return Start(weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254"));
   }
@@ -116,7 +116,7 @@ TEST_F(DaemonHnsTest, OneRouteThatHnsRefusesHoldsNobodyUp) {
     };
     WriteNodes(
         {Own(), Peer(), Node("c").Leased("10.244.3.0/24", "192.168.1.3", "02:00:00:00:00:03")});
-    config_.options.dataplane = "hns";
+    config_.options.data_plane = config::DataPlane::kHns;
     config_.hns = watched;
     ASSERT_TRUE(Start(weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254")).ok());
     ASSERT_TRUE(RunUntil([&] {
@@ -343,7 +343,7 @@ TEST_F(DaemonHnsTest, BeforeTheLeaseIsKnownThereIsNothingToPlan) {
 
 TEST_F(DaemonHnsTest, AnotherMtuChangesNothingInHns) {
   WriteNodes({Own(), Peer()});
-  config_.options.dataplane = "hns";
+  config_.options.data_plane = config::DataPlane::kHns;
   config_.hns = {world_, &world_->hns};
   auto host = weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254");
   weft::testing::FakeHost* const here = host.get();
@@ -371,7 +371,7 @@ TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking
 
 TEST_F(DaemonHnsTest, AFollowerIsGivenTheWishesAndDecidesNothing) {
   WriteNodes({Own(), Peer()});
-  ASSERT_TRUE(StartOnHns("none").ok());
+  ASSERT_TRUE(StartOnHns(config::DataPlane::kNone).ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(Routes().size(), 1u);
   const admin::Status status = daemon_->ReadStatus();

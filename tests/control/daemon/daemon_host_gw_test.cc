@@ -130,7 +130,7 @@ TEST_F(DaemonHostGwTest, ALostRouteIsFoundWithoutAReport) {
 
 // A foreign vSwitch, with no HNS of ours.
 TEST_F(DaemonHostGwTest, WithoutHnsAStaticRouteThatASwitchSwallowedIsBackToo) {
-  config_.options.dataplane = "routes";
+  config_.options.data_plane = config::DataPlane::kRoutes;
   config_.hns = nullptr;
   host::Route by_hand;
   by_hand.destination = *IpPrefix::Parse("10.99.0.0/16");
@@ -363,8 +363,8 @@ TEST_F(DaemonHostGwTest, AnotherPodCidrBuildsTheNetworkAnew) {
 }
 
 TEST_F(DaemonHostGwTest, AFollowerIsGivenTheWishAndDecidesNothing) {
-  config_.options.dataplane = "none";
-  config_.options.hns = "emulator:follower";
+  config_.options.data_plane = config::DataPlane::kNone;
+  config_.options.hns_emulator = "follower";
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());

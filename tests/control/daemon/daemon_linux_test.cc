@@ -25,7 +25,7 @@ class DaemonLinuxTest : public DaemonFixture {
       ASSERT_EQ(RunIp(command), "") << command;
     }
     DaemonFixture::SetUp();
-    config_.options.dataplane = "userspace";
+    config_.options.data_plane = config::DataPlane::kUserspace;
     absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
     ASSERT_TRUE(host.ok()) << host.status();
     look_ = *std::move(host);

@@ -484,31 +484,27 @@ TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsPassedOver) {
 TEST_F(DaemonStateTest, ATakenHealthPortIsWaitedFor) {
   WriteNodes({Own()});
   config_.options.healthz_ip = "127.0.0.1";
-  config_.healthz_port = 0;
+  config_.options.healthz_port = 0;
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_NE(daemon_->healthz_port(), 0);
-  for (const bool by_flag : {false, true}) {
-    DaemonConfig second = config_;
-    second.healthz_port = daemon_->healthz_port();
-    if (by_flag) second.options.healthz_port = *std::exchange(second.healthz_port, std::nullopt);
-    auto other = Daemon::Make(loop_, second, MakeHost());
-    ASSERT_TRUE(other.ok() && (*other)->Start().ok()) << by_flag;
-    EXPECT_EQ((*other)->healthz_port(), 0);
-    EXPECT_EQ((*other)->ReadStatus().troubles.at(0).subject, "health");
-    EXPECT_THAT((*other)->ReadStatus().troubles.at(0).trouble,
-                ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")));
-    if (!by_flag) continue;
-    daemon_.reset();
-    EXPECT_TRUE(RunUntil([&] { return (*other)->healthz_port() != 0; }));
-    EXPECT_EQ((*other)->ReadStatus().troubles.at(0).trouble, "");
-  }
+  DaemonConfig second = config_;
+  second.options.healthz_port = daemon_->healthz_port();
+  auto other = Daemon::Make(loop_, second, MakeHost());
+  ASSERT_TRUE(other.ok() && (*other)->Start().ok());
+  EXPECT_EQ((*other)->healthz_port(), 0);
+  EXPECT_EQ((*other)->ReadStatus().troubles.at(0).subject, "health");
+  EXPECT_THAT((*other)->ReadStatus().troubles.at(0).trouble,
+              ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")));
+  daemon_.reset();
+  EXPECT_TRUE(RunUntil([&] { return (*other)->healthz_port() != 0; }));
+  EXPECT_EQ((*other)->ReadStatus().troubles.at(0).trouble, "");
 }
 
 // Some probes do not ask by GET; upstream's handler looks at no method.
 TEST_F(DaemonStateTest, HealthAnswersAnyMethod) {
   WriteNodes({Own()});
   config_.options.healthz_ip = "127.0.0.1";
-  config_.healthz_port = 0;
+  config_.options.healthz_port = 0;
   ASSERT_TRUE(StartDefault().ok());
   boost::asio::ip::tcp::socket probe(loop_.io());
   probe.connect({boost::asio::ip::make_address("127.0.0.1"), daemon_->healthz_port()});
@@ -540,10 +536,10 @@ TEST_F(DaemonStateTest, ATakenAdminEndpointIsWaitedFor) {
 }
 
 TEST_F(DaemonStateTest, AnAddressOfHealthOrAdminThatIsNoneEndsTheStart) {
-  config_.healthz_port = 0;
+  config_.options.healthz_port = 0;
   config_.options.healthz_ip = "localhost";
   EXPECT_TRUE(absl::IsInvalidArgument(StartDefault()));
-  config_.healthz_port.reset();
+  config_.options.healthz_port.reset();
   config_.options.admin = "/" + std::string(200, 'x');
   EXPECT_TRUE(absl::IsInvalidArgument(StartDefault()));
 }

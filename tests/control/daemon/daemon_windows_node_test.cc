@@ -31,7 +31,7 @@ class DaemonWindowsNodeTest : public DaemonFixture {
   }
   void SetUp() override {
     DaemonFixture::SetUp();
-    config_.options.dataplane = "hns";
+    config_.options.data_plane = config::DataPlane::kHns;
     config_.hns = {node_, &node_->world.hns()};
     config_.polls_host = false;
     WriteNodes({Node("a").Leased("10.244.1.0/24", "192.168.1.10"),
@@ -43,7 +43,7 @@ class DaemonWindowsNodeTest : public DaemonFixture {
   // In place of the file: an API server that knows our Node, bare, and accepts what is written.
   void JoinCluster() {
     config_.options.kube_subnet_mgr = true;
-    config_.options.lease_source.clear();
+    config_.options.lease_file.clear();
     kube::ClusterAccess access;
     access.tls = false;
     access.host = "127.0.0.1";

@@ -47,7 +47,7 @@ class HostGwFixture : public DaemonFixture {
     DaemonFixture::SetUp();
     Write("net-conf.json", kHostGw);
     config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
-    config_.options.dataplane = "hns";
+    config_.options.data_plane = config::DataPlane::kHns;
     config_.hns = {machine_, &machine_->world.hns()};
     emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
                           *IpAddress::Parse("192.168.1.254"));

@@ -29,7 +29,7 @@ class NodeNetworkFixture : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     options_.node_name = "a";
     options_.subnet_file = Path("subnet.env");
-    options_.dataplane = "none";
+    options_.data_plane = config::DataPlane::kNone;
     conf_.network = *IpPrefix::Parse("10.244.0.0/16");
   }
   void TearDown() override {
@@ -90,7 +90,7 @@ class NodeNetworkFixture : public ::testing::Test {
   }
 
   const std::filesystem::path folder_ = weft::testing::TestPath();
-  Options options_;
+  config::Options options_;
   control::NetConf conf_;
   weft::testing::ManualClock clock_;
   std::shared_ptr<hns::Api> hns_;

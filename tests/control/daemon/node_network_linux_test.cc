@@ -40,7 +40,7 @@ class NodeNetworkLinuxTest : public NodeNetworkFixture {
           "link set u0 up"})
       ASSERT_EQ(RunIp(command), "") << command;
     NodeNetworkFixture::SetUp();
-    options_.dataplane = "userspace";
+    options_.data_plane = config::DataPlane::kUserspace;
     absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
     ASSERT_TRUE(host.ok()) << host.status();
     Make(*std::move(host));
@@ -311,10 +311,10 @@ TEST(NodeLedgerTest, OneThatCannotBeReadIsTriedAgain) {
 TEST(OpenHnsTest, ThisMachineHasNone) {
   const auto host = host::OpenHost();
   ASSERT_TRUE(host.ok()) << host.status();
-  Options options;
-  options.dataplane = "hns";
+  config::Options options;
+  options.data_plane = config::DataPlane::kHns;
   EXPECT_TRUE(absl::IsUnimplemented(OpenHns(options, **host).status()));
-  options.dataplane = "userspace";
+  options.data_plane = config::DataPlane::kUserspace;
   EXPECT_EQ(OpenHns(options, **host).value(), nullptr);
 }
 

@@ -77,7 +77,7 @@ TEST_F(NodeNetworkTest, WhatSinksLackIsShownUpToThreeItems) {
 
 TEST_F(NodeNetworkTest, WhereHnsHasNothingToDoNothingIsWaitedFor) {
   conf_.type = control::BackendType::kAlloc;
-  options_.dataplane = "hns";
+  options_.data_plane = config::DataPlane::kHns;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   EXPECT_EQ(Round(), "");
@@ -201,7 +201,7 @@ TEST_F(NodeNetworkTest, AFileThatCannotBeWrittenTakesNothingElseAway) {
 
 // One refused peer is a condition of that peer: pods start, and reach the others.
 TEST_F(NodeNetworkTest, OnePeerThatIsRefusedHoldsNobodyUp) {
-  options_.dataplane = "routes";
+  options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -218,7 +218,7 @@ TEST_F(NodeNetworkTest, OnePeerThatIsRefusedHoldsNobodyUp) {
 }
 
 TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
-  options_.dataplane = "routes";
+  options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -237,7 +237,7 @@ TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
 TEST_F(NodeNetworkTest, TheFileSaysThatPodsAreMasqueradedOnlyWhileTheyAre) {
   filter_ = std::make_shared<weft::testing::FakePacketFilter>();
   conf_.type = control::BackendType::kAlloc;
-  options_.dataplane = "userspace";
+  options_.data_plane = config::DataPlane::kUserspace;
   options_.ip_masq = true;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -264,7 +264,7 @@ TEST_F(NodeNetworkTest, RulesAreThoseOfTheFlagsAndOfOurLease) {
   filter_ = std::make_shared<weft::testing::FakePacketFilter>();
   conf_.type = control::BackendType::kAlloc;
   conf_.nftables = true;
-  options_.dataplane = "userspace";
+  options_.data_plane = config::DataPlane::kUserspace;
   options_.ip_masq = options_.ip_masq_fully_random_disable = true;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -316,7 +316,7 @@ TEST_F(NodeNetworkTest, CloseLeavesTheFile) {
 }
 
 TEST_F(NodeNetworkTest, HostGwPutsARouteToEachPeer) {
-  options_.dataplane = "routes";
+  options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -335,7 +335,7 @@ TEST_F(NodeNetworkTest, HostGwPutsARouteToEachPeer) {
 
 // As after a vSwitch was bound to it: another index, the same name.
 TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
-  options_.dataplane = "routes";
+  options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -352,7 +352,7 @@ TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
 }
 
 TEST_F(NodeNetworkTest, WhatOthersTookAwayIsPutBackWhenItIsReported) {
-  options_.dataplane = "routes";
+  options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -373,9 +373,9 @@ TEST_F(NodeNetworkTest, WhatOthersTookAwayIsPutBackWhenItIsReported) {
 
 // A node with a full table of BGP, or with a route to each of 100,000 peers.
 TEST_F(NodeNetworkTest, AChangeOfALeaseReadsNoRoutes) {
-  for (const char* dataplane : {"none", "routes"}) {
-    options_.dataplane = dataplane;
-    if (options_.dataplane == "routes") conf_.type = control::BackendType::kHostGw;
+  for (const auto data_plane : {config::DataPlane::kNone, config::DataPlane::kRoutes}) {
+    options_.data_plane = data_plane;
+    if (data_plane == config::DataPlane::kRoutes) conf_.type = control::BackendType::kHostGw;
     MakeHere();
     Lease("10.244.1.0/24", "10.9.0.1");
     EXPECT_EQ(Round(), "");
@@ -384,9 +384,9 @@ TEST_F(NodeNetworkTest, AChangeOfALeaseReadsNoRoutes) {
       reconciler_.OnUpsert(HostGw(subnet, subnet, "10.9.0.3"));
       EXPECT_EQ(Round(), "");
     }
-    EXPECT_EQ(host_->reads, reads) << dataplane;
+    EXPECT_EQ(host_->reads, reads) << Name(data_plane);
     network_->RecheckRoutes(/*all=*/false);
-    const bool routes = options_.dataplane == "routes";
+    const bool routes = data_plane == config::DataPlane::kRoutes;
     EXPECT_EQ(host_->reads, reads + (routes ? 1 : 0)) << "once for all that was written";
     network_->RecheckRoutes(/*all=*/false);
     EXPECT_EQ(host_->reads, reads + (routes ? 1 : 0));
@@ -401,7 +401,7 @@ TEST_F(NodeNetworkTest, AChangeOfALeaseReadsNoRoutes) {
 }
 
 TEST_F(NodeNetworkTest, AnotherAddressMayBringAPeerOnLink) {
-  options_.dataplane = "routes";
+  options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -458,17 +458,22 @@ TEST_F(NodeNetworkTest, AHostThatCannotBeReadIsWaitedForByName) {
 TEST_F(NodeNetworkTest, AnInterfaceThatIsNamedIsWaitedForAtTheStartAndLater) {
   const struct {
     const char* description;
-    std::function<void(Options&)> name;
+    std::function<void(config::Options&)> name;
     const char* message;
   } rows[] = {
-      {"name", [](Options& o) { o.iface = {"eth0"}; }, "--iface=eth0: no adapter has that name"},
-      {"address", [](Options& o) { o.iface = {"10.9.0.1"}; }, "--iface=10.9.0.1: no adapter"},
-      {"expression", [](Options& o) { o.iface_regex = {"^eth"}; }, "--iface-regex=^eth: matches"},
-      {"reach", [](Options& o) { o.iface_can_reach = "10.9.0.9"; }, "--iface-can-reach=10.9.0.9: "},
-      {"public address", [](Options& o) { o.public_ip = "10.9.0.1"; }, "no adapter has that addr"},
-      {"none", [](Options&) {}, "the default route: this host has none"},
+      {"name", [](config::Options& o) { o.iface = {"eth0"}; },
+       "--iface=eth0: no adapter has that name"},
+      {"address", [](config::Options& o) { o.iface = {"10.9.0.1"}; },
+       "--iface=10.9.0.1: no adapter"},
+      {"expression", [](config::Options& o) { o.iface_regex = {"^eth"}; },
+       "--iface-regex=^eth: matches"},
+      {"reach", [](config::Options& o) { o.iface_can_reach = "10.9.0.9"; },
+       "--iface-can-reach=10.9.0.9: "},
+      {"public address", [](config::Options& o) { o.public_ip = "10.9.0.1"; },
+       "no adapter has that addr"},
+      {"none", [](config::Options&) {}, "the default route: this host has none"},
   };
-  const Options usual = options_;
+  const config::Options usual = options_;
   for (const auto& row : rows) {
     SCOPED_TRACE(row.description);
     options_ = usual;
@@ -588,7 +593,7 @@ TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
 // On Windows it is none.
 TEST_F(TwoNicsTest, AnAddressOfTheLinkAloneIsNotLost) {
   host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
-  if (DefaultDataplane() == "hns") {
+  if (config::DefaultDataPlane() == config::DataPlane::kHns) {
     EXPECT_NE(Round(), "");
     EXPECT_EQ(Address(), "10.9.0.1");
     return;
@@ -679,7 +684,7 @@ TEST_F(NodeNetworkTest, AnMtuTooSmallIsWaitedFor) {
 
 // The address is nobody's, so the UDP port cannot be had, on any system.
 TEST_F(NodeNetworkTest, ATunnelThatCannotBeOpenedIsWaitedForAndWritesNothing) {
-  options_.dataplane = "userspace";
+  options_.data_plane = config::DataPlane::kUserspace;
   MakeHere();
   host_->adapters[0].addresses = {{*IpAddress::Parse("203.0.113.1"), 24}};
   Lease("10.244.1.0/24", "203.0.113.1");

@@ -54,7 +54,7 @@ TEST(OwnUnderlayTest, FlagAnnotationAndWhatTheNodePublishes) {
       {"annotation over published", kNone, "192.0.2.1", "192.0.2.129", "eth0", "192.0.2.1"},
   };
   for (const Row& row : rows) {
-    Options options;
+    config::Options options;
     options.public_ip = row.flag;
     control::NetConf conf;
     lease::OwnNode node;
@@ -68,7 +68,7 @@ TEST(OwnUnderlayTest, FlagAnnotationAndWhatTheNodePublishes) {
 }
 
 TEST(OwnUnderlayTest, WithoutANodeTheFlagsDecide) {
-  Options options;
+  config::Options options;
   options.public_ip = "192.0.2.129";
   EXPECT_EQ(ChooseUnderlay(options, {}, std::nullopt, TwoAdapters())->name, "eth1");
 }
@@ -112,7 +112,7 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
 
 // What we publish ourselves is put right, not followed.
 TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoTrouble) {
-  Options options;
+  config::Options options;
   options.kube_subnet_mgr = true;
   lease::OwnNode node;
   node.v4.published_public_ip = IpAddress::Parse("192.0.2.129");
@@ -126,7 +126,7 @@ TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoTrouble
 TEST(OwnUnderlayTest, AnOverwriteIsWhatPeersAreToldAndChoosesNothing) {
   for (const bool kube : {false, true}) {
     for (const char* text : {"203.0.113.9", "192.0.2.129"}) {
-      Options options;
+      config::Options options;
       options.kube_subnet_mgr = kube;
       lease::OwnNode node;
       node.v4.public_ip_overwrite = text;
@@ -185,7 +185,7 @@ TEST(OwnUnderlayTest, UnderHostGwThePublicAddressIsTheInterfaces) {
   for (const auto& row : rows) {
     for (const bool is_host_gw : {true, false}) {
       SCOPED_TRACE(row.what);
-      Options options;
+      config::Options options;
       options.iface = {"eth0"};
       (row.v6 ? options.public_ipv6 : options.public_ip) = row.flag;
       control::NetConf conf;
@@ -201,7 +201,7 @@ TEST(OwnUnderlayTest, UnderHostGwThePublicAddressIsTheInterfaces) {
 }
 
 TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {
-  Options options;
+  config::Options options;
   options.iface = {"eth0"};
   options.public_ip = "203.0.113.9";
   control::NetConf conf;

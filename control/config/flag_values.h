@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon was asked to do: the values behind its flags and FLANNELD_* variables, with
-// upstream flannel's defaults.
+// The values behind flanneld's flags and FLANNELD_* variables, with upstream flannel's defaults.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace weft::daemon {
+namespace weft::config {
 
-// Plain values as given; ParseFlags has checked the closed lists (peer_check, log_format),
-// CheckOptions the rest.
-struct Options {
+// As given: ParseFlags has checked no more than the closed lists (dataplane, peer_check,
+// log_format). What they mean is in Options.
+struct FlagValues {
   // Where leases come from.
   bool kube_subnet_mgr = false;
   std::string lease_source;  // "file:PATH"
   std::string net_config_path = "/etc/kube-flannel/net-conf.json";
   std::string node_name;  // empty: NODE_NAME
-  // POD_NAME and POD_NAMESPACE, when nothing else names the node: its own name stands in that pod.
-  // Both or none.
-  std::string pod_name, pod_namespace;
   std::string kubeconfig_file;
   std::string kube_api_url;
   std::string kube_annotation_prefix = "flannel.alpha.coreos.com";
@@ -68,4 +64,4 @@ struct Options {
   bool version = false;
 };
 
-}  // namespace weft::daemon
+}  // namespace weft::config

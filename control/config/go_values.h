@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace weft::daemon {
+namespace weft::config {
 
 // 1 t T true TRUE True, 0 f F false FALSE False; nothing else.
 std::optional<bool> ParseGoBool(std::string_view text);
@@ -22,4 +22,4 @@ struct GoInt {
 // prefix.
 GoInt ParseGoInt(std::string_view text);
 
-}  // namespace weft::daemon
+}  // namespace weft::config

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "control/daemon/options.h"
+#include "control/config/flag_values.h"
 
-namespace weft::daemon {
+namespace weft::config {
 
 // The value of an environment variable, if it is set.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 
 struct CommandLine {
-  Options options;
+  FlagValues values;
   bool help = false;
   // For the log, one line each: flags without meaning here, variables that could not be read, words
   // that were ignored.
@@ -39,7 +39,7 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
 std::string Usage();
 
 // What differs from the defaults, as flags: "--iface=eth0 --ip-masq=true". Secrets are left out.
-std::string Describe(const Options& options);
+std::string Describe(const FlagValues& given);
 
 // A word as it may be shown: without the user name and password that a URL can hold, with a scheme
 // or without. A password may hold any character, so that all up to the last '@' may be it.
@@ -48,4 +48,4 @@ std::string Shown(std::string_view word);
 // FLANNELD_KUBE_SUBNET_MGR for kube-subnet-mgr.
 std::string VariableOf(std::string_view flag);
 
-}  // namespace weft::daemon
+}  // namespace weft::config

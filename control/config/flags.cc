@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/flags.h"
+#include "control/config/flags.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "control/daemon/flag_table.h"
-#include "control/daemon/go_values.h"
+#include "control/config/flag_table.h"
+#include "control/config/go_values.h"
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
 // Upstream reads them, flags apart: its event queue does not exist here, waiting for the first
@@ -22,7 +22,7 @@ constexpr std::string_view kVariablesWithoutMeaning[] = {
     "EVENT_QUEUE_DEPTH", "CONT_WHEN_CACHE_NOT_READY", "HTTP2_READ_IDLE_TIMEOUT_SECONDS",
     "HTTP2_PING_TIMEOUT_SECONDS"};
 
-bool IsBool(const FlagRow& row) { return std::holds_alternative<bool Options::*>(row.place); }
+bool IsBool(const FlagRow& row) { return std::holds_alternative<bool FlagValues::*>(row.place); }
 
 // A value list "a|b|c" is closed when it is in lower case; "IP|NAME" only describes.
 bool IsClosed(std::string_view value) {
@@ -41,20 +41,20 @@ bool IsSecret(std::string_view word) {
 }
 
 // Puts `text` into its place. The error is the end of Go's message: "parse error".
-absl::Status Set(const FlagRow& row, std::string_view text, Options& options) {
-  if (const auto* place = std::get_if<bool Options::*>(&row.place)) {
+absl::Status Set(const FlagRow& row, std::string_view text, FlagValues& values) {
+  if (const auto* place = std::get_if<bool FlagValues::*>(&row.place)) {
     const std::optional<bool> value = ParseGoBool(text);
     if (!value) return absl::InvalidArgumentError("parse error");
-    options.** place = *value;
-  } else if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place)) {
+    values.** place = *value;
+  } else if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place)) {
     const GoInt value = ParseGoInt(text);
     if (value.error == GoIntError::kSyntax) return absl::InvalidArgumentError("parse error");
     const bool no_port = row.value == "PORT" && value.value > 65535;
     if (value.error == GoIntError::kRange || no_port)
       return absl::InvalidArgumentError("value out of range");
-    options.** number = value.value;
-  } else if (const auto* list = std::get_if<std::vector<std::string> Options::*>(&row.place)) {
-    (options.**list).emplace_back(text);
+    values.** number = value.value;
+  } else if (const auto* list = std::get_if<std::vector<std::string> FlagValues::*>(&row.place)) {
+    (values.**list).emplace_back(text);
   } else {
     if (IsClosed(row.value)) {
       const std::vector<std::string_view> choices = absl::StrSplit(row.value, '|');
@@ -63,7 +63,7 @@ absl::Status Set(const FlagRow& row, std::string_view text, Options& options) {
             absl::StrCat("must be one of ", absl::StrJoin(choices, ", ")));
       }
     }
-    options.*std::get<std::string Options::*>(row.place) = std::string(text);
+    values.*std::get<std::string FlagValues::*>(row.place) = std::string(text);
   }
   return absl::OkStatus();
 }
@@ -145,7 +145,7 @@ class Parser {
     if (!value && IsBool(*row)) value = "true";
     if (!value && next_ < words_.size()) value = words_[next_++];
     if (!value) return absl::InvalidArgumentError(absl::StrCat("flag needs an argument: -", name));
-    const absl::Status set = Set(*row, *value, out_.options);
+    const absl::Status set = Set(*row, *value, out_.values);
     if (!set.ok()) {
       const std::string_view kind = IsBool(*row) ? "invalid boolean value " : "invalid value ";
       const std::string_view link = IsBool(*row) ? " for -" : " for flag -";
@@ -193,20 +193,20 @@ std::string Shown(std::string_view word) {
   return absl::StrCat(before.substr(0, begin), "...", word.substr(at));
 }
 
-std::string Describe(const Options& options) {
-  const Options defaults;
+std::string Describe(const FlagValues& given) {
+  const FlagValues defaults;
   std::vector<std::string> words;
   for (const FlagRow& row : FlagTable()) {
     std::vector<std::string> values;
-    if (const auto* flag = std::get_if<bool Options::*>(&row.place)) {
-      if (options.**flag != defaults.**flag) values = {options.**flag ? "true" : "false"};
-    } else if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place)) {
-      if (options.**number != defaults.**number) values = {absl::StrCat(options.**number)};
-    } else if (const auto* list = std::get_if<std::vector<std::string> Options::*>(&row.place)) {
-      values = options.**list;
+    if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place)) {
+      if (given.**flag != defaults.**flag) values = {given.**flag ? "true" : "false"};
+    } else if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place)) {
+      if (given.**number != defaults.**number) values = {absl::StrCat(given.**number)};
+    } else if (const auto* list = std::get_if<std::vector<std::string> FlagValues::*>(&row.place)) {
+      values = given.**list;
     } else {
-      const std::string& text = options.*std::get<std::string Options::*>(row.place);
-      if (text != defaults.*std::get<std::string Options::*>(row.place)) values = {text};
+      const std::string& text = given.*std::get<std::string FlagValues::*>(row.place);
+      if (text != defaults.*std::get<std::string FlagValues::*>(row.place)) values = {text};
     }
     for (const std::string& value : values) {
       words.push_back(absl::StrCat("--", row.name, "=", IsSecret(row.name) ? "..." : Shown(value)));
@@ -227,7 +227,7 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
   CommandLine out;
   absl::StatusOr<std::set<std::string_view>> given = Parser(words, out).Run();
   if (!given.ok()) return given.status();
-  if (out.help || out.options.version)
+  if (out.help || out.values.version)
     return out;  // upstream looks at --version before the environment
 
   std::vector<std::string> without_meaning;
@@ -235,7 +235,7 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
     bool set = given->contains(row.name);
     const std::optional<std::string> value = environment(VariableOf(row.name));
     if (!set && value && !value->empty() && row.name != "version") {
-      const absl::Status status = Set(row, *value, out.options);
+      const absl::Status status = Set(row, *value, out.values);
       set = status.ok();
       if (!set) {
         out.warnings.push_back(absl::StrCat("the variable ", VariableOf(row.name),
@@ -257,4 +257,4 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
   return out;
 }
 
-}  // namespace weft::daemon
+}  // namespace weft::config

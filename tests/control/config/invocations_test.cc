@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "control/daemon/flags.h"
-#include "control/daemon/options_check.h"
-#include "control/daemon/service.h"
+#include "control/config/flags.h"
+#include "control/config/options.h"
+#include "control/own_files.h"
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
 using ::testing::ElementsAre;
@@ -31,9 +31,9 @@ Started Start(const std::vector<std::string>& words, std::map<std::string, std::
   };
   absl::StatusOr<CommandLine> line = ParseFlags(words, environment);
   if (!line.ok()) return {{}, {}, line.status()};
-  Started started{line->options, line->warnings, {}};
-  started.status = CheckOptions(started.options, environment);
-  return started;
+  absl::StatusOr<Options> options = MakeOptions(line->values, environment);
+  if (!options.ok()) return {{}, line->warnings, options.status()};
+  return {*std::move(options), line->warnings, {}};
 }
 
 // The words are taken as they are.
@@ -88,7 +88,7 @@ TEST(Invocation, HostProcess) {
   EXPECT_EQ(started.options.kubeconfig_file, "");
   EXPECT_EQ(started.options.kube_api_url, "");
   EXPECT_EQ(started.options.net_config_path, "/etc/kube-flannel/net-conf.json");
-  EXPECT_EQ(started.options.subnet_file, "/run/flannel/subnet.env");
+  EXPECT_EQ(started.options.subnet_file, control::OnSystemDrive("/run/flannel/subnet.env"));
   EXPECT_THAT(started.options.iface, ElementsAre("10.0.0.4"));
   EXPECT_THAT(started.warnings, IsEmpty());
 }
@@ -131,12 +131,11 @@ TEST(Invocation, NoVariableOfTheSystemIsLookedAt) {
     return name == "NODE_NAME" ? std::optional<std::string>("win1") : std::nullopt;
   };
   const std::vector<std::string> words = {"--kube-subnet-mgr", "--dataplane=none"};
-  Options options = ParseFlags(words, environment)->options;
-  EXPECT_TRUE(CheckOptions(options, environment).ok());
+  EXPECT_TRUE(MakeOptions(ParseFlags(words, environment)->values, environment).ok());
   for (const char* name : {"TEMP", "TMP", "ProgramData", "USERPROFILE", "HOME", "COMPUTERNAME",
                            "HOSTNAME", "KUBECONFIG"})
     EXPECT_FALSE(asked.contains(name)) << name;
 }
 
 }  // namespace
-}  // namespace weft::daemon
+}  // namespace weft::config

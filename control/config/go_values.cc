@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/go_values.h"
+#include "control/config/go_values.h"
 
 #include <limits>
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -76,4 +76,4 @@ GoInt ParseGoInt(std::string_view text) {
   return {static_cast<std::int64_t>(negative ? 0 - value : value), GoIntError::kNone};
 }
 
-}  // namespace weft::daemon
+}  // namespace weft::config

@@ -1,107 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/flag_table.h"
+#include "control/config/flag_table.h"
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
-using O = Options;
+using V = FlagValues;
 constexpr FlagGroup kLeases = FlagGroup::kLeases, kInterface = FlagGroup::kInterface,
                     kDataPlane = FlagGroup::kDataPlane, kOutputs = FlagGroup::kOutputs,
                     kLogs = FlagGroup::kLogs, kCompatible = FlagGroup::kCompatible;
 
 constexpr FlagRow kTable[] = {
-    {kLeases, "kube-subnet-mgr", &O::kube_subnet_mgr, "",
+    {kLeases, "kube-subnet-mgr", &V::kube_subnet_mgr, "",
      "read the leases from the Kubernetes API, and publish this node's there"},
-    {kLeases, "lease-source", &O::lease_source, "file:PATH",
+    {kLeases, "lease-source", &V::lease_source, "file:PATH",
      "read the leases from a file of Node objects, as `kubectl get nodes -o json` prints them; "
      "changes are followed"},
-    {kLeases, "net-config-path", &O::net_config_path, "PATH", "the network's configuration"},
-    {kLeases, "node-name", &O::node_name, "NAME",
+    {kLeases, "net-config-path", &V::net_config_path, "PATH", "the network's configuration"},
+    {kLeases, "node-name", &V::node_name, "NAME",
      "this node's name; else the variable NODE_NAME; else that of the node which the pod POD_NAME "
      "in "
      "POD_NAMESPACE runs on"},
-    {kLeases, "kubeconfig-file", &O::kubeconfig_file, "PATH",
+    {kLeases, "kubeconfig-file", &V::kubeconfig_file, "PATH",
      "credentials for the API server; with neither this nor --kube-api-url those of the pod count"},
-    {kLeases, "kube-api-url", &O::kube_api_url, "URL",
+    {kLeases, "kube-api-url", &V::kube_api_url, "URL",
      "the API server; overrides the kubeconfig's"},
-    {kLeases, "kube-annotation-prefix", &O::kube_annotation_prefix, "PREFIX",
+    {kLeases, "kube-annotation-prefix", &V::kube_annotation_prefix, "PREFIX",
      "of the annotations on Node objects"},
-    {kLeases, "set-node-network-unavailable", &O::set_node_network_unavailable, "",
+    {kLeases, "set-node-network-unavailable", &V::set_node_network_unavailable, "",
      "set the node's condition NetworkUnavailable to False once ready"},
 
-    {kInterface, "iface", &O::iface, "IP|NAME",
+    {kInterface, "iface", &V::iface, "IP|NAME",
      "the interface for traffic between nodes, by address or exact name; may be repeated, the "
      "first that fits is taken"},
-    {kInterface, "iface-regex", &O::iface_regex, "RE2",
+    {kInterface, "iface-regex", &V::iface_regex, "RE2",
      "the same by a regular expression, on addresses first and then on names; tried after every "
      "--iface"},
-    {kInterface, "iface-can-reach", &O::iface_can_reach, "IP",
+    {kInterface, "iface-can-reach", &V::iface_can_reach, "IP",
      "the same by the route to this address; tried last"},
-    {kInterface, "public-ip", &O::public_ip, "IP",
+    {kInterface, "public-ip", &V::public_ip, "IP",
      "the address told to peers; else the interface's"},
-    {kInterface, "public-ipv6", &O::public_ipv6, "IP", "the same for IPv6"},
+    {kInterface, "public-ipv6", &V::public_ipv6, "IP", "the same for IPv6"},
 
-    {kDataPlane, "dataplane", &O::dataplane, "userspace|none|hns|routes",
+    {kDataPlane, "dataplane", &V::dataplane, "userspace|none|hns|routes",
      "who moves the packets: userspace is flanneld itself; routes are the host's own to each peer, "
      "with Backend.Type host-gw only, where userspace means the same; hns is Windows' Host Network "
      "Service; none "
      "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
-    {kDataPlane, "hns", &O::hns, "emulator:PATH",
+    {kDataPlane, "hns", &V::hns, "emulator:PATH",
      "the HNS to program in place of Windows' own: an emulator whose state is that file, or, as "
      "tcp:HOST:PORT or unix:PATH, one that `flannelctl hns emulate` serves; beside userspace it "
      "follows: it is given what a Windows node's would hold"},
-    {kDataPlane, "host", &O::host, "emulator:PATH",
+    {kDataPlane, "host", &V::host, "emulator:PATH",
      "the adapters, addresses, routes and firewall to see and change in place of this machine's: "
      "those of `flannelctl hns emulate` at tcp:HOST:PORT or unix:PATH"},
-    {kDataPlane, "hns-base-network", &O::hns_base_network, "",
+    {kDataPlane, "hns-base-network", &V::hns_base_network, "",
      "keep a persistent network in HNS, so that, where the NIC keeps its identity, only the first "
      "start ever cuts the node off for some seconds, and no reboot"},
-    {kDataPlane, "peer-check", &O::peer_check, "strict|lease|off",
+    {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
      "what the sender of a received packet must be: strict, the lease that holds the inner source; "
      "lease, any lease's "
      "address; off, anybody"},
-    {kDataPlane, "udp-checksum", &O::udp_checksum, "",
+    {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; IPv6 always has it"},
-    {kDataPlane, "ip-masq", &O::ip_masq, "",
+    {kDataPlane, "ip-masq", &V::ip_masq, "",
      "masquerade what pods send out of the cluster, by nftables' table inet weft, and write "
      "FLANNEL_IPMASQ=true to subnet.env; on Windows the CNI plugin masquerades"},
-    {kDataPlane, "ip-masq-fully-random-disable", &O::ip_masq_fully_random_disable, "",
+    {kDataPlane, "ip-masq-fully-random-disable", &V::ip_masq_fully_random_disable, "",
      "let the kernel choose the source ports of what is masqueraded in its usual way; Linux"},
-    {kDataPlane, "iptables-forward-rules", &O::iptables_forward_rules, "",
+    {kDataPlane, "iptables-forward-rules", &V::iptables_forward_rules, "",
      "have chain FORWARD of iptables, where the host has one, accept what pods send and receive; "
      "Linux"},
-    {kDataPlane, "iptables-resync", &O::iptables_resync, "SECONDS",
+    {kDataPlane, "iptables-resync", &V::iptables_resync, "SECONDS",
      "how often these rules are read in iptables-legacy, which reports no changes; Linux"},
-    {kDataPlane, "replace-kernel-device", &O::replace_kernel_device, "",
+    {kDataPlane, "replace-kernel-device", &V::replace_kernel_device, "",
      "delete the vxlan device flannel.VNI that upstream flannel leaves in the kernel, if it has "
      "our VNI; Linux"},
 
-    {kOutputs, "subnet-file", &O::subnet_file, "PATH", "where the CNI plugin reads subnet and MTU"},
-    {kOutputs, "healthz-ip", &O::healthz_ip, "IP", "where /healthz and /readyz are answered"},
-    {kOutputs, "healthz-port", &O::healthz_port, "PORT", "0 or less: nowhere"},
-    {kOutputs, "admin", &O::admin, "PATH",
+    {kOutputs, "subnet-file", &V::subnet_file, "PATH", "where the CNI plugin reads subnet and MTU"},
+    {kOutputs, "healthz-ip", &V::healthz_ip, "IP", "where /healthz and /readyz are answered"},
+    {kOutputs, "healthz-port", &V::healthz_port, "PORT", "0 or less: nowhere"},
+    {kOutputs, "admin", &V::admin, "PATH",
      "socket or pipe that flannelctl asks; none: no such socket (default /run/flannel/weft.sock, "
      "on Windows \\\\.\\pipe\\weft)"},
-    {kOutputs, "state-dir", &O::state_dir, "PATH",
+    {kOutputs, "state-dir", &V::state_dir, "PATH",
      "keeps the list of what was made in HNS and on the host, for flannelctl reset (default "
      "/var/lib/weft, on Windows ProgramData\\weft on the system drive)"},
 
-    {kLogs, "log-format", &O::log_format, "klog|json", "of the lines on stderr"},
-    {kLogs, "v", &O::verbosity, "LEVEL", "more lines from 1 up"},
-    {kLogs, "version", &O::version, "", "print the version and exit"},
+    {kLogs, "log-format", &V::log_format, "klog|json", "of the lines on stderr"},
+    {kLogs, "v", &V::verbosity, "LEVEL", "more lines from 1 up"},
+    {kLogs, "version", &V::version, "", "print the version and exit"},
 
-    {kCompatible, "etcd-endpoints", &O::etcd_endpoints, "URLS", "etcd", true},
-    {kCompatible, "etcd-prefix", &O::etcd_prefix, "PATH", "etcd", true},
-    {kCompatible, "etcd-keyfile", &O::etcd_keyfile, "PATH", "etcd", true},
-    {kCompatible, "etcd-certfile", &O::etcd_certfile, "PATH", "etcd", true},
-    {kCompatible, "etcd-cafile", &O::etcd_cafile, "PATH", "etcd", true},
-    {kCompatible, "etcd-username", &O::etcd_username, "NAME", "etcd", true},
-    {kCompatible, "etcd-password", &O::etcd_password, "SECRET", "etcd", true},
-    {kCompatible, "subnet-lease-renew-margin", &O::subnet_lease_renew_margin, "MINUTES",
+    {kCompatible, "etcd-endpoints", &V::etcd_endpoints, "URLS", "etcd", true},
+    {kCompatible, "etcd-prefix", &V::etcd_prefix, "PATH", "etcd", true},
+    {kCompatible, "etcd-keyfile", &V::etcd_keyfile, "PATH", "etcd", true},
+    {kCompatible, "etcd-certfile", &V::etcd_certfile, "PATH", "etcd", true},
+    {kCompatible, "etcd-cafile", &V::etcd_cafile, "PATH", "etcd", true},
+    {kCompatible, "etcd-username", &V::etcd_username, "NAME", "etcd", true},
+    {kCompatible, "etcd-password", &V::etcd_password, "SECRET", "etcd", true},
+    {kCompatible, "subnet-lease-renew-margin", &V::subnet_lease_renew_margin, "MINUTES",
      "etcd; must lie in 1..1439", true},
-    {kCompatible, "ip-blackhole-route", &O::ip_blackhole_route, "", "routes of the subnet", true},
-    {kCompatible, "vmodule", &O::vmodule, "PATTERNS", "klog", true},
-    {kCompatible, "log_backtrace_at", &O::log_backtrace_at, "FILE:LINE", "klog", true},
+    {kCompatible, "ip-blackhole-route", &V::ip_blackhole_route, "", "routes of the subnet", true},
+    {kCompatible, "vmodule", &V::vmodule, "PATTERNS", "klog", true},
+    {kCompatible, "log_backtrace_at", &V::log_backtrace_at, "FILE:LINE", "klog", true},
 };
 
 }  // namespace
@@ -133,4 +133,4 @@ const FlagRow* FindFlag(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace weft::daemon
+}  // namespace weft::config

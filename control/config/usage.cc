@@ -2,22 +2,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "control/daemon/flag_table.h"
-#include "control/daemon/flags.h"
+#include "control/config/flag_table.h"
+#include "control/config/flags.h"
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
 constexpr std::size_t kWidth = 100;  // columns
 constexpr std::size_t kIndent = 6;   // of a flag's help
 
 std::string DefaultOf(const FlagRow& row) {
-  const Options defaults;
-  if (const auto* flag = std::get_if<bool Options::*>(&row.place))
+  const FlagValues defaults;
+  if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))
     return defaults.**flag ? "true" : "false";
-  if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place))
+  if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place))
     return absl::StrCat(defaults.**number);
-  if (const auto* text = std::get_if<std::string Options::*>(&row.place)) return defaults.**text;
+  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return defaults.**text;
   return "";
 }
 
@@ -77,4 +77,4 @@ std::string Usage() {
   return out;
 }
 
-}  // namespace weft::daemon
+}  // namespace weft::config

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/go_values.h"
+#include "control/config/go_values.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
 TEST(GoBool, TakesGosTwelveWordsAndNothingElse) {
@@ -75,4 +75,4 @@ TEST(GoInt, TellsRangeFromSyntax) {
 }
 
 }  // namespace
-}  // namespace weft::daemon
+}  // namespace weft::config

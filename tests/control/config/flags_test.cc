@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/flags.h"
+#include "control/config/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/daemon/flag_table.h"
+#include "control/config/flag_table.h"
 
-namespace weft::daemon {
+namespace weft::config {
 namespace {
 
 using ::testing::AllOf;
@@ -42,24 +42,24 @@ TEST(FlagGrammar, OneDashAndTwoAreTheSame) {
                             "--public-ip 10.0.0.1"}) {
     const auto line = Parse(words);
     ASSERT_TRUE(line.ok()) << line.status();
-    EXPECT_EQ(line->options.public_ip, "10.0.0.1") << words;
+    EXPECT_EQ(line->values.public_ip, "10.0.0.1") << words;
     EXPECT_THAT(line->warnings, IsEmpty());
   }
 }
 
 TEST(FlagGrammar, ABooleanAloneIsTrue) {
-  EXPECT_TRUE(Parse("--ip-masq")->options.ip_masq);
-  EXPECT_TRUE(Parse("--ip-masq=1")->options.ip_masq);
-  EXPECT_FALSE(Parse("--ip-masq --ip-masq=F")->options.ip_masq);
-  EXPECT_FALSE(Parse("--udp-checksum=false")->options.udp_checksum);
+  EXPECT_TRUE(Parse("--ip-masq")->values.ip_masq);
+  EXPECT_TRUE(Parse("--ip-masq=1")->values.ip_masq);
+  EXPECT_FALSE(Parse("--ip-masq --ip-masq=F")->values.ip_masq);
+  EXPECT_FALSE(Parse("--udp-checksum=false")->values.udp_checksum);
 }
 
 // Upstream loses --kube-subnet-mgr here without a word.
 TEST(FlagGrammar, ABooleanTakesNoWordSoParsingStopsThereAndSaysSo) {
   const auto line = Parse("--ip-masq true --kube-subnet-mgr");
   ASSERT_TRUE(line.ok());
-  EXPECT_TRUE(line->options.ip_masq);
-  EXPECT_FALSE(line->options.kube_subnet_mgr);
+  EXPECT_TRUE(line->values.ip_masq);
+  EXPECT_FALSE(line->values.kube_subnet_mgr);
   EXPECT_THAT(line->warnings,
               ElementsAre(AllOf(HasSubstr("IGNORED"), HasSubstr("\"true\" \"--kube-subnet-mgr\""),
                                 HasSubstr("--ip-masq=true"))));
@@ -68,15 +68,15 @@ TEST(FlagGrammar, ABooleanTakesNoWordSoParsingStopsThereAndSaysSo) {
 TEST(FlagGrammar, ALoneDashStopsParsing) {
   const auto line = Parse("- --ip-masq");
   ASSERT_TRUE(line.ok());
-  EXPECT_FALSE(line->options.ip_masq);
+  EXPECT_FALSE(line->values.ip_masq);
   EXPECT_THAT(line->warnings, ElementsAre(HasSubstr("\"-\" \"--ip-masq\"")));
 }
 
 TEST(FlagGrammar, TwoDashesStopParsingAndTheRestIsNamed) {
   const auto line = Parse("--ip-masq -- --kube-subnet-mgr");
   ASSERT_TRUE(line.ok());
-  EXPECT_TRUE(line->options.ip_masq);
-  EXPECT_FALSE(line->options.kube_subnet_mgr);
+  EXPECT_TRUE(line->values.ip_masq);
+  EXPECT_FALSE(line->values.kube_subnet_mgr);
   EXPECT_THAT(line->warnings, ElementsAre(HasSubstr("\"--kube-subnet-mgr\"")));
   EXPECT_THAT(Parse("--ip-masq --")->warnings, IsEmpty());
 }
@@ -91,9 +91,9 @@ TEST(FlagGrammar, APasswordAmongIgnoredWordsIsNotShown) {
 }
 
 TEST(FlagGrammar, TheNextWordIsTheValueWhateverItLooksLike) {
-  EXPECT_EQ(Parse("--public-ip --ip-masq")->options.public_ip, "--ip-masq");
-  EXPECT_EQ(Parse("--subnet-file=")->options.subnet_file, "");
-  EXPECT_EQ(Parse("--iface=a=b")->options.iface, std::vector<std::string>{"a=b"});
+  EXPECT_EQ(Parse("--public-ip --ip-masq")->values.public_ip, "--ip-masq");
+  EXPECT_EQ(Parse("--subnet-file=")->values.subnet_file, "");
+  EXPECT_EQ(Parse("--iface=a=b")->values.iface, std::vector<std::string>{"a=b"});
 }
 
 TEST(FlagGrammar, TheLastOfTwoCountsButListsGrow) {
@@ -101,16 +101,16 @@ TEST(FlagGrammar, TheLastOfTwoCountsButListsGrow) {
       "--public-ip=1.1.1.1 --public-ip=2.2.2.2 --iface=eth0 --iface=eth1 --iface-regex=a "
       "--iface-regex=b");
   ASSERT_TRUE(line.ok());
-  EXPECT_EQ(line->options.public_ip, "2.2.2.2");
-  EXPECT_THAT(line->options.iface, ElementsAre("eth0", "eth1"));
-  EXPECT_THAT(line->options.iface_regex, ElementsAre("a", "b"));
+  EXPECT_EQ(line->values.public_ip, "2.2.2.2");
+  EXPECT_THAT(line->values.iface, ElementsAre("eth0", "eth1"));
+  EXPECT_THAT(line->values.iface_regex, ElementsAre("a", "b"));
 }
 
 TEST(FlagGrammar, IntegersTakeGosBases) {
-  EXPECT_EQ(Parse("--healthz-port=0x1F91")->options.healthz_port, 8081);
-  EXPECT_EQ(Parse("--healthz-port 8_081")->options.healthz_port, 8081);
-  EXPECT_EQ(Parse("-v 4")->options.verbosity, 4);
-  EXPECT_EQ(Parse("--healthz-port=-1")->options.healthz_port, -1);
+  EXPECT_EQ(Parse("--healthz-port=0x1F91")->values.healthz_port, 8081);
+  EXPECT_EQ(Parse("--healthz-port 8_081")->values.healthz_port, 8081);
+  EXPECT_EQ(Parse("-v 4")->values.verbosity, 4);
+  EXPECT_EQ(Parse("--healthz-port=-1")->values.healthz_port, -1);
 }
 
 struct ErrorRow {
@@ -175,18 +175,18 @@ TEST(FlagErrors, HelpEndsParsingBeforeLaterErrors) {
 
 // The type as upstream's usage would call it, and the default as Go prints it.
 std::string KindOf(const FlagRow& row) {
-  if (std::holds_alternative<bool Options::*>(row.place)) return "bool";
-  if (std::holds_alternative<std::int64_t Options::*>(row.place)) return "int";
-  return std::holds_alternative<std::string Options::*>(row.place) ? "string" : "list";
+  if (std::holds_alternative<bool FlagValues::*>(row.place)) return "bool";
+  if (std::holds_alternative<std::int64_t FlagValues::*>(row.place)) return "int";
+  return std::holds_alternative<std::string FlagValues::*>(row.place) ? "string" : "list";
 }
 
 std::string DefaultOf(const FlagRow& row) {
-  const Options defaults;
-  if (const auto* flag = std::get_if<bool Options::*>(&row.place))
+  const FlagValues defaults;
+  if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))
     return defaults.**flag ? "true" : "false";
-  if (const auto* number = std::get_if<std::int64_t Options::*>(&row.place))
+  if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place))
     return absl::StrCat(defaults.**number);
-  if (const auto* text = std::get_if<std::string Options::*>(&row.place)) return defaults.**text;
+  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return defaults.**text;
   return "";
 }
 
@@ -243,7 +243,7 @@ TEST(FlagTable, NoOtherFlagOfKlogAndNoneOfOldVersions) {
 
 // Ours begin with what upstream would do, where that is possible.
 TEST(FlagTable, OurOwnDefaults) {
-  const Options options = Parse("")->options;
+  const FlagValues options = Parse("")->values;
   EXPECT_TRUE(options.udp_checksum);
   EXPECT_EQ(options.peer_check, "lease");
   EXPECT_FALSE(options.replace_kernel_device);
@@ -296,7 +296,7 @@ TEST(Secrets, NoWayIntoTheLogShowsOne) {
     return !text.empty();
   };
   for (const char* flag : {"--kube-api-url=", "--etcd-endpoints=", "--kubeconfig-file="})
-    EXPECT_TRUE(clean(Describe(Parse(flag + url)->options)));
+    EXPECT_TRUE(clean(Describe(Parse(flag + url)->values)));
   EXPECT_TRUE(clean(Parse("word " + url)->warnings.at(0)));
   EXPECT_TRUE(clean(Parse("word --kube-api-url=" + url)->warnings.at(0)));
   EXPECT_TRUE(clean(std::string(Parse("--healthz-port=" + url).status().message())));
@@ -317,7 +317,7 @@ TEST(FlagEnvironment, EveryFlagButVersionIsReadFromItsVariable) {
                                   : std::string(row.value.substr(row.value.rfind('|') + 1));
     const auto line = Parse("", {{VariableOf(row.name), value}});
     ASSERT_TRUE(line.ok()) << row.name;
-    EXPECT_THAT(Describe(line->options), ::testing::StartsWith(absl::StrCat("--", row.name, "=")));
+    EXPECT_THAT(Describe(line->values), ::testing::StartsWith(absl::StrCat("--", row.name, "=")));
   }
 }
 
@@ -346,55 +346,54 @@ TEST(FlagEnvironment, AVariableCountsWhereTheFlagIsNotGiven) {
                                                   {"FLANNELD_NET_CONFIG_PATH", "/net.json"},
                                                   {"FLANNELD_LEASE_SOURCE", "file:/nodes.json"}});
   ASSERT_TRUE(line.ok());
-  EXPECT_EQ(line->options.public_ip, "1.1.1.1");
-  EXPECT_TRUE(line->options.ip_masq);
-  EXPECT_EQ(line->options.net_config_path, "/net.json");
-  EXPECT_EQ(line->options.lease_source, "file:/nodes.json");
+  EXPECT_EQ(line->values.public_ip, "1.1.1.1");
+  EXPECT_TRUE(line->values.ip_masq);
+  EXPECT_EQ(line->values.net_config_path, "/net.json");
+  EXPECT_EQ(line->values.lease_source, "file:/nodes.json");
 }
 
 TEST(FlagEnvironment, AnEmptyVariableIsNone) {
-  EXPECT_EQ(Parse("", {{"FLANNELD_SUBNET_FILE", ""}})->options.subnet_file,
+  EXPECT_EQ(Parse("", {{"FLANNELD_SUBNET_FILE", ""}})->values.subnet_file,
             "/run/flannel/subnet.env");
 }
 
 TEST(FlagEnvironment, ABadValueIsToldAndTheDefaultStays) {
   const auto line = Parse("", {{"FLANNELD_HEALTHZ_PORT", "http"}, {"FLANNELD_IP_MASQ", "yes"}});
   ASSERT_TRUE(line.ok());
-  EXPECT_EQ(line->options.healthz_port, 0);
-  EXPECT_FALSE(line->options.ip_masq);
+  EXPECT_EQ(line->values.healthz_port, 0);
+  EXPECT_FALSE(line->values.ip_masq);
   EXPECT_THAT(line->warnings,
               ::testing::UnorderedElementsAre(HasSubstr("FLANNELD_HEALTHZ_PORT is ignored"),
                                               HasSubstr("FLANNELD_IP_MASQ is ignored")));
 }
 
 TEST(FlagEnvironment, AListIsOneElement) {
-  EXPECT_THAT(Parse("", {{"FLANNELD_IFACE", "eth0,eth1"}})->options.iface,
-              ElementsAre("eth0,eth1"));
-  EXPECT_THAT(Parse("--iface=a --iface=b", {{"FLANNELD_IFACE", "c"}})->options.iface,
+  EXPECT_THAT(Parse("", {{"FLANNELD_IFACE", "eth0,eth1"}})->values.iface, ElementsAre("eth0,eth1"));
+  EXPECT_THAT(Parse("--iface=a --iface=b", {{"FLANNELD_IFACE", "c"}})->values.iface,
               ElementsAre("a", "b"));
 }
 
 TEST(FlagEnvironment, VersionIsAFlagOnly) {
-  EXPECT_FALSE(Parse("", {{"FLANNELD_VERSION", "true"}})->options.version);
-  EXPECT_TRUE(Parse("--version")->options.version);
+  EXPECT_FALSE(Parse("", {{"FLANNELD_VERSION", "true"}})->values.version);
+  EXPECT_TRUE(Parse("--version")->values.version);
   // It comes before the environment.
   for (const char* words : {"--version", "--help"}) {
     const auto line = Parse(words, {{"FLANNELD_IP_MASQ", "yes"}, {"FLANNELD_V", "2"}});
     ASSERT_TRUE(line.ok()) << words;
     EXPECT_THAT(line->warnings, IsEmpty()) << words;
-    EXPECT_EQ(line->options.verbosity, 0) << words;
+    EXPECT_EQ(line->values.verbosity, 0) << words;
   }
 }
 
 // ---- the log's first line
 
 TEST(DescribeOptions, ShowsWhatDiffersAndNoSecret) {
-  EXPECT_EQ(Describe(Options()), "");
+  EXPECT_EQ(Describe(FlagValues()), "");
   const auto line = Parse(
       "--iface=eth0 --iface=eth1 --ip-masq --v=2 --etcd-password=hunter2 --public-ip=1.1.1.1");
   ASSERT_TRUE(line.ok());
   EXPECT_EQ(
-      Describe(line->options),
+      Describe(line->values),
       "--iface=eth0 --iface=eth1 --public-ip=1.1.1.1 --ip-masq=true --v=2 --etcd-password=...");
 }
 
@@ -415,4 +414,4 @@ TEST(Usage, NamesEveryFlagInAHundredColumns) {
 }
 
 }  // namespace
-}  // namespace weft::daemon
+}  // namespace weft::config

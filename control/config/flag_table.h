@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "control/daemon/options.h"
+#include "control/config/flag_values.h"
 
-namespace weft::daemon {
+namespace weft::config {
 
 enum class FlagGroup : std::uint8_t {
   kLeases,
@@ -24,8 +24,8 @@ enum class FlagGroup : std::uint8_t {
 };
 
 // Repeated flags append to a list; any other flag's last value counts.
-using FlagPlace = std::variant<bool Options::*, std::int64_t Options::*, std::string Options::*,
-                               std::vector<std::string> Options::*>;
+using FlagPlace = std::variant<bool FlagValues::*, std::int64_t FlagValues::*,
+                               std::string FlagValues::*, std::vector<std::string> FlagValues::*>;
 
 struct FlagRow {
   FlagGroup group;
@@ -42,4 +42,4 @@ std::string_view Title(FlagGroup group);
 // The row of `name`, or null.
 const FlagRow* FindFlag(std::string_view name);
 
-}  // namespace weft::daemon
+}  // namespace weft::config

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "control/admin/endpoint.h"
+#include "control/lease/quoted.h"
+#include "control/own_files.h"
+#include "re2/re2.h"
+#include "vxlan/ip_address.h"
+
+namespace weft::config {
+namespace {
+
+absl::Status Wrong(std::string_view text) { return absl::InvalidArgumentError(text); }
+
+absl::Status SetLeaseSource(const FlagValues& values, Options& options) {
+  constexpr std::string_view kFile = "file:";
+  if (values.kube_subnet_mgr && !values.lease_source.empty()) {
+    return Wrong(absl::StrCat("--kube-subnet-mgr and --lease-source=", Shown(values.lease_source),
+                              " both say where leases come from; give one of them"));
+  }
+  options.kube_subnet_mgr = values.kube_subnet_mgr;
+  if (values.kube_subnet_mgr) return absl::OkStatus();
+  if (values.lease_source.empty()) {
+    return Wrong(
+        "no source of leases: give --kube-subnet-mgr or --lease-source=file:PATH (without either "
+        "upstream asks etcd, which flanneld does not speak)");
+  }
+  options.lease_file = std::string(absl::StripPrefix(values.lease_source, kFile));
+  if (!absl::StartsWith(values.lease_source, kFile) || options.lease_file.empty()) {
+    return Wrong(absl::StrCat("--lease-source=", Shown(values.lease_source),
+                              " is not understood; write file:PATH"));
+  }
+  return absl::OkStatus();
+}
+
+// What can be known to be wrong before the host is read; an interface that is not there is waited
+// for.
+absl::Status SetInterface(const FlagValues& values, Options& options) {
+  const struct {
+    std::string_view flag;
+    const std::string& text;
+    std::optional<IpFamily> family;
+  } addresses[] = {{"--public-ip", values.public_ip, IpFamily::kV4},
+                   {"--public-ipv6", values.public_ipv6, IpFamily::kV6},
+                   {"--iface-can-reach", values.iface_can_reach, std::nullopt}};
+  for (const auto& [flag, text, family] : addresses) {
+    const std::optional<IpAddress> address = IpAddress::Parse(text);
+    if (text.empty() || (address && (!family || address->family() == *family))) continue;
+    return Wrong(absl::StrCat(flag, "=", text, " is not an ",
+                              !family                    ? "IP"
+                              : *family == IpFamily::kV4 ? "IPv4"
+                                                         : "IPv6",
+                              " address; correct it"));
+  }
+  for (const std::string& pattern : values.iface_regex) {
+    if (const RE2 expression(pattern, RE2::Quiet); !expression.ok()) {
+      return Wrong(absl::StrCat("--iface-regex=", pattern,
+                                " is not a regular expression of RE2: ", expression.error()));
+    }
+  }
+  options.iface = values.iface;
+  options.iface_regex = values.iface_regex;
+  options.iface_can_reach = values.iface_can_reach;
+  options.public_ip = values.public_ip;
+  options.public_ipv6 = values.public_ipv6;
+  return absl::OkStatus();
+}
+
+// What can stand in the path of a request as it is: client-go's rule, and nothing invisible.
+bool IsObjectName(std::string_view name) {
+  return !name.empty() && name.size() <= 253 && name != "." && name != ".." &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != '%'; });
+}
+
+absl::Status CheckObjectName(std::string_view what, const std::string& name) {
+  if (IsObjectName(name)) return absl::OkStatus();
+  return Wrong(absl::StrCat(what, " ", lease::Quoted(name),
+                            " is no name that the Kubernetes API takes; correct it"));
+}
+
+// Upstream's order, with --node-name before it.
+absl::Status SetNode(const FlagValues& values, const Environment& environment, Options& options) {
+  options.node_name = values.node_name;
+  if (options.node_name.empty()) options.node_name = environment("NODE_NAME").value_or("");
+  if (!options.kube_subnet_mgr) {
+    return options.node_name.empty()
+               ? Wrong(
+                     "this node's name is not known: set the variable NODE_NAME, or give "
+                     "--node-name")
+               : absl::OkStatus();
+  }
+  if (!options.node_name.empty())
+    return CheckObjectName("the node's name (--node-name, NODE_NAME)", options.node_name);
+  options.pod_name = environment("POD_NAME").value_or("");
+  options.pod_namespace = environment("POD_NAMESPACE").value_or("");
+  if (options.pod_name.empty() || options.pod_namespace.empty()) {
+    const std::string_view half = !options.pod_name.empty()        ? " (POD_NAMESPACE is not set)"
+                                  : !options.pod_namespace.empty() ? " (POD_NAME is not set)"
+                                                                   : "";
+    return Wrong(absl::StrCat(
+        "this node's name is not known: set the variable NODE_NAME, give --node-name, or set "
+        "POD_NAME and POD_NAMESPACE",
+        half));
+  }
+  if (absl::Status status = CheckObjectName("the variable POD_NAME", options.pod_name);
+      !status.ok())
+    return status;
+  return CheckObjectName("the variable POD_NAMESPACE", options.pod_namespace);
+}
+
+absl::Status SetEmulator(std::string_view flag, const std::string& value,
+                         std::optional<std::string>& emulator) {
+  emulator = EmulatorPath(value);
+  if (value.empty() || emulator) return absl::OkStatus();
+  return Wrong(absl::StrCat(flag, "=", Shown(value), " is not understood; write ", flag,
+                            "=emulator:PATH, or leave it out for this machine's own"));
+}
+
+// `name` is one of --dataplane's list.
+DataPlane ParseDataPlane(std::string_view name) {
+  for (const DataPlane each : {DataPlane::kUserspace, DataPlane::kRoutes, DataPlane::kHns}) {
+    if (name == Name(each)) return each;
+  }
+  return DataPlane::kNone;
+}
+
+absl::Status SetDataPlane(const FlagValues& values, Options& options) {
+  options.data_plane =
+      values.dataplane.empty() ? DefaultDataPlane() : ParseDataPlane(values.dataplane);
+  if (absl::Status status = SetEmulator("--hns", values.hns, options.hns_emulator); !status.ok())
+    return status;
+  if (absl::Status status = SetEmulator("--host", values.host, options.host_emulator);
+      !status.ok()) {
+    return status;
+  }
+  options.hns_base_network = values.hns_base_network;
+  options.peer_check = *dataplane::ParsePeerCheck(values.peer_check);
+  options.udp_checksum = values.udp_checksum;
+  options.iptables_forward_rules = values.iptables_forward_rules;
+  options.iptables_resync =
+      std::chrono::seconds(std::clamp<std::int64_t>(values.iptables_resync, 1, 3600));
+  options.replace_kernel_device = values.replace_kernel_device;
+  options.ip_masq = values.ip_masq;
+  options.ip_masq_fully_random_disable = values.ip_masq_fully_random_disable;
+  if (options.host_emulator && options.data_plane == DataPlane::kUserspace) {
+    return Wrong(absl::StrCat("--host=", values.host,
+                              " has no device for --dataplane=userspace; give hns, routes or none, "
+                              "or leave --host out"));
+  }
+  if (options.data_plane == DataPlane::kHns && !options.hns_emulator &&
+      DefaultDataPlane() != DataPlane::kHns) {
+    return absl::UnimplementedError(
+        "--dataplane=hns needs Windows; with --hns=emulator:PATH an emulator takes HNS's place");
+  }
+  return options.data_plane == DataPlane::kUserspace ? PodDeviceSupport() : absl::OkStatus();
+}
+
+void SetOutputs(const FlagValues& values, Options& options) {
+  // Where the CNI plugin looks: containerd's current drive is the system's.
+  options.subnet_file = values.subnet_file == FlagValues().subnet_file
+                            ? control::OnSystemDrive(values.subnet_file)
+                            : values.subnet_file;
+  options.healthz_ip = values.healthz_ip;
+  if (values.healthz_port > 0)
+    options.healthz_port = static_cast<std::uint16_t>(values.healthz_port);
+  if (values.admin.empty())
+    options.admin = std::string(admin::DefaultEndpoint());
+  else if (values.admin != "none")
+    options.admin = values.admin;
+  options.state_dir = values.state_dir;
+}
+
+}  // namespace
+
+std::optional<std::string> EmulatorPath(std::string_view value) {
+  if (!absl::ConsumePrefix(&value, "emulator:") || value.empty()) return std::nullopt;
+  return std::string(value);
+}
+
+std::string_view Name(DataPlane data_plane) {
+  switch (data_plane) {
+    case DataPlane::kUserspace:
+      return "userspace";
+    case DataPlane::kRoutes:
+      return "routes";
+    case DataPlane::kHns:
+      return "hns";
+    case DataPlane::kNone:
+      return "none";
+  }
+  return "none";
+}
+
+absl::StatusOr<Options> MakeOptions(const FlagValues& values, const Environment& environment) {
+  if (values.subnet_lease_renew_margin < 1 || values.subnet_lease_renew_margin > 1439) {
+    return Wrong(absl::StrCat("--subnet-lease-renew-margin=", values.subnet_lease_renew_margin,
+                              " must lie in 1..1439 (minutes of a day)"));
+  }
+  Options options;
+  options.net_config_path = values.net_config_path;
+  options.kubeconfig_file = values.kubeconfig_file;
+  options.kube_api_url = values.kube_api_url;
+  options.kube_annotation_prefix = values.kube_annotation_prefix;
+  options.set_node_network_unavailable = values.set_node_network_unavailable;
+  SetOutputs(values, options);
+  if (absl::Status status = SetInterface(values, options); !status.ok()) return status;
+  if (absl::Status status = SetLeaseSource(values, options); !status.ok()) return status;
+  if (absl::Status status = SetNode(values, environment, options); !status.ok()) return status;
+  if (absl::Status status = SetDataPlane(values, options); !status.ok()) return status;
+  return options;
+}
+
+control::VxlanDefaults DefaultsFor(DataPlane data_plane) {
+  const bool hns = data_plane == DataPlane::kHns || DefaultDataPlane() == DataPlane::kHns;
+  return hns ? control::kHnsDefaults : control::kLinuxDefaults;
+}
+
+absl::StatusOr<NodeConfig> Combine(Options options, control::NetConf conf) {
+  const bool is_vxlan = conf.type == control::BackendType::kVxlan;
+  if (options.data_plane == DataPlane::kRoutes && is_vxlan) {
+    return absl::InvalidArgumentError(
+        "Backend.Type: \"vxlan\" of net-conf needs a tunnel, and --dataplane=routes has none: use "
+        "--dataplane=userspace, or write \"host-gw\" for all nodes");
+  }
+  if (options.data_plane == DataPlane::kHns && conf.direct_routing) {
+    return absl::InvalidArgumentError(
+        "Backend.DirectRouting: true of net-conf cannot be had with --dataplane=hns: an HNS "
+        "overlay "
+        "network takes nothing that comes around its tunnel; remove the key for all nodes");
+  }
+  if (options.data_plane == DataPlane::kUserspace && conf.type == control::BackendType::kHostGw)
+    options.data_plane = DataPlane::kRoutes;
+  const bool by_hns = options.data_plane == DataPlane::kHns;
+  if ((by_hns || options.hns_emulator) && conf.type != control::BackendType::kAlloc) {
+    if (!conf.enable_ipv4) {
+      return absl::InvalidArgumentError(
+          "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no network of IPv6: "
+          "enable IPv4 for this cluster, or keep its pods off Windows nodes");
+    }
+    if (by_hns) control::LeaveOutIPv6(conf);
+    const absl::Status status = is_vxlan ? control::CheckForHns(conf) : absl::OkStatus();
+    if (!status.ok()) return status;
+  }
+  return NodeConfig{std::move(options), std::move(conf)};
+}
+
+}  // namespace weft::config

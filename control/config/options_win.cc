@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/options.h"
+
+namespace weft::config {
+
+DataPlane DefaultDataPlane() { return DataPlane::kHns; }
+
+absl::Status PodDeviceSupport() {
+  return absl::UnimplementedError(
+      "--dataplane=userspace needs Npcap on Windows, and that part is not built yet; "
+      "--dataplane=none takes the lease and "
+      "writes subnet.env only");
+}
+
+}  // namespace weft::config
