@@ -77,6 +77,7 @@ OwnIdentity Us() {
   OwnIdentity own;
   own.node_name = "us";
   own.v4 = {*IpPrefix::Parse("11.0.0.0/24"), *IpPrefix::Parse("10.0.0.0/7")};
+  own.v6 = {*IpPrefix::Parse("fc00::/64"), *IpPrefix::Parse("fc00::/7")};
   return own;
 }
 

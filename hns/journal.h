@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who keeps account of what the keepers make, so that it can be undone
-// (control/daemon/hns_ledger.h).
+// (control/ledger/hns_ledger.h).
 #pragma once
 
 #include <memory>

@@ -15,11 +15,11 @@
 #include "control/admin/endpoint.h"
 #include "control/cli/hns_option.h"
 #include "control/cli/host_option.h"
-#include "control/cli/undo.h"
 #include "control/cli/verbs.h"
 #include "control/config/options.h"
 #include "control/emulator/open_host.h"
 #include "control/file_io.h"
+#include "control/ledger/undo.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
 
@@ -29,7 +29,7 @@ namespace {
 constexpr char kVerb[] = "reset";
 
 struct Options {
-  UndoOptions undo;
+  ledger::UndoOptions undo;
   std::string hns, host, admin;
   std::string state_dir = control::DefaultStateFolder();
 };
@@ -78,12 +78,12 @@ ExitCode Run(Options options, Io& io) {
   options.state_dir = control::WithoutEndSlash(std::move(options.state_dir));
   if (const absl::Status status = CheckFolder(options.state_dir); !status.ok())
     return Fail(io, kVerb, status);
-  const auto lock = control::ProcessLock::TryTake(control::LedgerLockPath(options.state_dir));
+  const auto lock = control::ProcessLock::TryTake(ledger::LedgerLockPath(options.state_dir));
   if (const absl::Status status = RefuseWhileADaemonRuns(options, lock.status()); !status.ok())
     return Fail(io, kVerb, status);
-  control::Ledger ledger(options.state_dir);
+  ledger::Ledger ledger(options.state_dir);
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
-  if (ListsNothing(ledger)) {
+  if (ledger::ListsNothing(ledger)) {
     std::error_code error;
     const bool there = std::filesystem::exists(control::PathOf(ledger.path()), error);
     io.out << "nothing to do: the ledger " << ledger.path()
@@ -94,8 +94,8 @@ ExitCode Run(Options options, Io& io) {
   std::optional<hns::Client> client;
   std::unique_ptr<host::Host> host;
   std::unique_ptr<host::PacketFilter> filter;
-  UndoPlaces places;
-  if (NeedsHns(ledger)) {
+  ledger::UndoPlaces places;
+  if (ledger::NeedsHns(ledger)) {
     auto opened = OpenHns(options.hns);
     if (!opened.ok()) return Fail(io, kVerb, opened.status());
     api = *std::move(opened);
@@ -103,17 +103,17 @@ ExitCode Run(Options options, Io& io) {
     if (const auto version = client->ReadVersion(); !version.ok())
       return Fail(io, kVerb, version.status());
   }
-  if (NeedsHost(ledger)) {
+  if (ledger::NeedsHost(ledger)) {
     auto opened = emulator::OpenHost(config::EmulatorPath(options.host));
     if (!opened.ok()) return Fail(io, kVerb, opened.status());
     host = *std::move(opened);
     places.host = host.get();
   }
-  if (NeedsFilter(ledger)) {
+  if (ledger::NeedsFilter(ledger)) {
     filter = host::OpenPacketFilter();
     places.filter = filter.get();
   }
-  const Undone undone = Undo(places, ledger, options.undo);
+  const ledger::Undone undone = ledger::Undo(places, ledger, options.undo);
   if (!undone.refused.empty() && !options.undo.dry_run)
     return Fail(io, kVerb, absl::FailedPreconditionError(undone.refused));
   for (const std::string& line : undone.lines) io.out << line << "\n";

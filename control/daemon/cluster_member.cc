@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "control/daemon/log.h"
 #include "control/kube/codec/pod_codec_json.h"
+#include "control/log.h"
 
 namespace weft::daemon {
 namespace {
@@ -66,8 +66,8 @@ ClusterMember::~ClusterMember() = default;
 void ClusterMember::Start(lease::SourceListener& listener) {
   listener_ = &listener;
   if (!options_.node_name.empty()) return OnName(options_.node_name);
-  LogInfo(absl::StrCat("asking the API server for the node of pod ", options_.pod_namespace, "/",
-                       options_.pod_name));
+  control::LogInfo(absl::StrCat("asking the API server for the node of pod ",
+                                options_.pod_namespace, "/", options_.pod_name));
   AskForName();
 }
 
@@ -93,7 +93,7 @@ void ClusterMember::OnPod(const absl::StatusOr<kube::ApiAnswer>& answer) {
 void ClusterMember::OnName(const std::string& name) {
   call_.reset();
   name_trouble_.Set("");
-  LogInfo(absl::StrCat("this node is ", name));
+  control::LogInfo(absl::StrCat("this node is ", name));
   kube::Publisher::Options options;
   options.keys = keys_;
   options.node_name = name;
@@ -124,7 +124,7 @@ void ClusterMember::Publish() {
   publish_trouble_.Set(publisher_->trouble());
   if (call_) return;
   if (std::optional<kube::HttpRequest> request = publisher_->Next()) {
-    LogVerbose(1, absl::StrCat(request->method, " ", request->target, " ", request->body));
+    control::LogVerbose(1, absl::StrCat(request->method, " ", request->target, " ", request->body));
     call_ = std::make_unique<kube::ApiCall>(
         client_, *std::move(request), kube::Publisher::kAnswerLimit,
         [this](const absl::StatusOr<kube::ApiAnswer>& answer) { OnPatched(answer); });

@@ -12,7 +12,6 @@
 #include "control/clock.h"
 #include "control/config/options.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/trouble.h"
 #include "control/kube/client/api_call.h"
 #include "control/kube/client/api_client.h"
 #include "control/kube/codec/annotation_keys.h"
@@ -21,6 +20,7 @@
 #include "control/lease/source.h"
 #include "control/retry.h"
 #include "control/sources/kube_source.h"
+#include "control/trouble.h"
 
 namespace weft::daemon {
 
@@ -44,8 +44,8 @@ class ClusterMember {
   std::string Describe() const;  // the source, for people
   std::vector<IpAddress> ServerAddresses() const { return client_.ServerAddresses(); }
   // Why our name is not known; empty when it is.
-  const Trouble& name_trouble() const { return name_trouble_; }
-  const Trouble& publish_trouble() const { return publish_trouble_; }
+  const control::Trouble& name_trouble() const { return name_trouble_; }
+  const control::Trouble& publish_trouble() const { return publish_trouble_; }
   bool published() const { return publisher_ && publisher_->published(); }
 
  private:
@@ -65,7 +65,7 @@ class ClusterMember {
   lease::SourceListener* listener_ = nullptr;
   Timer timer_;  // of the name's next try, then of the publisher
   control::Backoff name_backoff_;
-  Trouble name_trouble_, publish_trouble_;
+  control::Trouble name_trouble_, publish_trouble_;
   std::unique_ptr<kube::Publisher> publisher_;  // once the name is known
   std::unique_ptr<control::KubeSource> source_;
   std::unique_ptr<kube::ApiCall> call_;  // last: ends first

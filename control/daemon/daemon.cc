@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
-#include "control/daemon/log.h"
 #include "control/daemon/net_conf_trouble.h"
-#include "control/daemon/own_underlay.h"
 #include "control/daemon/service.h"
 #include "control/daemon/vni_trouble.h"
 #include "control/file_io.h"
+#include "control/log.h"
+#include "control/node/own_underlay.h"
 
 namespace weft::daemon {
 namespace {
@@ -41,16 +41,16 @@ std::int64_t UnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-Severity SeverityOf(control::NoticeLevel level) {
+control::Severity SeverityOf(control::NoticeLevel level) {
   switch (level) {
     case control::NoticeLevel::kInfo:
-      return Severity::kInfo;
+      return control::Severity::kInfo;
     case control::NoticeLevel::kWarning:
-      return Severity::kWarning;
+      return control::Severity::kWarning;
     case control::NoticeLevel::kError:
-      return Severity::kError;
+      return control::Severity::kError;
   }
-  return Severity::kError;
+  return control::Severity::kError;
 }
 
 control::ReconcilerOptions WithKnown(const DaemonConfig& config) {
@@ -99,7 +99,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                Schedule();
              });
            }},
-          std::make_shared<NodeLedger>(config_.options.state_dir), reconciler_,
+          std::make_shared<ledger::NodeLedger>(config_.options.state_dir), reconciler_,
           [this, alive = std::weak_ptr(alive_)](const std::string& device,
                                                 const absl::Status& why) {
             loop_.Post([this, alive, device, why] {
@@ -220,7 +220,7 @@ void Daemon::Identify() {
   std::vector<lease::HostClaim> claims = *network_.claims();
   if (member_) {
     for (const IpAddress& address : member_->ServerAddresses())
-      claims.push_back(ClaimOf(address, "the API server's address"));
+      claims.push_back(node::ClaimOf(address, "the API server's address"));
   }
   // Those of our own pod network: no other node has it, and it may be another one tomorrow.
   std::erase_if(claims, [this](const lease::HostClaim& claim) {
@@ -249,14 +249,14 @@ std::optional<kube::Publication> Daemon::Wanted() const {
   if (!facts_.ok() || !network_.stands()) return std::nullopt;
   control::OwnFacts facts = *facts_;
   if (const auto mac = network_.router_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
-  InterfaceChoice underlay = network_.setup()->underlay;
-  for (std::optional<ChosenFamily>* half : {&underlay.v4, &underlay.v6}) {
+  node::InterfaceChoice underlay = network_.setup()->underlay;
+  for (std::optional<node::ChosenFamily>* half : {&underlay.v4, &underlay.v6}) {
     if (!*half) continue;
     const std::optional<IpAddress> address = network_.public_ip((*half)->address.family());
     if (!address) return std::nullopt;
     (*half)->public_ip = *address;
   }
-  return PublicationOf(facts, config_.conf, underlay);
+  return node::PublicationOf(facts, config_.conf, underlay);
 }
 
 void Daemon::Schedule() {
@@ -330,7 +330,7 @@ void Daemon::WatchHost() {
   if (watch.ok())
     watch_ = *std::move(watch);
   else
-    LogInfo(absl::StrCat("the host is only read every 5 s: ", watch.status().message()));
+    control::LogInfo(absl::StrCat("the host is only read every 5 s: ", watch.status().message()));
   auto routes = network_.WatchRoutes(
       [this, alive = std::weak_ptr(alive_)](const host::RouteChanges& changes) {
         // By pointer: the loop copies what it is given, and these may be thousands.
@@ -345,8 +345,8 @@ void Daemon::WatchHost() {
   if (routes.ok())
     routes_watch_ = *std::move(routes);
   else
-    LogInfo(absl::StrCat("routes are only read every ", kRouteRounds,
-                         " s: ", routes.status().message()));
+    control::LogInfo(absl::StrCat("routes are only read every ", kRouteRounds,
+                                  " s: ", routes.status().message()));
 }
 
 void Daemon::RecheckRoutes() {
@@ -367,7 +367,7 @@ void Daemon::LookAtNetConf() {
   const bool troubled = !net_conf_trouble_.text().empty();
   net_conf_trouble_.Set(NetConfTrouble(path, config_.conf));
   if (troubled && net_conf_trouble_.text().empty())
-    LogInfo(absl::StrCat("net-conf ", path, " says again what runs"));
+    control::LogInfo(absl::StrCat("net-conf ", path, " says again what runs"));
 }
 
 void Daemon::LookAtVni() {
@@ -382,7 +382,8 @@ void Daemon::Settle() {
   network_.Settle(report.ready);
   if (admin_ && generation() != told_generation_) {
     told_generation_ = generation();
-    LogVerbose(1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));
+    control::LogVerbose(
+        1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));
     admin_->LeasesChanged();
   }
   if (member_) member_->Update(reconciler_.own_node(), Wanted());
@@ -394,14 +395,14 @@ void Daemon::Settle() {
   const auto now = steady_clock::now();
   if (ready_) {
     TellSupervisorReady();
-    if (std::exchange(unready_logged_, false)) LogInfo("ready");
+    if (std::exchange(unready_logged_, false)) control::LogInfo("ready");
     return;
   }
   for (const admin::Check& check : checks) {
     const std::string line = absl::StrCat("not ready any more: ", check.name, ": ", check.text);
     if (check.ok || !limit_.Allows(control::WithoutNumbers(line), now)) continue;
     unready_logged_ = true;
-    LogWarning(line);
+    control::LogWarning(line);
   }
 }
 

@@ -28,18 +28,18 @@
 #include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/health.h"
-#include "control/daemon/host_needs.h"
 #include "control/daemon/network_now.h"
-#include "control/daemon/node_network.h"
-#include "control/daemon/trouble.h"
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
 #include "control/kube/client/cluster_access.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
+#include "control/node/host_needs.h"
+#include "control/node/node_network.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
 #include "control/sources/file_source.h"
+#include "control/trouble.h"
 
 namespace weft::daemon {
 
@@ -121,7 +121,7 @@ class Daemon final : public admin::StateProvider {
   std::string node_name_;  // empty: the API server is still to tell it
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
-  Trouble health_trouble_, admin_trouble_;
+  control::Trouble health_trouble_, admin_trouble_;
   RecentChecks recent_checks_{[this] { return Checks(); }};
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
@@ -129,11 +129,11 @@ class Daemon final : public admin::StateProvider {
       absl::UnavailableError("the source of leases has not been read yet");
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
   NetworkNow network_now_;
-  HostNeeds needs_;
-  NodeNetwork network_;
+  node::HostNeeds needs_;
+  node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of the network's host
-  Trouble net_conf_trouble_;
-  Trouble vni_trouble_;
+  control::Trouble net_conf_trouble_;
+  control::Trouble vni_trouble_;
   std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes

@@ -28,12 +28,13 @@ std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
   return admin::Reach{peers.all, peers.usable - std::min(missed, peers.usable)};
 }
 
-void Append(std::string subject, const Trouble& trouble, std::vector<admin::TroubleStatus>& out) {
+void Append(std::string subject, const control::Trouble& trouble,
+            std::vector<admin::TroubleStatus>& out) {
   if (trouble.times() > 0) out.push_back({std::move(subject), trouble.text(), trouble.times()});
 }
 
 // Two of one subject: the text is the first one's, if it has any; both count.
-void AppendOneOf(std::string subject, const Trouble& first, const Trouble& second,
+void AppendOneOf(std::string subject, const control::Trouble& first, const control::Trouble& second,
                  std::vector<admin::TroubleStatus>& out) {
   const std::uint64_t times = first.times() + second.times();
   const std::string& text = first.text().empty() ? second.text() : first.text();
@@ -45,7 +46,8 @@ void AppendOneOf(std::string subject, const Trouble& first, const Trouble& secon
 std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report) const {
   std::vector<admin::Check> checks;
   const std::string trouble = report.trouble.value_or("");
-  // Trouble after the first truth is told but fails nothing: the data plane keeps what it has.
+  // control::Trouble after the first truth is told but fails nothing: the data plane keeps what it
+  // has.
   checks.push_back({"source", report.source_synced,
                     !trouble.empty() ? trouble
                                      : absl::StrCat(DescribeSource(),

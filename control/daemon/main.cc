@@ -10,10 +10,10 @@
 #include "control/config/flags.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/log.h"
 #include "control/daemon/open_hns.h"
 #include "control/daemon/service.h"
 #include "control/emulator/open_host.h"
+#include "control/log.h"
 #include "control/own_files.h"
 
 namespace weft::daemon {
@@ -35,7 +35,7 @@ void EndSoon() {
 }
 
 int Fail(const absl::Status& status) {
-  LogError(status.message());
+  control::LogError(status.message());
   return kWrongConfiguration;
 }
 
@@ -46,22 +46,23 @@ int Run(const config::FlagValues& values) {
       control::LoadNetConf(asked->net_config_path, config::DefaultsFor(asked->data_plane));
   if (!read.ok()) return Fail(read.status());
   if (const absl::Status own = control::CheckOwn(asked->net_config_path); !own.ok())
-    LogWarning(absl::StrCat("net-conf ", own.message(),
-                            ": those who can write it decide what this node does; let only root "
-                            "or Administrators own and write it"));
-  for (const std::string& note : read->notes) LogInfo(note);
+    control::LogWarning(
+        absl::StrCat("net-conf ", own.message(),
+                     ": those who can write it decide what this node does; let only root "
+                     "or Administrators own and write it"));
+  for (const std::string& note : read->notes) control::LogInfo(note);
   absl::StatusOr<config::NodeConfig> node = config::Combine(*asked, *read);
   if (!node.ok()) return Fail(node.status());
   const config::Options& options = node->options;
   const control::NetConf& conf = node->conf;
   if (conf.ipv6_left_out) {
-    LogWarning(
+    control::LogWarning(
         "EnableIPv6 of net-conf is left out on this node, because HNS has no such network: its "
         "pods have IPv4 alone, and other nodes send it no IPv6 packets for pods");
   }
   if (conf.type == control::BackendType::kVxlan) {
-    LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
-                         "; every node must use this port, which none publishes"));
+    control::LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
+                                  "; every node must use this port, which none publishes"));
   }
   absl::StatusOr<std::unique_ptr<host::Host>> host = emulator::OpenHost(options.host_emulator);
   if (!host.ok()) return Fail(host.status());
@@ -72,7 +73,7 @@ int Run(const config::FlagValues& values) {
   if (!options.host_emulator && options.data_plane != config::DataPlane::kHns)
     filter = host::OpenPacketFilter();
   if (filter && options.data_plane == config::DataPlane::kNone && options.ip_masq) {
-    LogWarning(
+    control::LogWarning(
         "--ip-masq has no effect with --dataplane=none: subnet.env has FLANNEL_IPMASQ=false, so "
         "that the CNI plugin masquerades");
   }
@@ -82,7 +83,7 @@ int Run(const config::FlagValues& values) {
     absl::StatusOr<kube::ClusterAccess> access =
         kube::ReadClusterAccess(options.kubeconfig_file, options.kube_api_url, Variable);
     if (!access.ok()) return Fail(access.status());
-    for (const std::string& warning : access->warnings) LogWarning(warning);
+    for (const std::string& warning : access->warnings) control::LogWarning(warning);
     cluster = *std::move(access);
   }
 
@@ -92,13 +93,13 @@ int Run(const config::FlagValues& values) {
                    *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
   const StopSignals signals(loop.io(), [&](std::string_view name) {
-    LogInfo(absl::StrCat("stopping on ", name));
+    control::LogInfo(absl::StrCat("stopping on ", name));
     (*daemon)->Stop();
     loop.Stop();
   });
   if (absl::Status status = (*daemon)->Start(); !status.ok()) return Fail(status);
   loop.Run();
-  LogInfo("exiting cleanly");
+  control::LogInfo("exiting cleanly");
   EndSoon();
   return kStopped;
 }
@@ -120,10 +121,11 @@ int Main(int argc, char** argv) {
     return kStopped;
   }
   PrepareProcess();
-  StartLog(line->values.log_format == "json" ? LogFormat::kJson : LogFormat::kKlog,
-           line->values.verbosity);
-  LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", config::Describe(line->values)));
-  for (const std::string& warning : line->warnings) LogWarning(warning);
+  control::StartLog(
+      line->values.log_format == "json" ? control::LogFormat::kJson : control::LogFormat::kKlog,
+      line->values.verbosity);
+  control::LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", config::Describe(line->values)));
+  for (const std::string& warning : line->warnings) control::LogWarning(warning);
   return Run(line->values);
 }
 
@@ -134,7 +136,7 @@ int main(int argc, char** argv) {
   try {
     return weft::daemon::Main(argc, argv);
   } catch (const std::exception& error) {
-    weft::daemon::LogError(absl::StrCat("unexpected error, please report it: ", error.what()));
+    weft::control::LogError(absl::StrCat("unexpected error, please report it: ", error.what()));
     return 1;
   }
 }

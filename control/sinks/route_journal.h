@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who keeps account of the host's routes that a sink puts, so that they can be undone
-// (control/daemon/route_ledger.h): they outlive the sink, and Windows' bear no mark.
+// (control/ledger/route_ledger.h): they outlive the sink, and Windows' bear no mark.
 #pragma once
 
 #include <set>

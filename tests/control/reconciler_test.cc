@@ -821,7 +821,7 @@ TEST_F(ReconcilerTest, AConditionThatFlapsAndThenLastsIsLogged) {
     if (times == 0) EXPECT_THAT(log, UnorderedElementsAreArray(lines));
   }
   EXPECT_THAT(log, IsEmpty()) << "too soon";
-  for (int seconds = 0; seconds < 360; seconds += 10) {
+  for (int second = 0; second < 360; second += 10) {
     clock.Advance(std::chrono::seconds(10));
     reconciler.OnSinkReport(sink, broken);
     if (reconciler.NextDeadline() <= clock.Now()) reconciler.Tick();

@@ -12,18 +12,18 @@
 #include <string_view>
 #include <vector>
 
-#include "control/daemon/hns_ledger.h"
-#include "control/daemon/node_ledger.h"
-#include "control/daemon/route_ledger.h"
-#include "control/daemon/static_route_ledger.h"
-#include "control/ledger.h"
+#include "control/ledger/hns_ledger.h"
+#include "control/ledger/ledger.h"
+#include "control/ledger/node_ledger.h"
+#include "control/ledger/route_ledger.h"
+#include "control/ledger/static_route_ledger.h"
 #include "tests/fuzz/input.h"
 
 namespace {
 
-using weft::control::Ledger;
-using weft::control::LedgerEntry;
 using weft::fuzz::Require;
+using weft::ledger::Ledger;
+using weft::ledger::LedgerEntry;
 namespace fs = std::filesystem;
 
 // In memory where the system has that, and gone with the process.
@@ -80,14 +80,14 @@ void CheckFile(const Folder& folder, std::string_view text) {
 void CheckReaders(const Folder& folder, std::string_view text) {
   using namespace weft;
   folder.Write(text);
-  const auto node = std::make_shared<daemon::NodeLedger>(folder.path());
-  daemon::HnsLedger hns(node);
+  const auto node = std::make_shared<ledger::NodeLedger>(folder.path());
+  ledger::HnsLedger hns(node);
   for (const hns::Kind kind : {hns::Kind::kNetwork, hns::Kind::kEndpoint})
     static_cast<void>(hns.Entries(kind));
-  const auto routes = daemon::RecallStaticRoutes(*node, /*keeps_switch=*/true);
-  daemon::RememberStaticRoutes(*node, routes);
+  const auto routes = ledger::RecallStaticRoutes(*node, /*keeps_switch=*/true);
+  ledger::RememberStaticRoutes(*node, routes);
   // What was recalled is what was remembered: nothing is made up, nothing changes by going round.
-  const auto again = daemon::RecallStaticRoutes(*node, /*keeps_switch=*/true);
+  const auto again = ledger::RecallStaticRoutes(*node, /*keeps_switch=*/true);
   Require(again.size() == routes.size(), "the links of the static routes");
   for (const auto& [mac, mine] : routes) {
     const auto found = again.find(mac);
@@ -98,12 +98,12 @@ void CheckReaders(const Folder& folder, std::string_view text) {
                   found->second[i].adapter_index == mine[i].adapter_index,
               "their routes");
   }
-  daemon::RouteLedger keeper(node);
+  ledger::RouteLedger keeper(node);
   keeper.KeepOnly(IpFamily::kV4, {});
   keeper.KeepOnly(IpFamily::kV6, {});
-  node->Use([](Ledger& ledger) -> daemon::NodeLedger::Written {
+  node->Use([](Ledger& ledger) -> ledger::NodeLedger::Written {
     for (const LedgerEntry& entry : ledger.entries()) {
-      Require(entry.kind != weft::control::kHostRoute || !IpPrefix::Parse(entry.name) ||
+      Require(entry.kind != weft::ledger::kHostRoute || !IpPrefix::Parse(entry.name) ||
                   !IpAddress::Parse(entry.id),
               "no host route stays");
     }

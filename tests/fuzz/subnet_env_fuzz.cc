@@ -9,14 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/daemon/subnet_env.h"
+#include "control/node/subnet_env.h"
 #include "tests/fuzz/input.h"
 
 namespace {
 
 using weft::IpPrefix;
 using weft::fuzz::Require;
-using namespace weft::daemon;  // NOLINT: a program of one file
+using namespace weft::node;  // NOLINT: a program of one file
 
 std::optional<IpPrefix> ReadPrefix(std::string_view text, std::string_view key) {
   const std::vector<IpPrefix> prefixes = ReadPrefixes(text, key);

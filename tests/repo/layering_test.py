@@ -13,7 +13,7 @@ CLEAN = {
     "hns/network_json.cc": '#include "nlohmann/json.hpp"\n',
     "control/lease/lease.h": '#include "absl/status/status.h"\n#include "vxlan/vni.h"\n',
     "control/sinks/hns_sink.cc": '#include "control/lease/lease.h"\n#include "hns/api.h"\n',
-    "control/daemon/main.cc": '#include "control/sinks/hns_sink.h"\n#include <re2/re2.h>\n',
+    "control/daemon/main.cc": '#include "control/sinks/hns_sink.h"\n#include <boost/asio.hpp>\n',
     "control/sinks/hns_sink.h": "",
     "hns/api.h": "",
     "tests/vxlan/vni_test.cc": '#include <gtest/gtest.h>\n#include <unistd.h>\n#include "vxlan/vni.h"\n',

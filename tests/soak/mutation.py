@@ -48,7 +48,9 @@ NETNS = {
     "control/sources": ["bad_input.nodes", "bad_input.lease", "churn."],
     "control/sinks": ["host_routes.", "churn.", "restart."],
     "control/admin": ["lifecycle."],
-    "control/daemon": ["lifecycle.", "net_conf.", "restart.", "host_routes.", "bad_input."],
+    "control/daemon": ["lifecycle.", "net_conf.", "restart."],
+    "control/ledger": ["host_routes.", "lifecycle."],
+    "control/node": ["lifecycle.", "net_conf.", "restart.", "host_routes.", "bad_input."],
     "control/cli": ["lifecycle.command_line_tool", "net_conf.", "host_routes.host_gw_reset"],
 }
 

@@ -9,7 +9,7 @@
 
 #include "control/admin/admin_server.h"
 #include "control/file_io.h"
-#include "control/ledger.h"
+#include "control/ledger/ledger.h"
 #include "control/process_lock.h"
 #include "hns/base_network.h"
 #include "hns/client.h"
@@ -27,7 +27,7 @@
 namespace weft::cli {
 namespace {
 
-using control::LedgerEntry;
+using ledger::LedgerEntry;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -77,12 +77,12 @@ class ResetTest : public ::testing::Test {
     return names;
   }
   void Enter(const LedgerEntry& entry) const {
-    control::Ledger ledger(folder_);
+    ledger::Ledger ledger(folder_);
     ASSERT_TRUE(ledger.Load().ok());
     ASSERT_TRUE(ledger.Put(entry).ok());
   }
   std::vector<LedgerEntry> Entries() const {
-    control::Ledger ledger(folder_);
+    ledger::Ledger ledger(folder_);
     EXPECT_TRUE(ledger.Load().ok());
     return ledger.entries();
   }
@@ -291,7 +291,7 @@ TEST_F(ResetTest, AnotherUsersFolderOrLedgerIsNotBelieved) {
 
 TEST_F(ResetTest, WhileAFlanneldRunsItIsRefused) {
   Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
-  const auto lock = control::ProcessLock::TryTake(control::LedgerLockPath(folder_));
+  const auto lock = control::ProcessLock::TryTake(ledger::LedgerLockPath(folder_));
   ASSERT_TRUE(lock.ok());
   const Outcome outcome = Reset();
   EXPECT_EQ(outcome.code, 2);

@@ -400,10 +400,10 @@ TEST(DescribeOptions, ShowsWhatDiffersAndNoSecret) {
 // ---- --help
 
 TEST(Usage, IsTheGolden) {
-  std::ifstream in(WEFT_SOURCE_DIR "/tests/control/daemon/golden/help.txt", std::ios::binary);
+  std::ifstream in(WEFT_SOURCE_DIR "/tests/control/config/golden/help.txt", std::ios::binary);
   const std::string golden{std::istreambuf_iterator<char>(in), {}};
   EXPECT_EQ(Usage(), golden)
-      << "if the new text is right: flanneld --help > tests/control/daemon/golden/help.txt";
+      << "if the new text is right: flanneld --help > tests/control/config/golden/help.txt";
 }
 
 TEST(Usage, NamesEveryFlagInAHundredColumns) {

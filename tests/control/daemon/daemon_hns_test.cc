@@ -63,11 +63,11 @@ class DaemonHnsTest : public DaemonFixture {
     return plan ? *plan : absl::StatusOr<admin::Plan>(absl::UnknownError("no answer"));
   }
   // As `flannelctl reset` reads it.
-  std::vector<control::LedgerEntry> Entries(std::string_view kind = control::kHnsNetwork) {
-    control::Ledger ledger(config_.options.state_dir);
+  std::vector<ledger::LedgerEntry> Entries(std::string_view kind = ledger::kHnsNetwork) {
+    ledger::Ledger ledger(config_.options.state_dir);
     EXPECT_TRUE(ledger.Load().ok());
-    std::vector<control::LedgerEntry> entries = ledger.entries();
-    std::erase_if(entries, [&](const control::LedgerEntry& entry) { return entry.kind != kind; });
+    std::vector<ledger::LedgerEntry> entries = ledger.entries();
+    std::erase_if(entries, [&](const ledger::LedgerEntry& entry) { return entry.kind != kind; });
     return entries;
   }
   // The one that the daemon would make, made by somebody.
@@ -188,19 +188,19 @@ TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
-  const control::LedgerEntry entry{"hns-network",
-                                   "flannel.4096",
-                                   Network().id.ToString(),
-                                   false,
-                                   "Overlay 10.244.1.0/24 VSID 4096",
-                                   control::BootId()};
+  const ledger::LedgerEntry entry{"hns-network",
+                                  "flannel.4096",
+                                  Network().id.ToString(),
+                                  false,
+                                  "Overlay 10.244.1.0/24 VSID 4096",
+                                  control::BootId()};
   EXPECT_THAT(Entries(), ElementsAre(entry));
   daemon_.reset();
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_THAT(Entries(), ElementsAre(entry)) << "the next start knows its own";
-  EXPECT_THAT(Entries(control::kFirewallRule),
-              ElementsAre(control::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789"}));
+  EXPECT_THAT(Entries(ledger::kFirewallRule),
+              ElementsAre(ledger::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789"}));
 }
 
 TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
@@ -213,7 +213,7 @@ TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
 }
 
 TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
-  ASSERT_TRUE(control::Ledger(config_.options.state_dir)
+  ASSERT_TRUE(ledger::Ledger(config_.options.state_dir)
                   .Put({"hns-network", "flannel.4096", "", false, "Overlay 10.244.1.0/24 VSID 4096",
                         control::BootId()})
                   .ok());

@@ -43,10 +43,10 @@ TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesStand) {
 // For `flannelctl reset`; a route that somebody put there before is not ours.
 TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
   const auto entries = [this] {
-    control::Ledger ledger(config_.options.state_dir);
+    ledger::Ledger ledger(config_.options.state_dir);
     EXPECT_TRUE(ledger.Load().ok());
     Strings found;
-    for (const control::LedgerEntry& entry : ledger.entries())
+    for (const ledger::LedgerEntry& entry : ledger.entries())
       found.push_back(entry.kind + " " + entry.name + (entry.adopted ? " adopted" : ""));
     return found;
   };

@@ -30,31 +30,31 @@ class VniTroubleTest : public ::testing::Test {
     lease.v4->vni = vni;
     table_.Upsert(lease);
   }
-  std::string Trouble() const { return VniTrouble(conf_, table_, true); }
+  std::string TroubleNow() const { return VniTrouble(conf_, table_, true); }
 
   lease::LeaseTable table_;
   control::NetConf conf_;
 };
 
 TEST_F(VniTroubleTest, WhenNoOtherNodeUsesOurs) {
-  EXPECT_EQ(Trouble(), "");
+  EXPECT_EQ(TroubleNow(), "");
   Add("us", "10.244.0.0/24", "192.0.2.9", 7);
-  EXPECT_EQ(Trouble(), "") << "our own, as yet";
+  EXPECT_EQ(TroubleNow(), "") << "our own, as yet";
   Add("a", "10.244.1.0/24", "192.0.2.1", 4096);
-  EXPECT_THAT(Trouble(),
+  EXPECT_THAT(TroubleNow(),
               HasSubstr("our VNI 1 is used by none of the 1 other node (a publishes 4096)"));
   Add("b", "10.244.2.0/24", "192.0.2.2", 4097);
-  EXPECT_THAT(Trouble(), AllOf(HasSubstr("none of the 2 other nodes (a publishes 4096)"),
-                               HasSubstr("write the same Backend.VNI")));
+  EXPECT_THAT(TroubleNow(), AllOf(HasSubstr("none of the 2 other nodes (a publishes 4096)"),
+                                  HasSubstr("write the same Backend.VNI")));
   Add("without", "10.244.3.0/24", "192.0.2.3", std::nullopt);
   Add("host-gw", "10.244.4.0/24", "192.0.2.4", std::nullopt, "host-gw");
-  EXPECT_THAT(Trouble(), HasSubstr("none of the 2 other nodes"));
+  EXPECT_THAT(TroubleNow(), HasSubstr("none of the 2 other nodes"));
 }
 
 TEST_F(VniTroubleTest, OneThatUsesItEndsTheTrouble) {
   Add("a", "10.244.1.0/24", "192.0.2.1", 4096);
   Add("b", "10.244.2.0/24", "192.0.2.2", 1);
-  EXPECT_EQ(Trouble(), "");
+  EXPECT_EQ(TroubleNow(), "");
 }
 
 // It counts whatever else is wrong with it.
@@ -64,14 +64,14 @@ TEST_F(VniTroubleTest, AlsoOneThatCannotBeUsed) {
   half.v4->vni = 1;
   half.v4->vtep_mac = std::nullopt;
   table_.Upsert(half);
-  EXPECT_EQ(Trouble(), "");
+  EXPECT_EQ(TroubleNow(), "");
 }
 
 TEST_F(VniTroubleTest, ANodeOfTwoFamiliesIsOneNode) {
   lease::Lease both = MakeLease("a", "10.244.1.0/24", "192.0.2.1");
   both.v6 = weft::testing::HalfLease("fd00:10:244:1::/64", "2001:db8::1");
   table_.Upsert(both);
-  EXPECT_THAT(Trouble(), HasSubstr("none of the 1 other node ("));
+  EXPECT_THAT(TroubleNow(), HasSubstr("none of the 1 other node ("));
 }
 
 // The first of a long list that comes piece by piece.
@@ -83,7 +83,7 @@ TEST_F(VniTroubleTest, NotBeforeAllNodesAreKnown) {
 TEST_F(VniTroubleTest, OnlyUnderVxlan) {
   Add("a", "10.244.1.0/24", "192.0.2.1", 4096);
   conf_.type = control::BackendType::kHostGw;
-  EXPECT_EQ(Trouble(), "");
+  EXPECT_EQ(TroubleNow(), "");
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/log.h"
+
+#include <spdlog/details/os.h>
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "control/log_limit.h"
+
+namespace weft::control {
+namespace {
+
+Severity SeverityOf(spdlog::level::level_enum level) {
+  if (level >= spdlog::level::err) return Severity::kError;
+  return level == spdlog::level::warn ? Severity::kWarning : Severity::kInfo;
+}
+
+spdlog::level::level_enum LevelOf(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return spdlog::level::info;
+    case Severity::kWarning:
+      return spdlog::level::warn;
+    case Severity::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+// What other folders log through spdlog gets the same lines.
+class LineFormatter final : public spdlog::formatter {
+ public:
+  explicit LineFormatter(LogFormat format) : format_(format) {}
+
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    using std::chrono::duration_cast;
+    LogLine line;
+    line.severity = SeverityOf(message.level);
+    line.nanoseconds =
+        duration_cast<std::chrono::nanoseconds>(message.time.time_since_epoch()).count();
+    line.pid = static_cast<std::uint64_t>(spdlog::details::os::pid());
+    line.file = message.source.empty() ? "?" : message.source.filename;
+    line.line = static_cast<std::uint32_t>(message.source.line);
+    line.text = std::string_view(message.payload.data(), message.payload.size());
+    const std::string text = Format(format_, line);
+    out.append(text.data(), text.data() + text.size());
+    out.push_back('\n');
+  }
+
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<LineFormatter>(format_);
+  }
+
+ private:
+  LogFormat format_;
+};
+
+// Warnings and errors of whichever part: the same one is not repeated for some minutes. Those that
+// say what a condition counts are rarer still (Trouble).
+class Repeats {
+ public:
+  bool Allow(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    return limit_.Allows(text, std::chrono::steady_clock::now());
+  }
+
+ private:
+  std::mutex mutex_;
+  control::LogLimit limit_;
+};
+
+Repeats& Warnings() {
+  static Repeats repeats;
+  return repeats;
+}
+
+std::int64_t& Verbosity() {
+  static std::int64_t verbosity = 0;
+  return verbosity;
+}
+
+}  // namespace
+
+void StartLog(LogFormat format, std::int64_t verbosity) {
+  Verbosity() = verbosity;
+  auto logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_formatter(std::make_unique<LineFormatter>(format));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void Log(Severity severity, std::string_view text, std::source_location where) {
+  if (severity != Severity::kInfo && !Warnings().Allow(text)) return;
+  const spdlog::source_loc location(where.file_name(), static_cast<int>(where.line()),
+                                    where.function_name());
+  spdlog::default_logger_raw()->log(location, LevelOf(severity),
+                                    spdlog::string_view_t(text.data(), text.size()));
+}
+
+void LogVerbose(std::int64_t level, std::string_view text, std::source_location where) {
+  if (level <= Verbosity()) Log(Severity::kInfo, text, where);
+}
+
+}  // namespace weft::control

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/host_needs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/lease/host_claims.h"
+
+namespace weft::node {
+
+lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what) {
+  return {*IpPrefix::Of(address, address.bits()), absl::StrCat(what, " ", address.ToString())};
+}
+
+std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
+                                       const std::vector<IpAddress>& name_servers,
+                                       const std::vector<std::string>& own_devices) {
+  std::vector<lease::HostClaim> claims;
+  for (const host::Adapter& adapter : host.adapters) {
+    if (std::find(own_devices.begin(), own_devices.end(), adapter.name) != own_devices.end())
+      continue;
+    for (const host::AssignedAddress& assigned : adapter.addresses) {
+      lease::HostClaim address = ClaimOf(assigned.address, "this node's address");
+      absl::StrAppend(&address.what, " on ", adapter.name);
+      claims.push_back(std::move(address));
+      const auto prefix = IpPrefix::Of(assigned.address, assigned.prefix_length);
+      if (!prefix || prefix->length() == assigned.address.bits()) continue;
+      claims.push_back({*prefix, absl::StrCat("the prefix ", prefix->ToString(), " connected to ",
+                                              adapter.name)});
+    }
+  }
+  for (const auto* const routes : {&host.routes_v4, &host.routes_v6}) {
+    for (const host::Route& route : *routes) {
+      if (route.destination.length() == 0 && route.gateway)
+        claims.push_back(ClaimOf(*route.gateway, "the default gateway"));
+    }
+  }
+  for (const IpAddress& server : name_servers) claims.push_back(ClaimOf(server, "name server"));
+  // No lease may overlap those anyway, and each pod's veth has a link-local address.
+  std::erase_if(claims, [](const lease::HostClaim& claim) {
+    return lease::ReservedRange(claim.prefix).has_value();
+  });
+  return claims;
+}
+
+void HostNeeds::See(const std::vector<lease::HostClaim>& claims, control::TimePoint now) {
+  for (const lease::HostClaim& claim : claims) seen_[claim.prefix] = {claim.what, now};
+  std::erase_if(seen_, [now](const auto& at) { return now - at.second.last > kMemory; });
+}
+
+std::vector<lease::HostClaim> HostNeeds::Of(IpFamily family) const {
+  std::vector<lease::HostClaim> claims;
+  for (const auto& [prefix, seen] : seen_) {
+    if (prefix.family() == family) claims.push_back({prefix, seen.what});
+  }
+  return claims;
+}
+
+}  // namespace weft::node

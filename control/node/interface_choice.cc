@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/interface_choice.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "re2/re2.h"
+
+namespace weft::node {
+namespace {
+
+using host::Adapter;
+using host::AssignedAddress;
+using host::Route;
+
+// An adapter, and the address by which it was found if it was found by one.
+struct Candidate {
+  const Adapter* adapter = nullptr;
+  std::optional<IpAddress> matched;
+};
+
+const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters) {
+  const auto found = std::find_if(adapters.begin(), adapters.end(),
+                                  [&](const Adapter& a) { return a.index == index; });
+  return found == adapters.end() ? nullptr : &*found;
+}
+
+// The first address of `family` that reaches beyond its link, else the first.
+std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family, bool windows) {
+  std::optional<IpAddress> link_local;
+  for (const AssignedAddress& assigned : adapter.addresses) {
+    if (assigned.address.family() != family) continue;
+    if (!assigned.address.IsLinkLocal()) return assigned.address;
+    if (windows && IsUnset(assigned.address)) continue;
+    if (!link_local) link_local = assigned.address;
+  }
+  return link_local;
+}
+
+std::string_view FamilyName(IpFamily family) { return family == IpFamily::kV4 ? "IPv4" : "IPv6"; }
+
+// "eth0 (10.0.0.1, fe80::1), lo (127.0.0.1)".
+std::string Listing(const std::vector<Adapter>& adapters) {
+  return absl::StrJoin(adapters, ", ", [](std::string* out, const Adapter& adapter) {
+    absl::StrAppend(out, adapter.name, " (",
+                    absl::StrJoin(adapter.addresses, ", ",
+                                  [](std::string* text, const AssignedAddress& a) {
+                                    text->append(a.address.ToString());
+                                  }),
+                    ")");
+  });
+}
+
+// A Windows NIC that a virtual switch has taken keeps its name, and its addresses move to an
+// adapter "vEthernet (<name>)"; when the switch goes they move back.
+std::string OtherEndOfSwitch(const std::string& name) {
+  constexpr std::string_view kBegin = "vEthernet (";
+  if (name.starts_with(kBegin) && name.ends_with(")"))
+    return name.substr(kBegin.size(), name.size() - kBegin.size() - 1);
+  return absl::StrCat(kBegin, name, ")");
+}
+
+// Also behind a virtual switch, or a bridge.
+bool IsSame(const InterfaceChoice& standing, std::uint32_t index, const std::string& name,
+            const MacAddress& mac) {
+  return index == standing.index || name == standing.name ||
+         (mac == standing.mac && mac != MacAddress());
+}
+
+class Chooser {
+ public:
+  Chooser(const InterfaceRequest& request, const HostFacts& facts)
+      : request_(request), facts_(facts) {}
+
+  absl::StatusOr<InterfaceChoice> Run() {
+    for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      const std::string& text = family == IpFamily::kV4 ? request_.public_ip : request_.public_ipv6;
+      if (text.empty()) continue;
+      const std::optional<IpAddress> address = IpAddress::Parse(text);
+      if (!address || address->family() != family) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the public address \"", text, "\" is not an ", FamilyName(family),
+                         " address; correct --public-ip", family == IpFamily::kV4 ? "" : "v6",
+                         " or the node's node-public-ip annotation"));
+      }
+      (family == IpFamily::kV4 ? public_v4_ : public_v6_) = address;
+    }
+    if (!request_.names_interface()) return Unnamed();
+    for (const std::string& name : request_.iface) {
+      if (auto choice = Try(absl::StrCat("--iface=", name), ByAddressOrName(name))) return *choice;
+    }
+    for (const std::string& pattern : request_.iface_regex) {
+      const RE2 expression(pattern, RE2::Quiet);
+      if (!expression.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--iface-regex=", pattern,
+                         " is not a regular expression of RE2: ", expression.error()));
+      }
+      if (auto choice = Try(absl::StrCat("--iface-regex=", pattern), ByExpression(expression)))
+        return *choice;
+    }
+    if (!request_.iface_can_reach.empty()) {
+      const std::optional<IpAddress> target = IpAddress::Parse(request_.iface_can_reach);
+      if (!target) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--iface-can-reach=", request_.iface_can_reach, " is not an IP address"));
+      }
+      if (auto choice =
+              Try(absl::StrCat("--iface-can-reach=", request_.iface_can_reach), ByReach(*target))) {
+        return *choice;
+      }
+    }
+    return NothingFits();
+  }
+
+ private:
+  absl::StatusOr<InterfaceChoice> Unnamed() {
+    if (public_v4_ || public_v6_) {
+      const IpAddress& address = public_v4_ ? *public_v4_ : *public_v6_;
+      if (auto choice = Try(absl::StrCat("the owner of the public address ", address.ToString()),
+                            ByAddress(address))) {
+        return *choice;
+      }
+      tried_.back().append(
+          "; if it is translated on the way (NAT), name the interface with --iface");
+      return NothingFits();
+    }
+    if (auto choice = Try("the default route", ByDefaultRoute())) return *choice;
+    return NothingFits();
+  }
+
+  absl::StatusOr<Candidate> ByAddress(const IpAddress& address) const {
+    const Adapter* owner = OwnerOf(address, facts_.adapters);
+    if (!owner) return absl::NotFoundError("no adapter has that address");
+    return Candidate{owner, address};
+  }
+
+  absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
+    if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
+    const Adapter* named = ByName(text);
+    if (!named || !HasWanted(*named)) {
+      if (const Adapter* other = OtherEnd(text, named)) return Candidate{other, std::nullopt};
+    }
+    if (named) return Candidate{named, std::nullopt};
+    return absl::NotFoundError("no adapter has that name");
+  }
+
+  // Of a virtual switch, that which has the addresses; or null.
+  const Adapter* OtherEnd(const std::string& name, const Adapter* named) const {
+    const Adapter* other = ByName(OtherEndOfSwitch(name));
+    if (other && HasWanted(*other)) return other;
+    if (!named || !request_.windows || named->mac == MacAddress()) return nullptr;
+    const auto found =
+        std::find_if(facts_.adapters.begin(), facts_.adapters.end(), [&](const Adapter& a) {
+          return a.mac == named->mac && a.index != named->index && HasWanted(a);
+        });
+    return found == facts_.adapters.end() ? nullptr : &*found;
+  }
+
+  const Adapter* ByName(const std::string& name) const {
+    const auto found = std::find_if(facts_.adapters.begin(), facts_.adapters.end(),
+                                    [&](const Adapter& a) { return a.name == name; });
+    return found == facts_.adapters.end() ? nullptr : &*found;
+  }
+  bool HasWanted(const Adapter& adapter) const {
+    return (!request_.want_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
+           (!request_.want_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
+  }
+  // Where an address was not asked for by itself.
+  std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
+    return address && request_.windows && IsUnset(*address) ? std::nullopt : address;
+  }
+
+  absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
+    const IpFamily family = request_.want_v4 ? IpFamily::kV4 : IpFamily::kV6;
+    for (const Adapter& adapter : facts_.adapters) {
+      for (const AssignedAddress& assigned : adapter.addresses) {
+        if (assigned.address.family() == family && Usable(assigned.address) &&
+            RE2::PartialMatch(assigned.address.ToString(), expression)) {
+          return Candidate{&adapter, assigned.address};
+        }
+      }
+    }
+    const Adapter* without = nullptr;
+    for (const Adapter& adapter : facts_.adapters) {
+      if (!RE2::PartialMatch(adapter.name, expression)) continue;
+      if (HasWanted(adapter)) return Candidate{&adapter, std::nullopt};
+      if (const Adapter* other = OtherEnd(adapter.name, &adapter))
+        return Candidate{other, std::nullopt};
+      if (!without) without = &adapter;
+    }
+    if (without) return Candidate{without, std::nullopt};
+    return absl::NotFoundError("matches neither an address nor a name of an adapter");
+  }
+
+  absl::StatusOr<Candidate> ByReach(const IpAddress& target) const {
+    const absl::StatusOr<Route> route = facts_.route_to(target);
+    if (!route.ok()) return route.status();
+    const Adapter* adapter = ByIndex(route->adapter_index, facts_.adapters);
+    if (!adapter)
+      return absl::NotFoundError(
+          absl::StrCat("the route leads to the unknown adapter ", route->adapter_index));
+    return Candidate{adapter, Usable(route->source)};
+  }
+
+  absl::StatusOr<Candidate> ByDefaultRoute() const {
+    const Route* best = nullptr;
+    for (const Route& route : request_.want_v4 ? facts_.routes_v4 : facts_.routes_v6) {
+      if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain ||
+          !ByIndex(route.adapter_index, facts_.adapters))
+        continue;
+      if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
+    }
+    if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
+    return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source)};
+  }
+
+  // The choice that `candidate` makes, or a note why it makes none.
+  std::optional<absl::StatusOr<InterfaceChoice>> Try(std::string_view what,
+                                                     const absl::StatusOr<Candidate>& candidate) {
+    absl::StatusOr<InterfaceChoice> choice =
+        candidate.ok() ? ChoiceOf(*candidate) : absl::StatusOr<InterfaceChoice>(candidate.status());
+    if (choice.ok()) return choice;
+    // A link without MTU is a broken driver, not a reason to look further.
+    if (choice.status().code() == absl::StatusCode::kFailedPrecondition) return choice;
+    tried_.push_back(absl::StrCat(what, ": ", choice.status().message()));
+    return std::nullopt;
+  }
+
+  absl::StatusOr<InterfaceChoice> ChoiceOf(const Candidate& candidate) const {
+    const Adapter& adapter = *candidate.adapter;
+    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::Of(1500), {}, {}, adapter.mac};
+    for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      if (!(family == IpFamily::kV4 ? request_.want_v4 : request_.want_v6)) continue;
+      std::optional<IpAddress> address = candidate.matched;
+      if (!address || address->family() != family)
+        address = FirstAddress(adapter, family, request_.windows);
+      if (!address) {
+        return absl::NotFoundError(
+            absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
+      }
+      const std::optional<IpAddress>& public_ip = family == IpFamily::kV4 ? public_v4_ : public_v6_;
+      (family == IpFamily::kV4 ? choice.v4 : choice.v6) =
+          ChosenFamily{*address, public_ip.value_or(*address), public_ip.has_value()};
+    }
+    // A loopback's MTU exceeds what an IP packet can have.
+    constexpr std::uint32_t kMost = InnerMtu::kMax + EncapsulationOverhead(IpFamily::kV4);
+    const std::optional<OuterMtu> mtu = OuterMtu::Of(std::min(adapter.mtu, kMost));
+    if (!mtu) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,
+                       ", which leaves no room for an encapsulated packet; set its MTU, or choose "
+                       "another with --iface"));
+    }
+    choice.mtu = *mtu;
+    return choice;
+  }
+
+  absl::Status NothingFits() const {
+    return absl::NotFoundError(
+        absl::StrCat("no interface for the traffic between nodes: ", absl::StrJoin(tried_, "; "),
+                     ". Adapters here: ", Listing(facts_.adapters)));
+  }
+
+  const InterfaceRequest& request_;
+  const HostFacts& facts_;
+  std::optional<IpAddress> public_v4_, public_v6_;
+  std::vector<std::string> tried_;
+};
+
+}  // namespace
+
+const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
+  for (const Adapter& adapter : adapters) {
+    for (const AssignedAddress& assigned : adapter.addresses) {
+      if (assigned.address == address) return &adapter;
+    }
+  }
+  return nullptr;
+}
+
+bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
+
+bool IsThere(const InterfaceChoice& standing, const std::vector<Adapter>& adapters) {
+  return std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
+    return IsSame(standing, adapter.index, adapter.name, adapter.mac);
+  });
+}
+
+std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
+                      const std::vector<Adapter>& adapters, bool may_return) {
+  if (IsSame(standing, choice.index, choice.name, choice.mac)) return {};
+  const bool there = IsThere(standing, adapters);
+  if (!there && !may_return) return {};
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<ChosenFamily>&before = standing.of(family), &now = choice.of(family);
+    if (!before || !now) continue;
+    if (now->address == before->address) return {};
+    if (now->configured && now->public_ip != before->public_ip) return {};  // as was asked for
+    const bool lost = std::none_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
+      return IsSame(standing, adapter.index, adapter.name, adapter.mac) &&
+             std::any_of(
+                 adapter.addresses.begin(), adapter.addresses.end(),
+                 [&](const AssignedAddress& assigned) {
+                   return assigned.address == before->address ||
+                          (assigned.address.family() == family && !assigned.address.IsLinkLocal());
+                 });
+    });
+    if (!lost) continue;
+    return absl::StrCat(standing.name, there ? " is there and" : " is not there and",
+                        " has lost its address ", before->address.ToString(),
+                        ": waiting for an address of it, and not moving", " to ", choice.name,
+                        "; if the node is to move, restart flanneld or name ", choice.name,
+                        " with --iface");
+  }
+  return {};
+}
+
+absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
+                                                const HostFacts& facts) {
+  return Chooser(request, facts).Run();
+}
+
+absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {
+  absl::StatusOr<std::vector<Adapter>> adapters = host.Adapters();
+  if (!adapters.ok()) return adapters.status();
+  absl::StatusOr<std::vector<Route>> v4 = host.Routes(IpFamily::kV4);
+  if (!v4.ok()) return v4.status();
+  absl::StatusOr<std::vector<Route>> v6 = host.Routes(IpFamily::kV6);
+  if (!v6.ok()) return v6.status();
+  return HostFacts{*std::move(adapters), *std::move(v4), *std::move(v6),
+                   [&host](const IpAddress& destination) { return host.RouteTo(destination); }};
+}
+
+}  // namespace weft::node

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which interface carries the outer packets, and which addresses peers are told
+// (upstream v0.28.9).
+//
+// Where we differ from upstream: of several default routes the one with the lowest metric counts
+// (there: fatal), link-local addresses are taken only when there is no other, and --iface-can-reach
+// works on every system.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/host/host.h"
+#include "vxlan/ip_address.h"
+#include "vxlan/mtu.h"
+
+namespace weft::node {
+
+// The flags, with node-public-ip annotations already put over public_ip and public_ipv6. An enabled
+// family needs an address.
+struct InterfaceRequest {
+  bool want_v4 = true;
+  bool want_v6 = false;
+  std::vector<std::string> iface;        // in order
+  std::vector<std::string> iface_regex;  // in order, after all of `iface`
+  std::string iface_can_reach;           // last
+  std::string public_ip;
+  std::string public_ipv6;
+  // A virtual switch takes a NIC's addresses to an adapter of its own, with the NIC's MAC; and
+  // 169.254/16 is what an adapter has until it is given an address: none, unless it is named.
+  bool windows = false;
+
+  bool names_interface() const {
+    return !iface.empty() || !iface_regex.empty() || !iface_can_reach.empty();
+  }
+};
+
+// What the choice looks at.
+struct HostFacts {
+  std::vector<host::Adapter> adapters;
+  std::vector<host::Route> routes_v4, routes_v6;  // the choice looks at default ones only
+  std::function<absl::StatusOr<host::Route>(const IpAddress&)> route_to;
+};
+
+struct ChosenFamily {
+  IpAddress address;        // of the interface: where outer packets leave from
+  IpAddress public_ip;      // what is published to peers
+  bool configured = false;  // public_ip is a flag's or an annotation's
+  friend bool operator==(const ChosenFamily&, const ChosenFamily&) = default;
+};
+
+struct InterfaceChoice {
+  std::uint32_t index = 0;
+  std::string name;
+  OuterMtu mtu = *OuterMtu::Of(1500);  // of the link
+  std::optional<ChosenFamily> v4, v6;  // of the wanted families, exactly
+  MacAddress mac{};
+  const std::optional<ChosenFamily>& of(IpFamily family) const {
+    return family == IpFamily::kV4 ? v4 : v6;
+  }
+  friend bool operator==(const InterfaceChoice&, const InterfaceChoice&) = default;
+};
+
+// Candidates are tried in the order of InterfaceRequest; the first whose adapter has an address of
+// every wanted family wins. Nothing named: the owner of public_ip (or public_ipv6), else the
+// default route. The error says for every candidate why it was not taken, and what adapters there
+// are. A malformed flag is InvalidArgument, nothing found is NotFound.
+absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
+                                                const HostFacts& facts);
+
+// Why the node stays with `standing`, which it chose before, and not with `choice`: the adapter is
+// there and has merely lost its address, which is back soon (a virtual switch that is being made, a
+// DHCP lease); with `may_return`, also where the adapter is not there. Empty: `choice` it is.
+std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
+                      const std::vector<host::Adapter>& adapters, bool may_return = false);
+
+// Whether the adapter of `standing` is there, under its index, its name or its MAC (behind a
+// virtual switch, or a bridge).
+bool IsThere(const InterfaceChoice& standing, const std::vector<host::Adapter>& adapters);
+
+// 169.254/16 on Windows: no address of a node.
+bool IsUnset(const IpAddress& address);
+
+// The adapter that has `address`, or null.
+const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);
+
+// Asks `host` for what ChooseInterface looks at. `host` outlives the result.
+absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host);
+
+}  // namespace weft::node

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/own_underlay.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/lease/quoted.h"
+
+namespace weft::node {
+namespace {
+
+// The annotation wins over the flag. Nobody publishes for a file: what it says of us is where peers
+// send to.
+std::string PublicIp(const config::Options& options, const std::string& flag,
+                     const lease::OwnNodeFamily& own, const HostFacts& host) {
+  if (!own.node_public_ip.empty()) return own.node_public_ip;
+  if (options.kube_subnet_mgr) return flag;
+  const std::optional<IpAddress>& published = own.published_public_ip;
+  return flag.empty() && published && OwnerOf(*published, host.adapters) ? published->ToString()
+                                                                         : flag;
+}
+
+// The Node's owner can mend it while we wait, unlike a flag.
+absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
+  const bool v4 = family == IpFamily::kV4;
+  const std::string& text = v4 ? node.v4.node_public_ip : node.v6.node_public_ip;
+  if (text.empty() || kube::ParsePublicIp(text, family)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("annotation node-public-ip", v4 ? "" : "v6", " of node ",
+                   lease::Quoted(node.node.name), " is ", lease::Quoted(text), ", not an ",
+                   v4 ? "IPv4" : "IPv6", " address of one host; correct or remove it"));
+}
+
+// Under host-gw peers send to that address as a router's (upstream v0.28.9 refuses the same).
+absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lease::OwnNode>& node,
+                          const HostFacts& host) {
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<ChosenFamily>& chosen = choice.of(family);
+    if (!chosen) continue;
+    const host::Adapter* const owner = OwnerOf(chosen->public_ip, host.adapters);
+    if (owner && owner->index == choice.index) continue;
+    const bool v4 = family == IpFamily::kV4;
+    const bool by_node = node && !(v4 ? node->v4 : node->v6).node_public_ip.empty();
+    const std::string message =
+        absl::StrCat("peers would route to ", chosen->public_ip.ToString(), ", but ", choice.name,
+                     " has ", chosen->address.ToString(), ", and host-gw passes no NAT: correct ",
+                     by_node ? "the annotation node-public-ip" : "--public-ip", v4 ? "" : "v6",
+                     " or --iface, or use vxlan");
+    return by_node ? absl::FailedPreconditionError(message) : absl::InvalidArgumentError(message);
+  }
+  return absl::OkStatus();
+}
+
+void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& own) {
+  if (!chosen) return;
+  const auto told = kube::ParsePublicIp(own.public_ip_overwrite, chosen->address.family());
+  if (!told) return;
+  chosen->public_ip = *told;
+  chosen->configured = true;
+}
+
+// An emulated host is a Windows node's.
+bool IsWindows(const config::Options& options) {
+  return options.data_plane == config::DataPlane::kHns || options.host_emulator ||
+         config::DefaultDataPlane() == config::DataPlane::kHns;
+}
+
+}  // namespace
+
+absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
+                                               const control::NetConf& conf,
+                                               const std::optional<lease::OwnNode>& node,
+                                               const HostFacts& host,
+                                               const InterfaceChoice* standing, bool may_return) {
+  InterfaceRequest request{conf.enable_ipv4,    conf.enable_ipv6,        options.iface,
+                           options.iface_regex, options.iface_can_reach, options.public_ip,
+                           options.public_ipv6, IsWindows(options)};
+  if (node) {
+    for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      if (!conf.enabled(family)) continue;
+      if (absl::Status status = CheckNodePublicIp(*node, family); !status.ok()) return status;
+    }
+    if (conf.enable_ipv4) request.public_ip = PublicIp(options, options.public_ip, node->v4, host);
+    if (conf.enable_ipv6)
+      request.public_ipv6 = PublicIp(options, options.public_ipv6, node->v6, host);
+  }
+  absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
+  if (choice.ok() && standing) {
+    const std::string stays = StaysWith(*standing, *choice, host.adapters, may_return);
+    if (!stays.empty()) return absl::UnavailableError(stays);
+  }
+  if (choice.ok() && conf.type == control::BackendType::kHostGw) {
+    if (absl::Status status = CheckGateway(*choice, node, host); !status.ok()) return status;
+  }
+  if (choice.ok() && node) {
+    Overwrite(choice->v4, node->v4);
+    Overwrite(choice->v6, node->v6);
+  }
+  return choice;
+}
+
+std::string PublicIpTrouble(const config::Options& options, const lease::OwnNode& node,
+                            const InterfaceChoice& choice) {
+  std::string trouble;
+  if (options.kube_subnet_mgr) return trouble;
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node.v4 : node.v6;
+    const std::optional<ChosenFamily>& chosen = choice.of(family);
+    const std::optional<IpAddress>& published = own.published_public_ip;
+    if (!chosen || !published || !own.public_ip_overwrite.empty()) continue;
+    if (*published == chosen->public_ip) continue;
+    absl::StrAppend(&trouble, trouble.empty() ? "" : "; ", "peers send to ", published->ToString(),
+                    " as the leases say of this node, but its address is ",
+                    chosen->public_ip.ToString(), " on ", choice.name,
+                    ": correct the public-ip annotation, or --iface");
+  }
+  return trouble;
+}
+
+std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host) {
+  for (const host::Adapter& adapter : host.adapters) {
+    if (adapter.index == choice.index && !adapter.up)
+      return absl::StrCat("the interface ", choice.name,
+                          " is down, and no peer is reached by it: bring it up, or choose another "
+                          "with --iface");
+  }
+  return "";
+}
+
+std::string MtuTrouble(const InterfaceChoice& choice, const control::NetConf& conf) {
+  if (!conf.mtu || conf.mtu->octets() <= choice.mtu.octets()) return "";
+  return absl::StrCat("Backend.MTU ", conf.mtu->octets(), " of net-conf exceeds the MTU of ",
+                      choice.name, ", ", choice.mtu.octets(),
+                      ", so pods send packets that are too long for it: write less, or raise that "
+                      "MTU on the whole path");
+}
+
+kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,
+                                const InterfaceChoice& choice) {
+  kube::Publication publication;
+  publication.backend_type = Name(conf.type);
+  publication.vni = conf.vni;
+  publication.without_v6 = conf.ipv6_left_out;
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
+    if (!own) continue;
+    kube::PublishedFamily half{choice.of(family)->public_ip, std::nullopt};
+    if (conf.type == control::BackendType::kVxlan) half.vtep_mac = own->vtep_mac;
+    (family == IpFamily::kV4 ? publication.v4 : publication.v6) = half;
+  }
+  return publication;
+}
+
+}  // namespace weft::node

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device through which pods reach a userspace tunnel, where the system has such devices, and
+// what the kernel counts there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "dataplane/packet_port.h"
+#include "vxlan/vni.h"
+
+namespace weft::node {
+
+// Unavailable, by name, while a device of the kernel is called so: upstream flannel leaves its
+// vxlan device. With `replace` that is deleted, if it is one of this VNI, and the result is true.
+absl::StatusOr<bool> ClearPlace(const std::string& name, Vni vni, bool replace);
+// "device flannel.1 of the kernel (VNI 1)": the vxlan devices that hold this UDP port; empty
+// without.
+std::string PortHolders(std::uint16_t port);
+
+// Made down and without address; gone when the port is.
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name);
+
+// "device-rx-dropped" and so on: packets that the kernel dropped on their way to or from `name`;
+// and, for the whole host, "udp-checksum-errors". What cannot be read is left out. Any thread.
+std::vector<dataplane::NamedCount> KernelCounts(const std::string& name);
+
+}  // namespace weft::node

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/pod_device.h"
+
+#include "control/config/options.h"
+
+namespace weft::node {
+
+absl::StatusOr<bool> ClearPlace(const std::string&, Vni, bool) { return false; }
+std::string PortHolders(std::uint16_t) { return ""; }
+
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string&) {
+  return config::PodDeviceSupport();
+}
+
+std::vector<dataplane::NamedCount> KernelCounts(const std::string&) { return {}; }
+
+}  // namespace weft::node

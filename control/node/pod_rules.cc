@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/pod_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/log.h"
+
+namespace weft::node {
+namespace {
+
+using host::FilterPart;
+
+constexpr auto kQuiet = std::chrono::minutes(5);  // after which a loss is the first again
+constexpr auto kLongestFilterPause = std::chrono::seconds(60);
+constexpr int kFight = 3;  // losses
+constexpr int kBlind = 3;  // looks
+
+std::chrono::seconds PauseAfter(int times) {
+  return std::min<std::chrono::seconds>(kLongestFilterPause,
+                                        std::chrono::seconds(1 << std::min(times - 1, 6)));
+}
+
+bool MayPassSoon(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace
+
+PodRules::PodRules(std::shared_ptr<host::PacketFilter> filter,
+                   std::shared_ptr<ledger::NodeLedger> ledger, std::chrono::seconds legacy_period)
+    : filter_(std::move(filter)),
+      ledger_(std::move(ledger)),
+      legacy_period_(std::max(legacy_period, std::chrono::seconds(1))),
+      masquerade_{FilterPart::kMasquerade, ledger::kFilterTable, "inet weft",
+                  "nftables' table inet weft, which masquerades pods (--ip-masq),"},
+      forward_{FilterPart::kForward, ledger::kForwardRules, "nftables",
+               "the rules that accept pods in nftables' chain FORWARD (--iptables-forward-rules)"},
+      legacy_{FilterPart::kForwardLegacy, ledger::kForwardRules, "iptables-legacy",
+              "the rules that accept pods in iptables-legacy's chain FORWARD "
+              "(--iptables-forward-rules)"} {}
+
+void PodRules::Want(const Desired& desired, Clock::time_point now) {
+  const auto want = [&](Part& part, const std::vector<host::FilterRule>& rules) {
+    if (wanted_ && part.rules == rules) return;
+    part.rules = rules;
+    part.in_place = false;
+    part.losses = part.failures = part.blind = 0;
+    part.next_look = part.next_put = now;
+  };
+  want(masquerade_, desired.masquerade);
+  want(forward_, desired.forward);
+  want(legacy_, desired.forward);
+  wanted_ = true;
+  Look(now);
+}
+
+void PodRules::Look(Clock::time_point now) {
+  if (!filter_ || !wanted_) return;
+  for (Part* part : {&masquerade_, &forward_, &legacy_}) {
+    // Gone and not desired: nothing to read.
+    if (now < part->next_look || (part->in_place && part->rules.empty())) continue;
+    Look(*part, now);
+    const bool soon = part->blind > 0 && part->blind < kBlind;
+    if (part == &legacy_ && !soon) part->next_look = now + legacy_period_;
+  }
+  masquerade_trouble_.Set(masquerade_.trouble);
+  forward_trouble_.Set(forward_.trouble.empty() ? legacy_.trouble : forward_.trouble);
+}
+
+void PodRules::Look(Part& part, Clock::time_point now) {
+  const absl::StatusOr<bool> has = filter_->Has(part.part, part.rules);
+  if (!has.ok()) {
+    part.blind = MayPassSoon(has.status()) ? part.blind + 1 : kBlind;
+    if (part.in_place && part.blind < kBlind) return;
+    // Not known now: what was in place counts. Where nothing is desired, nothing is missing.
+    part.trouble = part.rules.empty() ? "" : std::string(has.status().message());
+    return;
+  }
+  part.blind = 0;
+  if (part.losses > 0 && now - part.lost >= kQuiet) part.losses = 0;
+  if (*has) {
+    if (part.losses < kFight) part.trouble.clear();
+    part.in_place = true;
+    return;
+  }
+  if (part.in_place && part.put) {
+    ++part.losses;
+    part.lost = now;
+    control::LogWarning(absl::StrCat("another program removed or changed ", part.title));
+    if (part.losses >= kFight) {
+      part.trouble = absl::StrCat("another program removes or changes ", part.title,
+                                  " again and again, and flanneld puts it back after a pause: "
+                                  "find that program (nft monitor)");
+    }
+  }
+  part.in_place = false;
+  if (now >= part.next_put) Put(part, now);
+}
+
+void PodRules::Put(Part& part, Clock::time_point now) {
+  part.next_put = now + PauseAfter(std::max(part.losses, part.failures + 1));
+  if (!part.rules.empty()) Enter(part, true);
+  const absl::Status status = filter_->Put(part.part, part.rules);
+  if (!status.ok()) {
+    ++part.failures;
+    part.trouble = absl::StrCat(
+        part.title,
+        part.rules.empty() ? " cannot be removed: " : " cannot be put in: ", status.message());
+    return;
+  }
+  part.failures = 0;
+  if (part.losses < kFight) part.trouble.clear();
+  part.in_place = part.put = true;
+  const std::string line = absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title);
+  if (limit_.Allows(line, now) || part.losses == 0) control::LogInfo(line);
+  if (part.rules.empty()) Enter(part, false);
+}
+
+void PodRules::Enter(const Part& part, bool made) {
+  if (!ledger_) return;
+  ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
+    const bool entered = ledger.Find(part.kind, part.name) != nullptr;
+    if (entered == made) return std::nullopt;
+    if (!made) return ledger.Remove(part.kind, part.name);
+    return ledger.Put({std::string(part.kind), std::string(part.name), "", /*adopted=*/false});
+  });
+}
+
+}  // namespace weft::node

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/subnet_file.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/file_io.h"
+#include "control/own_files.h"
+
+namespace weft::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Larger is none of ours.
+constexpr std::uintmax_t kMaxSize = 64 * 1024;  // bytes
+
+// How long the file is left to another program that changes it again; doubled each time.
+constexpr auto kFirstYield = std::chrono::seconds(10);
+constexpr auto kLongestYield = std::chrono::minutes(5);
+// It is at rest again: longer than such a program, if it is one of ours, pauses.
+constexpr auto kRest = 2 * kLongestYield;
+
+std::optional<std::string> Read(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(control::PathOf(path), error);
+  if (error || size > kMaxSize) return std::nullopt;
+  absl::StatusOr<std::string> text = control::ReadFileText(path);
+  if (!text.ok()) return std::nullopt;
+  return *std::move(text);
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t end = path.find_last_of("/\\");
+  return end == std::string::npos ? "" : path.substr(0, end);
+}
+
+// What a person is to know of `aside` (own_files.h).
+std::string_view TextOf(const absl::StatusOr<std::string>& aside) {
+  if (aside.ok()) return *aside;
+  return absl::IsPermissionDenied(aside.status()) ? aside.status().message() : "";
+}
+
+}  // namespace
+
+absl::Status SubnetFile::Write(const std::string& text) {
+  const std::string folder = FolderOf(path_);
+  absl::StatusOr<std::string> made = std::string();
+  if (!folder.empty()) made = control::MakeOwnFolder(folder);
+  const absl::StatusOr<std::string> aside = control::SetForeignAside(path_);
+  const std::string_view of_folder = TextOf(made), of_file = TextOf(aside);
+  foreign_.Set(of_folder.empty() ? of_file : of_folder);
+  // Another user's folder that stays is no reason for a node without pods.
+  absl::Status status = absl::IsPermissionDenied(made.status()) ? absl::OkStatus() : made.status();
+  if (status.ok()) status = control::ReplaceFileText(path_, text);
+  if (!status.ok()) {
+    return absl::Status(
+        status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(),
+                                    "; give flanneld a folder it may write to with --subnet-file"));
+  }
+  text_ = text;
+  tells_owner_ = control::CheckOwn(path_).ok();
+  return absl::OkStatus();
+}
+
+bool SubnetFile::Holds(const std::string& text) const {
+  return Read(path_) == text && (!tells_owner_ || control::CheckOwn(path_).ok());
+}
+
+absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
+  const bool holds = Holds(text);
+  if (holds && text_ == text) {
+    if (changes_ > 0 && now - put_back_at_ >= kRest) changes_ = 0;
+  } else if (holds || text_ != text) {  // of an earlier process, or of our own change
+    if (absl::Status status = Write(text); !status.ok()) return status;
+  } else if (changes_ == 0 || now - put_back_at_ >= pause_) {
+    if (absl::Status status = Write(text); !status.ok()) return status;
+    pause_ = changes_++ == 0 ? kFirstYield : std::min<control::Duration>(2 * pause_, kLongestYield);
+    put_back_at_ = now;
+  }
+  if (changes_ < 2) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(
+      "subnet file ", path_, ": another program keeps changing it, and flanneld puts it back ",
+      "after pauses of up to five minutes; if that is a second flanneld, stop it, or give it its "
+      "own --subnet-file"));
+}
+
+absl::StatusOr<std::string> SubnetFile::WithdrawUnlessOf(const SubnetEnv& env) {
+  const std::optional<std::string> text = Read(path_);
+  std::string other = text ? OtherLease(*text, env) : "";
+  if (other.empty()) return other;
+  text_.reset();
+  std::error_code error;
+  fs::remove(control::PathOf(path_), error);
+  if (!error) return other;
+  return absl::UnavailableError(absl::StrCat(
+      "subnet file ", path_, ": it is of another lease (", other,
+      ") and cannot be removed: ", error.message(),
+      "; remove it, or make its folder writable: pods would start with its addresses"));
+}
+
+}  // namespace weft::node

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/tunnel.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "control/node/pod_device.h"
+#include "control/sinks/dataplane_sink.h"
+#include "control/sinks/host_route_sink.h"
+#include "dataplane/forwarder.h"
+#include "dataplane/ports/udp_port.h"
+#include "dataplane/worker.h"
+
+namespace weft::node {
+namespace {
+
+std::string_view PeerCheckWord(dataplane::PeerCheck check) {
+  switch (check) {
+    case dataplane::PeerCheck::kStrict:
+      return "strict";
+    case dataplane::PeerCheck::kLease:
+      return "lease";
+    case dataplane::PeerCheck::kOff:
+      return "off";
+  }
+  return "";
+}
+
+std::string_view FamilyWord(IpFamily family) { return family == IpFamily::kV4 ? "ipv4" : "ipv6"; }
+
+dataplane::LocalVtep LocalVtepOf(const TunnelConfig& config) {
+  return {config.bind_address, config.vtep_mac, config.vni, config.port, config.udp_checksum};
+}
+
+dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config) {
+  dataplane::ForwarderConfig out;
+  out.local = LocalVtepOf(config);
+  out.own_subnets = {config.subnet};
+  out.own_addresses = {config.subnet.base()};
+  out.link_mtu = config.link_mtu;
+  out.device_mtu = config.mtu;
+  out.pod_mtu = config.pod_mtu;
+  out.peer_check = config.peer_check;
+  out.max_udp_segments = dataplane::MaxUdpSegments();
+  out.wire = dataplane::PortKind::kWireDatagram;
+  return out;
+}
+
+// Up, with MTU and address. Returns its index.
+absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Host& host) {
+  const absl::StatusOr<std::vector<host::Adapter>> adapters = host.Adapters();
+  if (!adapters.ok()) return adapters.status();
+  const auto device =
+      std::find_if(adapters->begin(), adapters->end(),
+                   [&](const host::Adapter& adapter) { return adapter.name == config.device; });
+  if (device == adapters->end())
+    return absl::NotFoundError(absl::StrCat("device ", config.device, " is gone again"));
+  if (absl::Status status = host.SetLinkUp(device->index, config.mtu.octets()); !status.ok())
+    return status;
+  const host::AssignedAddress address{config.subnet.base(), config.subnet.base().bits()};
+  if (absl::Status status = host.AddAddress(device->index, address); !status.ok()) return status;
+  return device->index;
+}
+
+// The table knows every peer, for one that has another setting may send through the tunnel what we
+// send by a route; the routes lead each peer one way.
+std::unique_ptr<control::HostRouteSink> RouteSinkFor(const TunnelConfig& config,
+                                                     std::uint32_t index, host::Host& host,
+                                                     control::RouteJournal* journal) {
+  control::HostRouteConfig routes;
+  if (config.direct) {
+    routes = *config.direct;
+  } else {
+    routes.family = config.family;
+    routes.network = config.network;
+    routes.node_address = config.node_address;
+    routes.direct = false;
+  }
+  routes.tunnel = {index, config.device};
+  return std::make_unique<control::HostRouteSink>(host, std::move(routes), journal);
+}
+
+admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
+  admin::DirectionStatus out;
+  out.octets = counts.octets;
+  for (std::size_t i = 0; i < dataplane::kVerdictCount; ++i) {
+    const auto verdict = static_cast<dataplane::Verdict>(i);
+    out.packets.push_back({std::string(dataplane::Name(verdict)),
+                           std::string(dataplane::Sentence(verdict)), counts.packets[i]});
+  }
+  return out;
+}
+
+}  // namespace
+
+struct Tunnel::Parts {
+  Parts(const TunnelConfig& config, std::unique_ptr<dataplane::PacketPort> wire_port,
+        std::unique_ptr<dataplane::PacketPort> pod_port)
+      : wire(std::move(wire_port)),
+        pods(std::move(pod_port)),
+        remotes(LocalVtepOf(config), peers),
+        forwarder(ForwarderConfigOf(config), remotes, peers, counters),
+        worker(*pods, *wire, forwarder, counters),
+        table_sink(remotes, config.family, absl::StrCat("dataplane ", config.device)) {}
+
+  std::unique_ptr<dataplane::PacketPort> wire;
+  std::unique_ptr<dataplane::PacketPort> pods;
+  dataplane::PeerTable peers;
+  dataplane::Counters counters;
+  dataplane::RemoteTable remotes;
+  dataplane::Forwarder forwarder;
+  dataplane::Worker worker;
+  control::DataplaneSink table_sink;
+  std::uint32_t adapter_index = 0;
+  std::unique_ptr<control::HostRouteSink> route_sink;
+  std::jthread thread;
+};
+
+Tunnel::Tunnel(const TunnelConfig& config) : config_(config) {}
+Tunnel::~Tunnel() = default;
+
+absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
+    const TunnelConfig& config, host::Host& host, control::RouteJournal* journal,
+    std::function<void(const absl::Status&)> on_broken) {
+  dataplane::UdpOptions udp;
+  udp.family = config.family;
+  udp.bind_address = config.bind_address;
+  udp.port = config.port;
+  udp.udp_checksum = config.udp_checksum;
+  absl::StatusOr<std::unique_ptr<dataplane::UdpPort>> wire = dataplane::UdpPort::Open(udp);
+  if (!wire.ok()) return wire.status();
+  absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> pods = OpenPodDevice(config.device);
+  if (!pods.ok()) return pods.status();
+
+  std::unique_ptr<Tunnel> tunnel(new Tunnel(config));
+  tunnel->parts_ = std::make_unique<Parts>(config, *std::move(wire), *std::move(pods));
+  Parts& parts = *tunnel->parts_;
+  const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
+  if (!index.ok()) return index.status();
+  parts.adapter_index = *index;
+  parts.route_sink = RouteSinkFor(config, *index, host, journal);
+  parts.thread = std::jthread(
+      [&worker = parts.worker, on_broken = std::move(on_broken)](std::stop_token stop) {
+        const absl::Status status = worker.Run(stop);
+        if (!stop.stop_requested()) on_broken(status);
+      });
+  return tunnel;
+}
+
+std::vector<lease::Sink*> Tunnel::sinks() const {
+  return {&parts_->table_sink, parts_->route_sink.get()};
+}
+
+control::HostRouteSink& Tunnel::route_sink() const { return *parts_->route_sink; }
+
+bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
+  for (const host::Adapter& adapter : adapters) {
+    if (adapter.index != parts_->adapter_index) continue;
+    const bool addressed =
+        std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
+                    [&](const auto& a) { return a.address == config_.subnet.base(); });
+    return adapter.up && adapter.mtu == config_.mtu.octets() && addressed;
+  }
+  return false;
+}
+
+admin::TunnelStatus Tunnel::ReadStatus() const {
+  admin::TunnelStatus status;
+  status.device = config_.device;
+  status.family = FamilyWord(config_.family);
+  status.vni = config_.vni.value();
+  status.port = config_.port;
+  status.mtu = config_.mtu.octets();
+  const dataplane::CounterValues counters = parts_->counters.Read();
+  status.to_wire = DirectionOf(counters.to_wire);
+  status.to_pods = DirectionOf(counters.to_pods);
+  status.icmp_errors = counters.icmp_errors_sent;
+  status.peer_check = PeerCheckWord(config_.peer_check);
+  if (config_.peer_check == dataplane::PeerCheck::kLease)
+    status.strict_would_drop = counters.strict_would_drop;
+  for (const auto& counts :
+       {parts_->wire->Counts(), parts_->pods->Counts(), KernelCounts(config_.device)}) {
+    for (const dataplane::NamedCount& count : counts)
+      status.kernel.push_back({count.name, count.value});
+  }
+  return status;
+}
+
+void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
+  for (const dataplane::PeerTable::Row& row : parts_->peers.Read()) {
+    const dataplane::PeerCounts& counts = row.counts;
+    admin::PeerStatus peer;
+    peer.node = row.name;
+    peer.device = config_.device;
+    peer.sent_packets = counts.sent_packets;
+    peer.sent_octets = counts.sent_octets;
+    peer.received_packets = counts.received_packets;
+    peer.received_octets = counts.received_octets;
+    if (counts.path_mtu != 0) peer.path_mtu = counts.path_mtu;
+    if (counts.fragmentable_packets != 0) peer.sent_without_df = counts.fragmentable_packets;
+    if (counts.other_source_packets != 0) {
+      peer.other_source = counts.other_source;
+      peer.other_source_packets = counts.other_source_packets;
+    }
+    out.push_back(std::move(peer));
+  }
+}
+
+}  // namespace weft::node

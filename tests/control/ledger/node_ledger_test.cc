@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger of a running flanneld on a disk that fails, and in a folder that another user made.
+#include "control/ledger/node_ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "control/own_files.h"
+#include "tests/support/foreign_file.h"
+#include "tests/support/test_path.h"
+
+namespace weft::ledger {
+namespace {
+
+namespace fs = std::filesystem;
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const LedgerEntry kNetwork{"hns-network", "flannel.4096", "an id", false};
+const LedgerEntry kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
+const LedgerEntry kRule{"firewall-rule", "OverlayTraffic4789UDP", "4789", false};
+
+class NodeLedgerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  void TearDown() override {
+    ledger_.reset();  // Windows removes no file that somebody has open
+    fs::remove_all(root_);
+  }
+  void Put(const LedgerEntry& entry) {
+    ledger_->Use([&](Ledger& ledger) { return ledger.Put(entry); });
+  }
+  // As flannelctl reads it.
+  std::vector<LedgerEntry> OnDisk() const {
+    Ledger ledger(folder_);
+    EXPECT_TRUE(ledger.Load().ok());
+    return ledger.entries();
+  }
+  void Start() { ledger_ = std::make_unique<NodeLedger>(folder_, "boot"); }
+  // The folder cannot be had.
+  void Block() { std::ofstream(folder_) << "a file"; }
+  void Unblock() { fs::remove(folder_); }
+
+  const fs::path root_ = weft::testing::TestPath();
+  const std::string folder_ = (root_ / "state").string();
+  NodeLedger::TimePoint now_{};
+  std::unique_ptr<NodeLedger> ledger_;
+};
+
+TEST_F(NodeLedgerTest, WhatIsEnteredWhileItCannotBeOpenedIsWrittenAsSoonAsItCan) {
+  Block();
+  Start();
+  Put(kNetwork);
+  Put(kRoute);
+  EXPECT_THAT(ledger_->trouble(), HasSubstr("flannelctl reset will not know what is made now: "));
+  ledger_->Use([](Ledger& ledger) -> NodeLedger::Written {
+    EXPECT_EQ(ledger.entries().size(), 2u) << "this process knows it";
+    return std::nullopt;
+  });
+  Unblock();
+  for (int i = 0; i < 3; ++i) ledger_->Retry(now_ += seconds(1));
+  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
+}
+
+TEST_F(NodeLedgerTest, AWriteThatFailedIsRetriedUntilItStands) {
+  Start();
+  Put(kNetwork);
+  fs::remove(folder_ + "/ledger.json");
+  fs::create_directories(folder_ + "/ledger.json/full");  // nothing is renamed over it
+  Put(kRoute);
+  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json: "));
+  for (int i = 0; i < 10; ++i) ledger_->Retry(now_ += seconds(1));
+  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json: "));
+  ledger_->Use([](Ledger&) -> NodeLedger::Written { return std::nullopt; });
+  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json: ")) << "looking mends nothing";
+  fs::remove_all(folder_ + "/ledger.json");
+  for (int i = 0; i < 60; ++i) ledger_->Retry(now_ += seconds(1));
+  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
+}
+
+TEST_F(NodeLedgerTest, ItIsRetriedEverMoreRarelyAndAfterASuccessAtOnceAgain) {
+  Block();
+  Start();
+  Put(kNetwork);
+  // Each retry that finds the way free succeeds, so the way is free for one second only.
+  const auto succeeds_at = [&](int second) {
+    Unblock();
+    ledger_->Retry(now_ + seconds(second));
+    return ledger_->trouble().empty();
+  };
+  for (int second = 0; second <= 300; ++second) ledger_->Retry(now_ + seconds(second));
+  EXPECT_FALSE(succeeds_at(301)) << "a minute passes between two";
+  EXPECT_TRUE(succeeds_at(361));
+}
+
+TEST_F(NodeLedgerTest, OneThatNothingUsesTouchesNoFolder) {
+  Start();
+  for (int i = 0; i < 10; ++i) ledger_->Retry(now_ += seconds(1));
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(NodeLedgerTest, AnotherUsersFolderIsSetAsideAndReported) {
+  fs::create_directories(folder_);
+  ASSERT_TRUE(Ledger(folder_).Put(kRule).ok());
+  ASSERT_TRUE(weft::testing::GiveAway(folder_));
+  Start();
+  Put(kNetwork);
+  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork)) << "what it listed is not trusted";
+  EXPECT_THAT(ledger_->trouble(),
+              AllOf(HasSubstr(folder_ + " belongs to "), HasSubstr("it is now " + folder_)));
+}
+
+TEST_F(NodeLedgerTest, AFileThatOthersMayWriteIsSetAsideAndReported) {
+  fs::create_directories(folder_);
+  ASSERT_TRUE(Ledger(folder_).Put(kRule).ok());
+  std::ofstream(folder_ + "/lock") << "";
+  for (const char* name : {"/ledger.json", "/lock"})
+    ASSERT_TRUE(weft::testing::LetOthersWrite(folder_ + name));
+  Start();
+  Put(kNetwork);
+  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork));
+  EXPECT_TRUE(control::CheckOwn(folder_ + "/lock").ok());
+  EXPECT_THAT(ledger_->trouble(), AllOf(HasSubstr("/ledger.json may be written by "),
+                                        HasSubstr("/lock may be written by ")));
+}
+
+TEST_F(NodeLedgerTest, WithoutAFolderItIsTheDefault) {
+  const NodeLedger ledger("");
+  EXPECT_EQ(ledger.folder(), control::DefaultStateFolder());
+  EXPECT_EQ(NodeLedger(folder_).folder(), folder_);
+  EXPECT_EQ(NodeLedger(folder_ + "/").folder(), folder_) << "names are made of it";
+}
+
+}  // namespace
+}  // namespace weft::ledger

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "control/trouble.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::control {
+namespace {
+
+// 2026-01-12 15:04:05.000123 UTC
+constexpr std::int64_t kTime = 1'768'230'245'000'123'000;
+
+LogLine LineOf(Severity severity, std::string_view text) {
+  return {severity, kTime, 4711, "/build/control/daemon/daemon.cc", 42, text};
+}
+
+// What scrapers of Kubernetes nodes parse: severity, month and day, local time, process padded to
+// seven, file:line.
+TEST(KlogLine, HasKlogsColumns) {
+  const std::string line = Format(LogFormat::kKlog, LineOf(Severity::kInfo, "ready"));
+  EXPECT_THAT(line, ::testing::StartsWith("I01"));
+  EXPECT_THAT(line, ::testing::EndsWith(":05.000123    4711 daemon.cc:42] ready"));
+  EXPECT_EQ(line.size(),
+            std::string_view("I0112 15:04:05.000123    4711 daemon.cc:42] ready").size());
+}
+
+TEST(KlogLine, BeginsWithItsSeverity) {
+  EXPECT_EQ(Format(LogFormat::kKlog, LineOf(Severity::kInfo, "")).front(), 'I');
+  EXPECT_EQ(Format(LogFormat::kKlog, LineOf(Severity::kWarning, "")).front(), 'W');
+  EXPECT_EQ(Format(LogFormat::kKlog, LineOf(Severity::kError, "")).front(), 'E');
+}
+
+// A Node's name or annotation must not forge a line of its own.
+TEST(KlogLine, StaysOneLine) {
+  const std::string line =
+      Format(LogFormat::kKlog, LineOf(Severity::kInfo, "node \"a\nI0112 forged\r\x1b[2J\x7f\""));
+  EXPECT_THAT(line, ::testing::EndsWith("node \"a\\x0aI0112 forged\\x0d\\x1b[2J\\x7f\""));
+  EXPECT_EQ(line.find_first_of("\n\r\x1b\x7f"), line.npos);
+}
+
+TEST(KlogLine, KeepsUtf8) {
+  EXPECT_THAT(Format(LogFormat::kKlog, LineOf(Severity::kInfo, "Ethernet é")),
+              ::testing::EndsWith("] Ethernet é"));
+}
+
+TEST(JsonLine, IsOneObject) {
+  const std::string line = Format(LogFormat::kJson, LineOf(Severity::kWarning, "a \"b\"\nc"));
+  EXPECT_EQ(line.find('\n'), line.npos);
+  const auto object = nlohmann::json::parse(line);
+  EXPECT_EQ(object["time"], "2026-01-12T15:04:05.000123Z");
+  EXPECT_EQ(object["level"], "warning");
+  EXPECT_EQ(object["pid"], 4711);
+  EXPECT_EQ(object["caller"], "daemon.cc:42");
+  EXPECT_EQ(object["message"], "a \"b\"\nc");
+}
+
+TEST(JsonLine, SurvivesTextThatIsNotUtf8) {
+  const std::string line = Format(LogFormat::kJson, LineOf(Severity::kError, "bad \xff octet"));
+  EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+}
+
+// ---- a condition is logged once, then at most every five minutes
+
+// What a run of the log holds, as its own stderr has it.
+std::size_t LinesOf(const std::function<void()>& run) {
+  ::testing::internal::CaptureStderr();
+  StartLog(LogFormat::kKlog, 0);
+  run();
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(TroubleTest, OneThatCountsOrFlapsIsLoggedEveryFiveMinutes) {
+  Trouble trouble;
+  control::TimePoint now{std::chrono::hours(1)};
+  EXPECT_EQ(LinesOf([&] {
+              for (int second = 0; second < 600; ++second, now += std::chrono::seconds(1)) {
+                trouble.Set("HcnOpenNetwork has been under way for " + std::to_string(second) +
+                                " s, flapping",
+                            now);
+                if (second % 7 == 0) trouble.Set("", now);
+              }
+            }),
+            2u);
+  EXPECT_EQ(trouble.times(), 600u / 7 + 2) << "as often as it began, not as often as it counted";
+  EXPECT_EQ(trouble.text(), "HcnOpenNetwork has been under way for 599 s, flapping");
+}
+
+TEST(TroubleTest, OneThatFlapsAndThenLastsIsLogged) {
+  Trouble trouble;
+  control::TimePoint now{std::chrono::hours(1)};
+  trouble.Set("eth0 lost its carrier 1 times", now);
+  trouble.Set("", now);
+  // With another number: the log, too, repeats no text, and by a clock of its own.
+  EXPECT_EQ(LinesOf([&] {
+              for (int minute = 0; minute < 20; ++minute, now += std::chrono::minutes(1))
+                trouble.Set("eth0 lost its carrier 2 times", now);
+            }),
+            1u);
+  EXPECT_EQ(trouble.times(), 2u);
+}
+
+TEST(TroubleTest, AnotherConditionIsLoggedAtOnce) {
+  Trouble trouble;
+  EXPECT_EQ(LinesOf([&] {
+              trouble.Set("eth0 has no address (at once)");
+              trouble.Set("eth0 has no MTU (at once)");
+              trouble.Set("");
+              trouble.Set("eth0 has no address (at once)");
+            }),
+            2u);
+  EXPECT_EQ(trouble.times(), 3u);
+}
+
+TEST(LogTest, AWarningOfWhicheverPartIsNotRepeated) {
+  EXPECT_EQ(LinesOf([] {
+              for (int i = 0; i < 5; ++i) {
+                LogWarning("the same warning");
+                LogError("the same error");
+                LogInfo("an event");
+              }
+            }),
+            7u);
+}
+
+}  // namespace
+}  // namespace weft::control

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/host_needs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/lease_makers.h"
+
+namespace weft::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using weft::testing::Address;
+using weft::testing::Prefix;
+
+std::vector<std::string> Texts(const std::vector<lease::HostClaim>& claims) {
+  std::vector<std::string> texts;
+  for (const lease::HostClaim& claim : claims)
+    texts.push_back(claim.prefix.ToString() + ": " + claim.what);
+  return texts;
+}
+
+TEST(HostNeeds, AreAddressesPrefixesGatewaysAndNameServers) {
+  HostFacts host;
+  host::Adapter eth0, tunnel;
+  eth0.name = "eth0";
+  eth0.addresses = {{Address("192.0.2.1"), 24},
+                    {Address("192.0.2.7"), 32},
+                    {Address("2001:db8::1"), 64},
+                    {Address("fe80::1"), 64},
+                    {Address("169.254.7.7"), 16}};
+  tunnel.name = "flannel.4096";
+  tunnel.addresses = {{Address("10.244.1.0"), 32}};
+  host.adapters = {eth0, tunnel};
+  host::Route by_default, by_peer;
+  by_default.gateway = Address("192.0.2.254");
+  by_peer.destination = Prefix("10.244.9.0/24");
+  by_peer.gateway = Address("192.0.2.9");
+  host.routes_v4 = {by_default, by_peer};
+  by_default.destination = Prefix("::/0");
+  by_default.gateway = Address("2001:db8::fe");
+  host.routes_v6 = {by_default};
+  EXPECT_THAT(
+      Texts(ClaimsOf(host, {Address("192.0.2.53"), Address("127.0.0.53")}, {"flannel.4096"})),
+      ElementsAre("192.0.2.1/32: this node's address 192.0.2.1 on eth0",
+                  "192.0.2.0/24: the prefix 192.0.2.0/24 connected to eth0",
+                  "192.0.2.7/32: this node's address 192.0.2.7 on eth0",
+                  "2001:db8::1/128: this node's address 2001:db8::1 on eth0",
+                  "2001:db8::/64: the prefix 2001:db8::/64 connected to eth0",
+                  "192.0.2.254/32: the default gateway 192.0.2.254",
+                  "2001:db8::fe/128: the default gateway 2001:db8::fe",
+                  "192.0.2.53/32: name server 192.0.2.53"));
+}
+
+TEST(HostNeeds, AreOfOneFamilyAndInOrder) {
+  HostNeeds needs;
+  needs.See({ClaimOf(Address("192.0.2.9"), "b"), ClaimOf(Address("2001:db8::1"), "six"),
+             ClaimOf(Address("10.0.0.1"), "a")},
+            {});
+  EXPECT_THAT(Texts(needs.Of(IpFamily::kV4)),
+              ElementsAre("10.0.0.1/32: a 10.0.0.1", "192.0.2.9/32: b 192.0.2.9"));
+  EXPECT_THAT(Texts(needs.Of(IpFamily::kV6)), ElementsAre("2001:db8::1/128: six 2001:db8::1"));
+}
+
+// HNS takes an adapter's address away for many seconds when it makes a vSwitch.
+TEST(HostNeeds, AreRememberedForTenMinutes) {
+  HostNeeds needs;
+  const control::TimePoint start{};
+  needs.See({ClaimOf(Address("10.0.0.1"), "a")}, start);
+  needs.See({}, start + HostNeeds::kMemory);
+  EXPECT_EQ(needs.Of(IpFamily::kV4).size(), 1u);
+  needs.See({}, start + HostNeeds::kMemory + std::chrono::seconds(1));
+  EXPECT_THAT(needs.Of(IpFamily::kV4), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::node

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/interface_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace weft::node {
+namespace {
+
+using host::Adapter;
+using host::Route;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
+
+Adapter AdapterWith(std::uint32_t index, std::string name, std::vector<std::string_view> addresses,
+                    std::uint32_t mtu = 1500) {
+  Adapter adapter{index, std::move(name), mtu, true, false, {}, {}};
+  for (std::string_view address : addresses)
+    adapter.addresses.push_back({A(address), A(address).is_v4() ? 24 : 64});
+  return adapter;
+}
+
+Route DefaultVia(std::uint32_t adapter_index, std::uint32_t metric,
+                 IpFamily family = IpFamily::kV4) {
+  Route route;
+  route.destination = *IpPrefix::Of(family == IpFamily::kV4 ? A("0.0.0.0") : A("::"), 0);
+  route.adapter_index = adapter_index;
+  route.metric = metric;
+  return route;
+}
+
+// Upstream's test host (9.1): one NIC with four addresses, and a second one.
+class InterfaceChoiceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    facts_.adapters = {AdapterWith(1, "lo", {"127.0.0.1", "::1"}, 65536),
+                       AdapterWith(2, "dummy0",
+                                   {"1.10.100.1", "192.168.200.128", "172.16.30.18",
+                                    "172.16.31.200", "fe80::1", "fd00:1::18"}),
+                       AdapterWith(3, "eth0", {"10.0.0.5"}, 9000)};
+    facts_.routes_v4 = {DefaultVia(3, 100)};
+    facts_.route_to = [this](const IpAddress& to) -> absl::StatusOr<Route> {
+      asked_ = to;
+      return reach_;
+    };
+  }
+
+  InterfaceChoice Choose() {
+    const absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request_, facts_);
+    EXPECT_TRUE(choice.ok()) << choice.status();
+    return choice.value_or(InterfaceChoice());
+  }
+  std::string Error() {
+    const absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request_, facts_);
+    EXPECT_FALSE(choice.ok()) << choice->name;
+    return std::string(choice.status().message());
+  }
+
+  InterfaceRequest request_;
+  HostFacts facts_;
+  absl::StatusOr<Route> reach_ = absl::NotFoundError("no route");
+  std::optional<IpAddress> asked_;
+};
+
+// ---- upstream's rows
+
+TEST_F(InterfaceChoiceTest, RegexOnAnAddressGivesThatAddress) {
+  request_.iface_regex = {"192\\.168\\.200\\.\\d+"};
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, A("192.168.200.128"));
+}
+
+TEST_F(InterfaceChoiceTest, RegexOnTheNameGivesTheFirstAddress) {
+  request_.iface_regex = {"^dum"};
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, A("1.10.100.1"));
+}
+
+TEST_F(InterfaceChoiceTest, NameGivesTheFirstAddress) {
+  request_.iface = {"dummy0"};
+  EXPECT_EQ(Choose().v4->address, A("1.10.100.1"));
+}
+
+TEST_F(InterfaceChoiceTest, AddressGivesThatAddress) {
+  request_.iface = {"172.16.30.18"};
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
+  EXPECT_EQ(Choose().v4->public_ip, A("172.16.30.18"));
+}
+
+TEST_F(InterfaceChoiceTest, PublicIpIsToldInPlaceOfTheInterfaces) {
+  request_.iface_regex = {"172\\.16\\.30\\.\\d+"};
+  request_.public_ip = "172.16.31.200";
+  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
+  EXPECT_EQ(Choose().v4->public_ip, A("172.16.31.200"));
+}
+
+TEST_F(InterfaceChoiceTest, CanReachFollowsTheRoute) {
+  reach_ = Route{};
+  reach_->adapter_index = 2;
+  reach_->source = A("172.16.31.200");
+  request_.iface_can_reach = "172.16.32.254";
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, A("172.16.31.200"));
+  EXPECT_EQ(asked_, A("172.16.32.254"));
+}
+
+TEST_F(InterfaceChoiceTest, DualStackFindsTheV6AddressToo) {
+  request_.want_v6 = true;
+  request_.iface = {"172.16.30.18"};
+  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
+  EXPECT_EQ(Choose().v6->address, A("fd00:1::18"));  // not the link-local one before it
+}
+
+TEST_F(InterfaceChoiceTest, TheDefaultRoutesAdapterIsFoundAgainByItsFirstAddress) {
+  const InterfaceChoice by_route = Choose();
+  ASSERT_TRUE(by_route.v4);
+  request_.iface = {by_route.v4->address.ToString()};
+  EXPECT_EQ(Choose(), by_route);
+}
+
+// ---- upstream v0.28.9, and where we do better
+
+TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesTheLowestMetricCounts) {
+  facts_.routes_v4 = {DefaultVia(3, 200), DefaultVia(2, 100)};
+  EXPECT_EQ(Choose().name, "dummy0");
+  facts_.routes_v4 = {DefaultVia(3, 100), DefaultVia(2, 100)};
+  EXPECT_EQ(Choose().name, "eth0");  // the system's order
+}
+
+TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {
+  facts_.routes_v4 = {DefaultVia(3, 100)};
+  facts_.routes_v4.push_back(DefaultVia(2, 0));
+  facts_.routes_v4.back().destination = *IpPrefix::Parse("0.0.0.0/1");
+  EXPECT_EQ(Choose().name, "eth0");
+  facts_.routes_v4.push_back(DefaultVia(77, 0));  // of an adapter that is gone
+  EXPECT_EQ(Choose().name, "eth0");
+}
+
+TEST_F(InterfaceChoiceTest, TheDefaultRoutesPreferredSourceIsTheAddress) {
+  facts_.routes_v4 = {DefaultVia(2, 0)};
+  facts_.routes_v4[0].source = A("172.16.31.200");
+  EXPECT_EQ(Choose().v4->address, A("172.16.31.200"));
+}
+
+TEST_F(InterfaceChoiceTest, V6AloneFollowsTheV6DefaultRoute) {
+  request_.want_v4 = false;
+  request_.want_v6 = true;
+  facts_.routes_v6 = {DefaultVia(2, 0, IpFamily::kV6)};
+  EXPECT_EQ(Choose().v4, std::nullopt);
+  EXPECT_EQ(Choose().v6->address, A("fd00:1::18"));
+}
+
+TEST_F(InterfaceChoiceTest, WithoutNameThePublicIpsOwnerIsTaken) {
+  request_.public_ip = "172.16.30.18";
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
+}
+
+TEST_F(InterfaceChoiceTest, WithoutNameAPublicIpThatNobodyHasIsAnErrorThatTellsOfNat) {
+  request_.public_ip = "203.0.113.7";
+  EXPECT_THAT(Error(), AllOf(HasSubstr("203.0.113.7"), HasSubstr("no adapter has that address"),
+                             HasSubstr("--iface")));
+}
+
+TEST_F(InterfaceChoiceTest, APublicIpv6AloneFindsItsOwner) {
+  request_.want_v6 = true;
+  request_.public_ipv6 = "fd00:1::18";
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v6->public_ip, A("fd00:1::18"));
+}
+
+TEST_F(InterfaceChoiceTest, CandidatesAreTriedInOrder) {
+  request_.iface = {"missing0", "eth0", "dummy0"};
+  EXPECT_EQ(Choose().name, "eth0");
+}
+
+TEST_F(InterfaceChoiceTest, EveryIfaceComesBeforeAnyRegex) {
+  request_.iface_regex = {"dummy"};
+  request_.iface = {"eth0"};
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.iface = {"missing0"};
+  EXPECT_EQ(Choose().name, "dummy0");
+}
+
+// Addresses of every adapter before the name of any: "1" is in lo's address and in no name before
+// it.
+TEST_F(InterfaceChoiceTest, RegexMatchesAddressesBeforeNames) {
+  facts_.adapters[1].name = "net-10.0.0.5";
+  request_.iface_regex = {"10\\.0\\.0\\.5"};
+  EXPECT_EQ(Choose().name, "eth0");
+}
+
+TEST_F(InterfaceChoiceTest, RegexIsUnanchored) {
+  request_.iface_regex = {"th"};
+  EXPECT_EQ(Choose().name, "eth0");
+}
+
+TEST_F(InterfaceChoiceTest, RegexMatchesNoAddressOfTheOtherFamily) {
+  request_.iface_regex = {"^fd00"};
+  EXPECT_THAT(Error(), HasSubstr("--iface-regex=^fd00: matches neither"));
+}
+
+TEST_F(InterfaceChoiceTest, NamesAreExact) {
+  request_.iface = {"eth"};
+  EXPECT_THAT(Error(), HasSubstr("--iface=eth: no adapter has that name"));
+  facts_.adapters[2].name = "vEthernet (Ethernet)";
+  request_.iface = {"vEthernet (Ethernet)"};
+  EXPECT_EQ(Choose().v4->address, A("10.0.0.5"));
+}
+
+TEST_F(InterfaceChoiceTest, AnAddressBeyondTheLinkIsPreferredToApipa) {
+  facts_.adapters.push_back(AdapterWith(4, "eth1", {"169.254.10.1", "10.0.1.5"}));
+  request_.iface = {"eth1"};
+  EXPECT_EQ(Choose().v4->address, A("10.0.1.5"));
+  facts_.adapters.back().addresses.pop_back();
+  EXPECT_EQ(Choose().v4->address, A("169.254.10.1"));  // there is no other
+}
+
+// ---- on Windows
+
+// 169.254/16 is what an adapter has while DHCP has not answered, or HNS makes its switch.
+TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
+  facts_.adapters = {AdapterWith(4, "Ethernet", {"169.254.10.1"}),
+                     AdapterWith(5, "Ethernet 2", {"169.254.20.1", "10.0.1.5"})};
+  facts_.routes_v4 = {DefaultVia(4, 1)};
+  facts_.routes_v4[0].source = A("169.254.10.1");
+  reach_ = facts_.routes_v4[0];
+  const struct {
+    const char* description;
+    std::function<void(InterfaceRequest&)> ask;
+    const char *windows, *elsewhere;  // the address; empty: none
+  } rows[] = {
+      {"default route", [](InterfaceRequest&) {}, "", "169.254.10.1"},
+      {"name", [](InterfaceRequest& r) { r.iface = {"Ethernet"}; }, "", "169.254.10.1"},
+      {"expression on a name", [](InterfaceRequest& r) { r.iface_regex = {"^Ethernet$"}; }, "",
+       "169.254.10.1"},
+      {"expression on an address", [](InterfaceRequest& r) { r.iface_regex = {"^1"}; }, "10.0.1.5",
+       "169.254.10.1"},
+      {"reach", [](InterfaceRequest& r) { r.iface_can_reach = "10.8.8.8"; }, "", "169.254.10.1"},
+      {"beside another", [](InterfaceRequest& r) { r.iface = {"Ethernet 2"}; }, "10.0.1.5",
+       "10.0.1.5"},
+      {"address", [](InterfaceRequest& r) { r.iface = {"169.254.10.1"}; }, "169.254.10.1",
+       "169.254.10.1"},
+      {"public address", [](InterfaceRequest& r) { r.public_ip = "169.254.20.1"; }, "169.254.20.1",
+       "169.254.20.1"},
+  };
+  for (const auto& row : rows) {
+    for (const bool windows : {true, false}) {
+      SCOPED_TRACE(row.description);
+      request_ = InterfaceRequest();
+      row.ask(request_);
+      request_.windows = windows;
+      const std::string expected = windows ? row.windows : row.elsewhere;
+      const auto choice = ChooseInterface(request_, facts_);
+      EXPECT_EQ(choice.ok() ? choice->v4->address.ToString() : "", expected);
+      if (!choice.ok())
+        EXPECT_THAT(std::string(choice.status().message()),
+                    HasSubstr("adapter Ethernet has no IPv4 address"));
+    }
+  }
+}
+
+// Once HNS has made its switch the NIC is there and has no address: other names match, too.
+TEST_F(InterfaceChoiceTest, ANameByExpressionFollowsItsAddressesToTheVirtualSwitch) {
+  facts_.adapters = {AdapterWith(1, "Loopback", {"127.0.0.1"}), AdapterWith(4, "Ethernet", {}),
+                     AdapterWith(9, "vEthernet (Ethernet)", {"192.168.1.10"})};
+  for (const char* pattern : {"^Ethernet$", "Ethernet", "^(v?Ethernet.*)"}) {
+    for (const bool windows : {true, false}) {
+      request_.iface_regex = {pattern};
+      request_.windows = windows;
+      EXPECT_EQ(Choose().index, 9u) << pattern;
+    }
+  }
+  facts_.adapters.pop_back();
+  EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address"));
+  // An adapter without address is passed over for another that fits.
+  facts_.adapters.push_back(AdapterWith(6, "Ethernet 2", {"10.0.1.5"}));
+  EXPECT_EQ(Choose().name, "Ethernet 2");
+}
+
+// "vEthernet (Ethernet) 2", or what Hyper-V called it: it has the NIC's MAC.
+TEST_F(InterfaceChoiceTest, OnWindowsANameFollowsItsMac) {
+  const MacAddress nic = *MacAddress::Parse("00:15:5d:00:00:0a");
+  facts_.adapters = {AdapterWith(4, "Ethernet", {}), AdapterWith(8, "Other", {"10.0.1.5"}),
+                     AdapterWith(9, "Host", {"192.168.1.10"})};
+  facts_.adapters[0].mac = facts_.adapters[2].mac = nic;
+  for (const bool by_name : {true, false}) {
+    request_ = InterfaceRequest();
+    (by_name ? request_.iface : request_.iface_regex) = {"Ethernet"};
+    EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address")) << "Linux";
+    request_.windows = true;
+    EXPECT_EQ(Choose().name, "Host");
+    facts_.adapters[0].mac = facts_.adapters[2].mac = MacAddress();
+    EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address")) << "no MAC";
+    facts_.adapters[0].mac = facts_.adapters[2].mac = nic;
+  }
+}
+
+// After an overlay network has bound the adapter, its address is on the vSwitch's.
+TEST_F(InterfaceChoiceTest, AnAdapterWithoutAddressIsPassedOverAndNamed) {
+  facts_.adapters.push_back(AdapterWith(4, "Ethernet", {}));
+  request_.iface = {"Ethernet", "eth0"};
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.iface = {"Ethernet"};
+  EXPECT_THAT(Error(), HasSubstr("--iface=Ethernet: adapter Ethernet has no IPv4 address"));
+}
+
+// After the first network upstream's next start with the same flag finds a NIC without address, and
+// exits.
+TEST_F(InterfaceChoiceTest, ANameFollowsItsAddressesToTheVirtualSwitchAndBack) {
+  request_.iface = {"Ethernet 2"};
+  facts_.adapters.push_back(AdapterWith(4, "Ethernet 2", {}));
+  facts_.adapters.push_back(AdapterWith(9, "vEthernet (Ethernet 2)", {"10.0.0.7"}));
+  EXPECT_EQ(Choose().index, 9u);
+  facts_.adapters[3].addresses.swap(facts_.adapters[4].addresses);
+  EXPECT_EQ(Choose().index, 4u);
+  request_.iface = {"vEthernet (Ethernet 2)"};
+  EXPECT_EQ(Choose().index, 4u);
+  facts_.adapters.pop_back();
+  EXPECT_EQ(Choose().index, 4u);
+}
+
+TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreWanted) {
+  const std::string name = "NIC (2)", other = "vEthernet (NIC (2))";
+  using Addresses = std::vector<std::string_view>;
+  const struct {
+    const char* description;
+    bool v4, v6;
+    Addresses named, switched;
+    std::uint32_t index;
+  } rows[] = {
+      {"moved", true, false, {}, {"10.0.0.7"}, 9},
+      {"moved, both", true, true, {}, {"10.0.0.7", "fd00::7"}, 9},
+      {"half of it moved", true, true, {"fd00::7"}, {"10.0.0.7", "fd00::8"}, 9},
+      {"IPv6 alone stays", false, true, {"fd00::7"}, {"10.0.0.7", "fd00::8"}, 4},
+      {"IPv4 alone stays", true, false, {"10.0.0.7"}, {"10.0.0.8", "fd00::8"}, 4},
+  };
+  const std::vector<Adapter> before = facts_.adapters;
+  for (const auto& row : rows) {
+    facts_.adapters = before;
+    facts_.adapters.push_back(AdapterWith(4, name, row.named));
+    facts_.adapters.push_back(AdapterWith(9, other, row.switched));
+    request_.want_v4 = row.v4;
+    request_.want_v6 = row.v6;
+    request_.iface = {name};
+    EXPECT_EQ(Choose().index, row.index) << row.description;
+  }
+}
+
+TEST_F(InterfaceChoiceTest, AnAdapterWithoutTheOtherFamilyIsPassedOver) {
+  request_.want_v6 = true;
+  EXPECT_THAT(Error(), HasSubstr("the default route: adapter eth0 has no IPv6 address"));
+}
+
+TEST_F(InterfaceChoiceTest, MtuZeroEndsTheSearch) {
+  facts_.adapters[2].mtu = 0;
+  request_.iface = {"eth0", "dummy0"};
+  EXPECT_THAT(Error(), HasSubstr("adapter eth0 has the MTU 0"));
+}
+
+TEST_F(InterfaceChoiceTest, TheMtuIsTheLinksAndALoopbacksIsCut) {
+  EXPECT_EQ(Choose().mtu.octets(), 9000u);
+  request_.iface = {"lo"};
+  EXPECT_EQ(Choose().mtu.octets(), InnerMtu::kMax + 50);
+}
+
+TEST_F(InterfaceChoiceTest, NothingFoundNamesEveryCandidateAndEveryAdapter) {
+  request_.iface = {"missing0", "10.9.9.9"};
+  request_.iface_regex = {"^wlan"};
+  request_.iface_can_reach = "10.8.8.8";
+  EXPECT_THAT(Error(),
+              AllOf(HasSubstr("--iface=missing0: no adapter has that name"),
+                    HasSubstr("--iface=10.9.9.9: no adapter has that address"),
+                    HasSubstr("--iface-regex=^wlan: matches neither an address nor a name"),
+                    HasSubstr("--iface-can-reach=10.8.8.8: no route"), HasSubstr("eth0 (10.0.0.5)"),
+                    HasSubstr("dummy0 (1.10.100.1, 192.168.200.128")));
+}
+
+TEST_F(InterfaceChoiceTest, NoDefaultRouteSaysWhatToDo) {
+  facts_.routes_v4.clear();
+  EXPECT_THAT(Error(),
+              HasSubstr("the default route: this host has none; name the interface with --iface"));
+}
+
+TEST_F(InterfaceChoiceTest, ACanReachRouteToAnUnknownAdapterIsAnError) {
+  reach_ = Route{};
+  reach_->adapter_index = 77;
+  request_.iface_can_reach = "10.8.8.8";
+  EXPECT_THAT(Error(), HasSubstr("unknown adapter 77"));
+}
+
+TEST_F(InterfaceChoiceTest, MalformedFlagsAreNamed) {
+  const auto code = [&] { return ChooseInterface(request_, facts_).status().code(); };
+  request_.public_ip = "10.0.0";
+  EXPECT_EQ(code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Error(), HasSubstr("\"10.0.0\" is not an IPv4 address; correct --public-ip or"));
+  request_.public_ip = "fd00::1";
+  EXPECT_THAT(Error(), HasSubstr("is not an IPv4 address"));
+  request_.public_ip.clear();
+  request_.public_ipv6 = "10.0.0.1";
+  EXPECT_THAT(Error(), HasSubstr("correct --public-ipv6"));
+  request_.public_ipv6.clear();
+  request_.iface_regex = {"(eth"};
+  EXPECT_EQ(code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Error(), HasSubstr("--iface-regex=(eth is not a regular expression"));
+  request_.iface_regex.clear();
+  request_.iface_can_reach = "example.org";
+  EXPECT_THAT(Error(), HasSubstr("--iface-can-reach=example.org is not an IP address"));
+}
+
+}  // namespace
+}  // namespace weft::node

@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands and what is told on a host in memory, round by round. Tunnels need a kernel:
+// node_network_linux_test.cc.
+#include "control/node/node_network.h"
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "tests/control/node/node_network_fixture.h"
+#include "tests/support/fake_host.h"
+
+namespace weft::node {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NodeNetworkTest : public NodeNetworkFixture {
+ protected:
+  // eth0 with 10.9.0.1 and the default route.
+  void MakeHere() {
+    auto host = weft::testing::HostWithDefaultRoute("10.9.0.1", "10.9.0.254");
+    host_ = host.get();
+    Make(std::move(host));
+  }
+
+  static lease::Lease HostGw(const char* name, const char* subnet, const char* public_ip) {
+    lease::Lease made = weft::testing::MakeLease(name, subnet, public_ip);
+    made.backend_type = "host-gw";
+    made.v4->vtep_mac.reset();
+    made.v4->vni.reset();
+    return made;
+  }
+
+  weft::testing::FakeHost* host_ = nullptr;
+};
+
+TEST_F(NodeNetworkTest, StandsAfterOneRound) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  EXPECT_EQ(Round(), "");
+  for (const char* name : {"interface", "tunnels", "sinks", "subnet-file"})
+    EXPECT_TRUE(CheckNamed(name).ok) << name << ": " << CheckNamed(name).text;
+  EXPECT_EQ(CheckNamed("sinks").text, "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
+  EXPECT_EQ(network_->setup()->underlay.name, "eth0");
+  admin::Status status;
+  network_->FillStatus(status);
+  EXPECT_EQ(status.interface_name, "eth0");
+  EXPECT_EQ(status.mtu, 1450u);
+}
+
+TEST_F(NodeNetworkTest, WhatSinksLackIsShownUpToThreeItems) {
+  MakeHere();
+  const struct {
+    bool resynced;
+    std::vector<std::string> pending;
+    const char* text;
+  } rows[] = {
+      {true, {}, ""},
+      {false, {}, "routes: not given anything yet"},
+      {true, {"a", "b", "c"}, "routes: a; routes: b; routes: c"},
+      {true, {"a", "b", "c", "d", "e"}, "routes: a; routes: b; routes: c; and 2 more"},
+  };
+  for (const auto& row : rows) {
+    control::ReconcilerReport report;
+    report.sinks.resize(1);
+    report.sinks[0].name = "routes";
+    report.sinks[0].resynced = row.resynced;
+    report.sinks[0].report.pending = row.pending;
+    std::vector<admin::Check> checks;
+    network_->AppendChecks(report, checks);
+    std::erase_if(checks, [](const admin::Check& check) { return check.name != "sinks"; });
+    ASSERT_EQ(checks.size(), 1u);
+    EXPECT_EQ(checks[0].text, row.text);
+  }
+}
+
+TEST_F(NodeNetworkTest, WhereHnsHasNothingToDoNothingIsWaitedFor) {
+  conf_.type = control::BackendType::kAlloc;
+  options_.data_plane = config::DataPlane::kHns;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(network_->stands());
+}
+
+TEST_F(NodeNetworkTest, TheFileWaitsForTheSinks) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  Apply();
+  network_->Settle(false);
+  EXPECT_EQ(Env(), "");
+  EXPECT_FALSE(CheckNamed("sinks").ok);
+  EXPECT_THAT(CheckNamed("subnet-file").text, ::testing::EndsWith("subnet.env not written yet"));
+  network_->Settle(true);
+  EXPECT_NE(Env(), "");
+  EXPECT_TRUE(CheckNamed("sinks").ok);
+}
+
+// Once every sink held everything, a later lapse takes nothing back.
+TEST_F(NodeNetworkTest, TheFileIsPutBackWhileASinkIsBehind) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string env = Env();
+  std::filesystem::remove(options_.subnet_file);
+  network_->Settle(false);
+  EXPECT_EQ(Env(), env);
+}
+
+// Between the new lease and its first truth no pod may start with the old subnet.
+TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileUntilTheSinksHoldIt) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  Lease("10.244.7.0/24", "10.9.0.1");
+  Apply();
+  EXPECT_FALSE(std::filesystem::exists(options_.subnet_file));
+  network_->Settle(false);
+  EXPECT_FALSE(std::filesystem::exists(options_.subnet_file));
+  network_->Settle(true);
+  EXPECT_THAT(Env(), HasSubstr("10.244.7.1/24"));
+}
+
+// Also where the interface for the new lease is not there yet: the old text is not put back.
+TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileWhileTheInterfaceIsWaitedFor) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::vector<host::Adapter> adapters = std::exchange(host_->adapters, {});
+  Lease("10.244.7.0/24", "10.9.0.1");
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_NE(Round(), "");
+    EXPECT_EQ(Env(), "");
+  }
+  host_->adapters = adapters;
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("10.244.7.1/24"));
+}
+
+// It is judged once for each lease; what another program does later is put back, ever more rarely.
+TEST_F(NodeNetworkTest, AnotherProgramsFileIsNotTakenAwayAgainAndAgain) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string ours = Env(), theirs = "FLANNEL_SUBNET=10.244.99.1/24\n";
+  Write("subnet.env", theirs);
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Env(), ours) << "once at once";
+  Write("subnet.env", theirs);
+  for (int second = 0; second < 10; ++second) {
+    EXPECT_EQ(Round(), "");
+    EXPECT_EQ(Env(), theirs);
+    clock_.Advance(std::chrono::seconds(1));
+  }
+  EXPECT_FALSE(CheckNamed("subnet-file").ok);
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Env(), ours);
+  EXPECT_THAT(network_->file_trouble().text(), HasSubstr("another program keeps changing it"));
+}
+
+// MTU and IPMASQ are no lease: the file stays until its new text takes its place.
+TEST_F(NodeNetworkTest, AnotherMtuLeavesTheFileUntilTheNewTextTakesItsPlace) {
+  options_.ip_masq = true;
+  MakeHere();
+  Write("subnet.env",
+        "FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_IPMASQ=false\n");
+  const std::string before = Env();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  Apply();
+  network_->Settle(false);
+  EXPECT_EQ(Env(), before) << "another order, no MTU, another IPMASQ: the same lease";
+  EXPECT_FALSE(CheckNamed("subnet-file").ok);
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"));
+  host_->adapters[0].mtu = 1400;
+  const std::string of_1500 = Env();
+  Apply();
+  network_->Settle(false);
+  EXPECT_EQ(Env(), of_1500);
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1350\n"));
+}
+
+// A folder in its place can neither be withdrawn nor replaced, nor does it name a lease.
+TEST_F(NodeNetworkTest, AFileThatCannotBeWrittenTakesNothingElseAway) {
+  MakeHere();
+  std::filesystem::create_directories(Path("subnet.env") + "/full");
+  Lease("10.244.1.0/24", "10.9.0.1");
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(network_->stands());
+  EXPECT_FALSE(CheckNamed("subnet-file").ok);
+  EXPECT_THAT(network_->file_trouble().text(), HasSubstr("subnet.env: cannot "));
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(network_->file_trouble().times(), 1u);
+  std::filesystem::remove_all(Path("subnet.env"));
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(network_->file_trouble().text(), "");
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+}
+
+// One refused peer is a condition of that peer: pods start, and reach the others.
+TEST_F(NodeNetworkTest, OnePeerThatIsRefusedHoldsNobodyUp) {
+  options_.data_plane = config::DataPlane::kRoutes;
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  host_->failing = {*IpPrefix::Parse("10.244.3.0/24")};
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2"),
+       HostGw("c", "10.244.3.0/24", "10.9.0.3")},
+      {});
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(CheckNamed("sinks").ok);
+  EXPECT_THAT(CheckNamed("sinks").text, HasSubstr("route 10.244.3.0/24 via 10.9.0.3"));
+  EXPECT_THAT(Env(), HasSubstr("10.244.1.1/24"));
+}
+
+TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
+  options_.data_plane = config::DataPlane::kRoutes;
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  host_->failing = {*IpPrefix::Parse("10.244.2.0/24"), *IpPrefix::Parse("10.244.3.0/24")};
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2"),
+       HostGw("c", "10.244.3.0/24", "10.9.0.3")},
+      {});
+  EXPECT_EQ(Round(), "");
+  EXPECT_FALSE(CheckNamed("sinks").ok);
+  EXPECT_EQ(Env(), "");
+}
+
+// By FLANNEL_IPMASQ the CNI plugin masquerades itself, or leaves it to us.
+TEST_F(NodeNetworkTest, TheFileSaysThatPodsAreMasqueradedOnlyWhileTheyAre) {
+  filter_ = std::make_shared<weft::testing::FakePacketFilter>();
+  conf_.type = control::BackendType::kAlloc;
+  options_.data_plane = config::DataPlane::kUserspace;
+  options_.ip_masq = true;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  filter_->writable = absl::PermissionDeniedError("not permitted");
+  ASSERT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+  EXPECT_THAT(network_->pod_rules().masquerade_trouble().text(), HasSubstr("not permitted"));
+
+  auto now = std::chrono::steady_clock::now();
+  filter_->writable = absl::OkStatus();
+  network_->LookAtPodRules(now += std::chrono::seconds(5));
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=true\n"));
+
+  filter_->held.clear();
+  filter_->writable = absl::PermissionDeniedError("not permitted");
+  network_->LookAtPodRules(now += std::chrono::seconds(5));
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+}
+
+TEST_F(NodeNetworkTest, RulesAreThoseOfTheFlagsAndOfOurLease) {
+  filter_ = std::make_shared<weft::testing::FakePacketFilter>();
+  conf_.type = control::BackendType::kAlloc;
+  conf_.nftables = true;
+  options_.data_plane = config::DataPlane::kUserspace;
+  options_.ip_masq = options_.ip_masq_fully_random_disable = true;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const host::PodNetwork pods{*IpPrefix::Parse("10.244.0.0/16"), *IpPrefix::Parse("10.244.1.0/24")};
+  EXPECT_EQ(filter_->held[host::FilterPart::kMasquerade],
+            host::MasqueradeRules(pods, {true, false}));
+  EXPECT_EQ(filter_->held[host::FilterPart::kForward], host::ForwardRules(pods.network));
+
+  options_.ip_masq = options_.iptables_forward_rules = false;
+  MakeHere();
+  ASSERT_EQ(Round(), "");
+  for (const auto& [part, held] : filter_->held) EXPECT_TRUE(held.empty());
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+}
+
+// It takes the lease and writes the file, and leaves packets to another program.
+TEST_F(NodeNetworkTest, WithoutADataPlaneNoRuleIsPutInAndTheFileSaysSo) {
+  filter_ = std::make_shared<weft::testing::FakePacketFilter>();
+  options_.ip_masq = true;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  EXPECT_TRUE(filter_->looks.empty() && filter_->puts.empty());
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
+}
+
+TEST_F(NodeNetworkTest, ALostLeaseTakesNothingBack) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string env = Env();
+  std::filesystem::last_write_time(  // as if the clock had been set since
+      options_.subnet_file,
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  facts_ = absl::NotFoundError("node \"a\" is not there");
+  Apply();
+  EXPECT_EQ(Env(), env);
+  EXPECT_TRUE(network_->setup());
+}
+
+TEST_F(NodeNetworkTest, CloseLeavesTheFile) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  network_->Close();
+  network_->Close();
+  EXPECT_NE(Env(), "");
+}
+
+TEST_F(NodeNetworkTest, HostGwPutsARouteToEachPeer) {
+  options_.data_plane = config::DataPlane::kRoutes;
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(host_->done, ::testing::ElementsAre("put 10.244.2.0/24"));
+  EXPECT_EQ(CheckNamed("tunnels").text, "none: peers are reached by host routes");
+  EXPECT_TRUE(CheckNamed("sinks").ok);
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1500\n"));
+  network_->Close();
+  EXPECT_TRUE(reconciler_.report().sinks.empty());
+  EXPECT_EQ(host_->routes.size(), 2u) << "the default route, and the peer's";
+}
+
+// As after a vSwitch was bound to it: another index, the same name.
+TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
+  options_.data_plane = config::DataPlane::kRoutes;
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
+  EXPECT_EQ(Round(), "");
+  host_->adapters[0].index = 12;
+  host_->routes[0].adapter_index = 12;
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(reconciler_.report().sinks.size(), 1u);
+  ASSERT_EQ(host_->routes.size(), 2u);
+  EXPECT_EQ(host_->routes[1].adapter_index, 12u);
+}
+
+TEST_F(NodeNetworkTest, WhatOthersTookAwayIsPutBackWhenItIsReported) {
+  options_.data_plane = config::DataPlane::kRoutes;
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
+  EXPECT_EQ(Round(), "");
+  host::RouteChange change;
+  change.gone = true;
+  change.route.destination = *IpPrefix::Parse("10.77.0.0/16");
+  EXPECT_FALSE(network_->RoutesChanged({change}));
+  change.route.destination = *IpPrefix::Parse("10.244.2.0/24");
+  EXPECT_TRUE(network_->RoutesChanged({change}));
+  std::erase_if(host_->routes, [](const host::Route& route) { return route.marked; });
+  network_->RecheckRoutes(/*all=*/true);
+  EXPECT_THAT(host_->done, ::testing::ElementsAre("put 10.244.2.0/24", "put 10.244.2.0/24"));
+}
+
+// A node with a full table of BGP, or with a route to each of 100,000 peers.
+TEST_F(NodeNetworkTest, AChangeOfALeaseReadsNoRoutes) {
+  for (const auto data_plane : {config::DataPlane::kNone, config::DataPlane::kRoutes}) {
+    options_.data_plane = data_plane;
+    if (data_plane == config::DataPlane::kRoutes) conf_.type = control::BackendType::kHostGw;
+    MakeHere();
+    Lease("10.244.1.0/24", "10.9.0.1");
+    EXPECT_EQ(Round(), "");
+    const std::size_t reads = host_->reads;
+    for (const char* subnet : {"10.244.3.0/24", "10.244.4.0/24", "10.244.5.0/24"}) {
+      reconciler_.OnUpsert(HostGw(subnet, subnet, "10.9.0.3"));
+      EXPECT_EQ(Round(), "");
+    }
+    EXPECT_EQ(host_->reads, reads) << Name(data_plane);
+    network_->RecheckRoutes(/*all=*/false);
+    const bool routes = data_plane == config::DataPlane::kRoutes;
+    EXPECT_EQ(host_->reads, reads + (routes ? 1 : 0)) << "once for all that was written";
+    network_->RecheckRoutes(/*all=*/false);
+    EXPECT_EQ(host_->reads, reads + (routes ? 1 : 0));
+    network_->HostChanged();
+    EXPECT_EQ(Round(), "");
+    EXPECT_EQ(host_->reads, reads + (routes ? 3 : 2)) << "each family once";
+    host_->adapters[0].mtu = 1400;
+    EXPECT_EQ(Round(), "");
+    EXPECT_EQ(host_->reads, reads + (routes ? 5 : 4));
+    network_->Close();
+  }
+}
+
+TEST_F(NodeNetworkTest, AnotherAddressMayBringAPeerOnLink) {
+  options_.data_plane = config::DataPlane::kRoutes;
+  conf_.type = control::BackendType::kHostGw;
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  weft::testing::TellSnapshot(
+      reconciler_,
+      {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.99.0.2")}, {});
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(host_->done, ::testing::IsEmpty());
+  host_->adapters[0].addresses.push_back({*IpAddress::Parse("10.99.0.1"), 24});
+  host::Route link;
+  link.destination = *IpPrefix::Parse("10.99.0.0/24");
+  link.adapter_index = 2;
+  host_->routes.push_back(link);
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(host_->done, ::testing::ElementsAre("put 10.244.2.0/24"));
+}
+
+// ---- all is waited for
+
+TEST_F(NodeNetworkTest, AHostThatCannotBeReadIsWaitedForByName) {
+  class Unreadable final : public weft::testing::FakeHost {
+   public:
+    absl::StatusOr<std::vector<host::Adapter>> Adapters() override {
+      return failing_ == "adapters" ? Failure() : FakeHost::Adapters();
+    }
+    absl::StatusOr<std::vector<host::Route>> Routes(IpFamily family, std::uint32_t index) override {
+      const std::string_view what = family == IpFamily::kV4 ? "IPv4 routes" : "IPv6 routes";
+      if (failing_ == what) return Failure();
+      return FakeHost::Routes(family, index);
+    }
+    absl::Status Failure() const {
+      return absl::UnavailableError(absl::StrCat("cannot read the ", failing_));
+    }
+    std::string failing_;
+  };
+  auto host = std::make_unique<Unreadable>();
+  Unreadable* const unreadable = host.get();
+  const auto usual = weft::testing::HostWithDefaultRoute("10.9.0.1", "10.9.0.254");
+  host->adapters = usual->adapters;
+  host->routes = usual->routes;
+  Make(std::move(host));
+  Lease("10.244.1.0/24", "10.9.0.1");
+  for (const char* what : {"adapters", "IPv4 routes", "IPv6 routes"}) {
+    unreadable->failing_ = what;
+    EXPECT_EQ(Round(), absl::StrCat("cannot read the ", what));
+    EXPECT_FALSE(CheckNamed("interface").ok) << what;
+  }
+  unreadable->failing_.clear();
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(CheckNamed("interface").ok);
+}
+
+// On Windows a NIC comes late, and goes while HNS binds it.
+TEST_F(NodeNetworkTest, AnInterfaceThatIsNamedIsWaitedForAtTheStartAndLater) {
+  const struct {
+    const char* description;
+    std::function<void(config::Options&)> name;
+    const char* message;
+  } rows[] = {
+      {"name", [](config::Options& o) { o.iface = {"eth0"}; },
+       "--iface=eth0: no adapter has that name"},
+      {"address", [](config::Options& o) { o.iface = {"10.9.0.1"}; },
+       "--iface=10.9.0.1: no adapter"},
+      {"expression", [](config::Options& o) { o.iface_regex = {"^eth"}; },
+       "--iface-regex=^eth: matches"},
+      {"reach", [](config::Options& o) { o.iface_can_reach = "10.9.0.9"; },
+       "--iface-can-reach=10.9.0.9: "},
+      {"public address", [](config::Options& o) { o.public_ip = "10.9.0.1"; },
+       "no adapter has that addr"},
+      {"none", [](config::Options&) {}, "the default route: this host has none"},
+  };
+  const config::Options usual = options_;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    options_ = usual;
+    row.name(options_);
+    MakeHere();
+    Lease("10.244.1.0/24", "203.0.113.9");
+    const std::vector<host::Adapter> adapters = std::exchange(host_->adapters, {});
+    EXPECT_THAT(Round(), HasSubstr(row.message));
+    EXPECT_EQ(Env(), "");
+    host_->adapters = adapters;
+    EXPECT_EQ(Round(), "");
+    EXPECT_NE(Env(), "");
+    host_->adapters.clear();
+    EXPECT_THAT(Round(), HasSubstr(row.message));
+    EXPECT_TRUE(CheckNamed("subnet-file").ok) << "pods keep starting";
+    host_->adapters = adapters;
+    EXPECT_EQ(Round(), "");
+    network_.reset();
+    std::filesystem::remove(options_.subnet_file);
+  }
+}
+
+TEST_F(NodeNetworkTest, ALinkWithoutMtuIsWaitedFor) {
+  options_.iface = {"eth0"};
+  MakeHere();
+  host_->adapters[0].mtu = 0;
+  Lease("10.244.1.0/24", "10.9.0.1");
+  EXPECT_THAT(Round(), HasSubstr("adapter eth0 has the MTU 0"));
+  host_->adapters[0].mtu = 1500;
+  EXPECT_EQ(Round(), "");
+}
+
+// ---- the chosen adapter has merely lost its address
+
+class TwoNicsTest : public NodeNetworkTest {
+ protected:
+  // eth0, 10.9.0.1, by which the default route goes, and eth1, 172.16.0.1, whose is worse.
+  void SetUp() override {
+    NodeNetworkTest::SetUp();
+    MakeHere();
+    host_->adapters[0].mac = *MacAddress::Parse("02:00:00:00:00:a0");
+    host_->adapters.push_back(host_->adapters[0]);
+    host_->adapters[1].index = 3;
+    host_->adapters[1].name = "eth1";
+    host_->adapters[1].mac = *MacAddress::Parse("02:00:00:00:00:a1");
+    host_->adapters[1].addresses = {{*IpAddress::Parse("172.16.0.1"), 24}};
+    host::Route worse;
+    worse.gateway = *IpAddress::Parse("172.16.0.254");
+    worse.adapter_index = 3;
+    worse.metric = 50;
+    host_->routes.push_back(worse);
+    Lease("10.244.1.0/24", "203.0.113.9");
+    ASSERT_EQ(Round(), "");
+    ASSERT_EQ(Address(), "10.9.0.1");
+  }
+  std::string Address() const { return network_->setup()->underlay.v4->address.ToString(); }
+  // With an address its default route goes.
+  void LoseAddress() {
+    host_->adapters[0].addresses.clear();
+    std::erase_if(host_->routes, [](const host::Route& route) { return route.adapter_index == 2; });
+  }
+};
+
+TEST_F(TwoNicsTest, TheNodeWaitsAndIsOnNoOther) {
+  LoseAddress();
+  EXPECT_THAT(Round(), HasSubstr("eth0 is there and has lost its address 10.9.0.1: waiting"));
+  EXPECT_EQ(Address(), "10.9.0.1");
+  EXPECT_EQ(network_->public_ip(IpFamily::kV4)->ToString(), "10.9.0.1");
+  host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
+  EXPECT_NE(Round(), "") << "an address that it gave itself is none";
+  host_->adapters[0].addresses = {{*IpAddress::Parse("10.9.0.7"), 24}};
+  host::Route way;
+  way.gateway = *IpAddress::Parse("10.9.0.254");
+  way.adapter_index = 2;
+  host_->routes.push_back(way);
+  network_->HostChanged();  // a default route: the system reports it
+  EXPECT_EQ(Round(), "") << "another address of the same adapter";
+  EXPECT_EQ(Address(), "10.9.0.7");
+}
+
+TEST_F(TwoNicsTest, AnAdapterThatIsGoneIsNotWaitedFor) {
+  LoseAddress();
+  host_->adapters.erase(host_->adapters.begin());
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
+// On Windows a NIC may not be listed while a switch is bound to it.
+TEST_F(TwoNicsTest, OnWindowsAnAdapterThatIsGoneIsWaitedForTwoMinutes) {
+  host_->windows = true;
+  for (int time = 0; time < 2; ++time) {
+    const std::vector<host::Adapter> adapters = host_->adapters;
+    const std::vector<host::Route> routes = host_->routes;
+    LoseAddress();
+    host_->adapters.erase(host_->adapters.begin());
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(Round(), HasSubstr("eth0 is not there and has lost its address 10.9.0.1: wait"));
+      EXPECT_EQ(Address(), "10.9.0.1");
+      clock_.Advance(std::chrono::seconds(60));
+    }
+    if (time == 1) break;
+    host_->adapters = adapters;
+    host_->routes = routes;
+    EXPECT_EQ(Round(), "");
+  }
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
+TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
+  host_->routes[0].metric = 100;
+  network_->HostChanged();
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
+// On Windows it is none.
+TEST_F(TwoNicsTest, AnAddressOfTheLinkAloneIsNotLost) {
+  host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
+  if (config::DefaultDataPlane() == config::DataPlane::kHns) {
+    EXPECT_NE(Round(), "");
+    EXPECT_EQ(Address(), "10.9.0.1");
+    return;
+  }
+  ASSERT_EQ(Round(), "");
+  ASSERT_EQ(Address(), "169.254.3.4");
+  host_->routes[0].metric = 100;
+  network_->HostChanged();
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
+TEST_F(TwoNicsTest, AnAddressThatMovedIsFollowed) {
+  LoseAddress();
+  host_->adapters[1].addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(network_->setup()->underlay.name, "eth1");
+}
+
+// A bridge or a virtual switch has its NIC's MAC.
+TEST_F(TwoNicsTest, TheOtherEndOfASwitchIsFollowed) {
+  LoseAddress();
+  host_->adapters[1].mac = host_->adapters[0].mac;
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
+TEST_F(TwoNicsTest, AnAddressThatTheNodesOwnerNamesIsFollowed) {
+  LoseAddress();
+  lease::OwnNode own = *reconciler_.own_node();
+  own.v4.node_public_ip = "172.16.0.1";
+  reconciler_.OnOwnNode(own);
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Address(), "172.16.0.1");
+}
+
+TEST_F(NodeNetworkTest, WithoutAFlagTheInterfaceIsWaitedFor) {
+  MakeHere();
+  Lease("10.244.1.0/24", "203.0.113.9");
+  const std::vector<host::Route> routes = std::exchange(host_->routes, {});
+  EXPECT_THAT(Round(), HasSubstr("the default route: this host has none"));
+  host_->routes = routes;
+  network_->HostChanged();  // as the watch reports it
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(CheckNamed("interface").text, "eth0");
+}
+
+// Each change of a lease is an Apply, and the routes may be 100,000.
+TEST_F(NodeNetworkTest, WhileNoInterfaceFitsRoutesAreReadEveryFewSeconds) {
+  MakeHere();
+  Lease("10.244.1.0/24", "203.0.113.9");
+  const std::vector<host::Route> routes = std::exchange(host_->routes, {});
+  EXPECT_NE(Round(), "");
+  const std::size_t reads = host_->reads;
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_NE(Round(), "");
+    clock_.Advance(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(host_->reads, reads);
+  host_->routes = routes;  // and nobody reports it
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(host_->reads, reads + 2) << "each family once";
+}
+
+TEST_F(NodeNetworkTest, AnMtuTooSmallIsWaitedFor) {
+  conf_.enable_ipv4 = false;
+  conf_.enable_ipv6 = true;
+  conf_.ipv6_network = *IpPrefix::Parse("fd00:244::/48");
+  MakeHere();
+  host_->adapters[0].addresses = {{*IpAddress::Parse("fd09::1"), 64}};
+  host_->routes[0].destination = *IpPrefix::Parse("::/0");
+  host_->routes[0].gateway = *IpAddress::Parse("fd09::fe");
+  lease::OwnNode own;
+  own.node = {"a", ""};
+  own.v6.subnet = *IpPrefix::Parse("fd00:244:0:1::/64");
+  reconciler_.OnOwnNode(own);
+  facts_ = control::DeriveOwnFacts("a", own, conf_);
+  host_->adapters[0].mtu = 1300;
+  EXPECT_THAT(Round(), HasSubstr("the MTU of eth0 leaves 1230"));
+  host_->adapters[0].mtu = 1500;
+  EXPECT_EQ(Round(), "");
+  EXPECT_TRUE(CheckNamed("tunnels").ok);
+  host_->adapters[0].mtu = 1300;
+  EXPECT_THAT(Round(), HasSubstr("the MTU of eth0 leaves 1230"));
+  EXPECT_EQ(network_->setup()->env.mtu.octets(), 1430u);
+}
+
+// The address is nobody's, so the UDP port cannot be had, on any system.
+TEST_F(NodeNetworkTest, ATunnelThatCannotBeOpenedIsWaitedForAndWritesNothing) {
+  options_.data_plane = config::DataPlane::kUserspace;
+  MakeHere();
+  host_->adapters[0].addresses = {{*IpAddress::Parse("203.0.113.1"), 24}};
+  Lease("10.244.1.0/24", "203.0.113.1");
+  // No host has this address; on Windows there is no such data plane yet.
+  EXPECT_THAT(Round(), ::testing::AnyOf(HasSubstr("203.0.113.1"), HasSubstr("needs Npcap")));
+  EXPECT_FALSE(CheckNamed("tunnels").ok);
+  EXPECT_EQ(Env(), "");
+  EXPECT_TRUE(reconciler_.report().sinks.empty());
+}
+
+}  // namespace
+}  // namespace weft::node

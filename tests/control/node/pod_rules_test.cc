@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/node/pod_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "control/log.h"
+#include "tests/support/fake_packet_filter.h"
+#include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
+
+namespace weft::node {
+namespace {
+
+using host::FilterPart;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::weft::testing::FakePacketFilter;
+using ::weft::testing::Prefix;
+
+class PodRulesTest : public ::testing::Test {
+ protected:
+  // Outlives the ledger: Windows removes no file that is open.
+  struct Folder {
+    Folder() { std::filesystem::remove_all(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+    const std::filesystem::path path = weft::testing::TestPath();
+  };
+
+  static PodRules::Desired Both() {
+    return {host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.1.0/24")}, {}),
+            host::ForwardRules(Prefix("10.244.0.0/16"))};
+  }
+  // Looks every second, as the daemon does.
+  void Pass(int count) {
+    for (int i = 0; i < count; ++i) rules_.Look(now_ += seconds(1));
+  }
+  // "KIND NAME" of each.
+  std::vector<std::string> Entered() {
+    std::vector<std::string> entered;
+    ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
+      for (const ledger::LedgerEntry& entry : ledger.entries())
+        entered.push_back(entry.kind + " " + entry.name);
+      return std::nullopt;
+    });
+    return entered;
+  }
+
+  const Folder folder_;
+  std::shared_ptr<FakePacketFilter> filter_ = std::make_shared<FakePacketFilter>();
+  std::shared_ptr<ledger::NodeLedger> ledger_ =
+      std::make_shared<ledger::NodeLedger>(folder_.path.string());
+  PodRules::Clock::time_point now_{std::chrono::hours(1)};
+  PodRules rules_{filter_, ledger_, seconds(5)};
+};
+
+TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
+  rules_.Want(Both(), now_);
+  EXPECT_EQ(filter_->held[FilterPart::kMasquerade], Both().masquerade);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  EXPECT_EQ(filter_->held[FilterPart::kForwardLegacy], Both().forward);
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_THAT(Entered(), ElementsAre("filter-table inet weft", "forward-rules nftables",
+                                     "forward-rules iptables-legacy"));
+  Pass(10);
+  EXPECT_EQ(filter_->puts[FilterPart::kMasquerade], 1);
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+}
+
+TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsWanted) {
+  filter_->held[FilterPart::kMasquerade] = Both().masquerade;  // an earlier process's
+  Pass(3);
+  EXPECT_THAT(filter_->looks, IsEmpty());
+  EXPECT_FALSE(rules_.masquerades());
+}
+
+TEST_F(PodRulesTest, WhatAnEarlierProcessLeftGoesWithItsFlagAndItsEntry) {
+  rules_.Want(Both(), now_);
+  PodRules later(filter_, ledger_, seconds(5));
+  later.Want({}, now_);
+  EXPECT_THAT(filter_->held[FilterPart::kMasquerade], IsEmpty());
+  EXPECT_THAT(filter_->held[FilterPart::kForward], IsEmpty());
+  EXPECT_FALSE(later.masquerades());
+  EXPECT_THAT(Entered(), IsEmpty());
+}
+
+// Nor is there a folder made for a ledger of nothing.
+TEST_F(PodRulesTest, WhereThereIsNoChainNothingIsPutInOrEntered) {
+  filter_->chain_exists = false;
+  rules_.Want({{}, Both().forward}, now_);
+  Pass(10);
+  EXPECT_THAT(filter_->puts, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path));
+  filter_->chain_exists = true;
+  Pass(1);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  EXPECT_EQ(rules_.forward_trouble().times(), 0u);
+}
+
+TEST_F(PodRulesTest, AnotherPodCidrReplacesThem) {
+  rules_.Want(Both(), now_);
+  PodRules::Desired other = Both();
+  other.masquerade = host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.9.0/24")}, {});
+  rules_.Want(other, now_);
+  EXPECT_EQ(filter_->held[FilterPart::kMasquerade], other.masquerade);
+  EXPECT_EQ(filter_->puts[FilterPart::kForward], 1);
+}
+
+TEST_F(PodRulesTest, WhatAnotherProgramRemovedIsBackAtTheNextLook) {
+  rules_.Want(Both(), now_);
+  for (const FilterPart part : {FilterPart::kMasquerade, FilterPart::kForward}) {
+    filter_->held[part].clear();
+    Pass(1);
+    EXPECT_FALSE(filter_->held[part].empty());
+  }
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+}
+
+// The kernel does not report changes there, and each look is a program.
+TEST_F(PodRulesTest, LegacyIsLookedAtMoreSeldom) {
+  rules_.Want(Both(), now_);
+  filter_->held[FilterPart::kForwardLegacy].clear();
+  Pass(4);
+  EXPECT_THAT(filter_->held[FilterPart::kForwardLegacy], IsEmpty());
+  Pass(1);
+  EXPECT_EQ(filter_->held[FilterPart::kForwardLegacy], Both().forward);
+  EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2);
+}
+
+TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
+  rules_.Want(Both(), now_);
+  for (int i = 0; i < 600; ++i) {
+    filter_->held[FilterPart::kMasquerade].clear();
+    Pass(1);
+  }
+  // 1, 1, 2, 4 ... 60 seconds between.
+  EXPECT_LT(filter_->puts[FilterPart::kMasquerade], 20);
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("again and again"));
+  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  // Once it is over, the pause and then the quiet end.
+  Pass(60);
+  EXPECT_TRUE(rules_.masquerades());
+  Pass(5 * 60);
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  filter_->held[FilterPart::kMasquerade].clear();
+  Pass(1);
+  EXPECT_TRUE(rules_.masquerades());
+}
+
+TEST_F(PodRulesTest, WhatCannotBePutInIsSaidAndTriedAgain) {
+  filter_->writable = absl::PermissionDeniedError("not permitted");
+  rules_.Want(Both(), now_);
+  EXPECT_FALSE(rules_.masquerades());
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("cannot be put in: not permitted"));
+  EXPECT_THAT(rules_.forward_trouble().text(), HasSubstr("cannot be put in: not permitted"));
+  Pass(10);
+  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  filter_->writable = absl::OkStatus();
+  Pass(5);
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.forward_trouble().text(), "");
+}
+
+TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
+  filter_->readable = absl::UnavailableError("try again");
+  rules_.Want(Both(), now_);
+  EXPECT_FALSE(rules_.masquerades());
+  filter_->readable = absl::OkStatus();
+  Pass(1);
+  EXPECT_TRUE(rules_.masquerades());
+  filter_->readable = absl::PermissionDeniedError("not permitted");
+  Pass(1);
+  EXPECT_TRUE(rules_.masquerades());
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("not permitted"));
+}
+
+// Another program that has the lock of iptables' tables for a moment, or a busy host.
+TEST_F(PodRulesTest, ALookThatIsDeniedIsNoTroubleBeforeTheThird) {
+  for (const absl::Status& denied :
+       {absl::UnavailableError("locked"), absl::DeadlineExceededError("too slow")}) {
+    rules_.Want({}, now_);
+    rules_.Want(Both(), now_);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    Pass(4);
+    filter_->looks.clear();
+    filter_->readable = denied;
+    Pass(2);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    EXPECT_EQ(rules_.forward_trouble().text(), "");
+    EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2) << "again soon, not in five seconds";
+    filter_->readable = absl::OkStatus();
+    Pass(1);
+    filter_->readable = denied;
+    Pass(2);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "") << "not in a row";
+    Pass(1);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), denied.message());
+    EXPECT_TRUE(rules_.masquerades());
+    filter_->readable = absl::OkStatus();
+    Pass(5);
+    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    EXPECT_EQ(rules_.forward_trouble().text(), "");
+  }
+}
+
+TEST_F(PodRulesTest, WhatCannotBePutInIsTriedAfterGrowingPauses) {
+  filter_->writable = absl::InternalError("no");
+  rules_.Want(Both(), now_);
+  Pass(600);
+  // 1, 2, 4 ... 60 seconds between.
+  EXPECT_LT(filter_->puts[FilterPart::kForward], 20);
+  filter_->writable = absl::OkStatus();
+  Pass(60);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  EXPECT_EQ(rules_.forward_trouble().text(), "");
+}
+
+TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
+  rules_.Want(Both(), now_);
+  for (int i = 0; i < 600; ++i) {
+    filter_->held[FilterPart::kMasquerade].clear();
+    Pass(1);
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  std::size_t lines = 0;
+  for (std::size_t at = 0; (at = log.find("put in nftables' table", at)) != std::string::npos; ++at)
+    ++lines;
+  EXPECT_GT(filter_->puts[FilterPart::kMasquerade], 10);
+  EXPECT_GE(lines, 1u);
+  EXPECT_LE(lines, 3u) << log;
+}
+
+// A node without the right to look is not in trouble for what it was not asked for.
+TEST_F(PodRulesTest, NoTroubleWhereNothingIsWanted) {
+  filter_->readable = absl::PermissionDeniedError("not permitted");
+  rules_.Want({}, now_);
+  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.forward_trouble().text(), "");
+  filter_->readable = absl::OkStatus();
+  Pass(20);
+  filter_->looks.clear();
+  Pass(20);
+  EXPECT_THAT(filter_->looks, IsEmpty());
+}
+
+TEST_F(PodRulesTest, WithoutAFilterTheCniPluginMasquerades) {
+  PodRules windows(nullptr, ledger_, seconds(5));
+  windows.Want(Both(), now_);
+  EXPECT_TRUE(windows.masquerades());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path));
+}
+
+}  // namespace
+}  // namespace weft::node
