@@ -579,6 +579,10 @@ TEST_F(LeaseTableTest, ANetworkThatIsWidenedLosesNobodyAndOneThatIsNarrowedNeith
   EXPECT_EQ(State(beyond), "host-changed");
   EXPECT_THAT(Detail(beyond), HasSubstr("outside Network 10.244.0.0/16"));
   EXPECT_EQ(State(a), "usable");
+  // Its subnet is still nobody's address.
+  const Lease inside = MakeLease("inside", "10.244.5.0/24", "10.245.1.7");
+  table.Upsert(inside);
+  EXPECT_EQ(State(inside), "bad-public-ip");
 }
 
 TEST_F(LeaseTableTest, AFamilyThatIsOffIsNotMissed) {
