@@ -85,7 +85,7 @@ void PodRules::Look(Part& part, Clock::time_point now) {
     part.in_place = true;
     return;
   }
-  if (part.in_place && part.put) {
+  if (part.in_place) {
     ++part.losses;
     part.lost = now;
     control::LogWarning(absl::StrCat("another program removed or changed ", part.title));
@@ -112,7 +112,7 @@ void PodRules::Put(Part& part, Clock::time_point now) {
   }
   part.failures = 0;
   if (part.losses < kFight) part.trouble.clear();
-  part.in_place = part.put = true;
+  part.in_place = true;
   const std::string line = absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title);
   if (limit_.Allows(line, now) || part.losses == 0) control::LogInfo(line);
   if (part.rules.empty()) Enter(part, false);

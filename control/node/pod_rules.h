@@ -51,7 +51,6 @@ class PodRules {
     std::string_view title;
     std::vector<host::FilterRule> rules{};
     bool in_place = false;
-    bool put = false;  // by this process
     int losses = 0;    // to other programs, without a quiet while between
     int failures = 0;  // of Put, in a row
     int blind = 0;     // looks in a row that another program's lock or a busy host denied us

@@ -2,6 +2,7 @@
 // Our rules in the kernel, as the programs nft and iptables show them, in a network namespace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <linux/netfilter.h>
 
@@ -289,6 +290,15 @@ TEST_F(PacketFilterLinuxTest, Legacy) {
   EXPECT_TRUE(Has(FilterPart::kForwardLegacy, {}));
   EXPECT_EQ(Shell("iptables-legacy -S; ip6tables-legacy -S"), before);
   EXPECT_EQ(Shell("nft list ruleset"), "") << "nothing of nf_tables is touched";
+}
+
+// To look into it would make it, and with it three chains.
+TEST_F(PacketFilterLinuxTest, LegacyWithoutTheFilterTableIsGivenNone) {
+  ASSERT_EQ(::unshare(CLONE_NEWNET), 0);  // in the former one SetUp has made the table
+  EXPECT_EQ(Shell("iptables-legacy -t nat -N other"), "");
+  EXPECT_TRUE(Has(FilterPart::kForwardLegacy, Forward())) << "nothing drops there";
+  Put(FilterPart::kForwardLegacy, Forward());
+  EXPECT_EQ(Shell("cat /proc/self/net/ip_tables_names"), "nat\n");
 }
 
 TEST(RunProgramTest, OutputExitCodeAndWhatItInherits) {

@@ -2,6 +2,7 @@
 // What stands and what is told on a host in memory, round by round. Tunnels need a kernel:
 // node_network_linux_test.cc.
 #include "control/node/node_network.h"
+#include "control/log.h"
 
 #include <functional>
 
@@ -47,6 +48,19 @@ TEST_F(NodeNetworkTest, StandsAfterOneRound) {
   network_->FillStatus(status);
   EXPECT_EQ(status.interface_name, "eth0");
   EXPECT_EQ(status.mtu, 1450u);
+}
+
+TEST_F(NodeNetworkTest, ASourceThatIsNotReadYetIsSaidByItsOwnCheckAlone) {
+  control::StartLog(control::LogFormat::kKlog, 0);
+  MakeHere();
+  const auto log_of = [&](const absl::Status& why) {
+    ::testing::internal::CaptureStderr();
+    facts_ = why;
+    Apply();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log_of(absl::NotFoundError("no such Node")), HasSubstr("waiting: no such Node"));
+  EXPECT_EQ(log_of(absl::UnavailableError("no Nodes yet")), "");
 }
 
 TEST_F(NodeNetworkTest, WhatSinksLackIsShownUpToThreeItems) {

@@ -152,6 +152,24 @@ TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
   EXPECT_TRUE(rules_.masquerades());
 }
 
+// Neither a moment in which they are there, nor the same rules once more, ends a fight.
+TEST_F(PodRulesTest, AFightIsOverAfterFiveMinutesOfQuietOnly) {
+  rules_.Want(Both(), now_);
+  for (int i = 0; i < 600; ++i) {
+    filter_->held[FilterPart::kMasquerade].clear();
+    Pass(1);
+    const int puts = filter_->puts[FilterPart::kMasquerade];
+    if (filter_->held[FilterPart::kMasquerade].empty()) {
+      rules_.Want(Both(), now_);
+      EXPECT_EQ(filter_->puts[FilterPart::kMasquerade], puts) << i;
+    } else {
+      Pass(1);
+    }
+  }
+  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("again and again"));
+  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+}
+
 TEST_F(PodRulesTest, WhatCannotBePutInIsSaidAndTriedAgain) {
   filter_->writable = absl::PermissionDeniedError("not permitted");
   rules_.Want(Both(), now_);
