@@ -137,8 +137,18 @@ class Node(member.Member):
 
     def plugin(self, name, verb, config, container, namespace):
         """A CNI plugin run as the runtime runs it: its answer."""
-        text = self.wine(peers.find(name), stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS=namespace,
-                         CNI_IFNAME="eth0", CNI_PATH=windows_path(os.path.dirname(os.path.realpath(peers.find("host-local.exe")))))
+        def run():
+            return self.wine(peers.find(name), stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS=namespace,
+                             CNI_IFNAME="eth0", CNI_PATH=windows_path(os.path.dirname(os.path.realpath(peers.find("host-local.exe")))))
+
+        try:
+            text = run()
+        except command.Failure as failure:
+            # On a busy machine Wine now and then starts no second program; the plugin that wanted one has made nothing yet.
+            if "fork/exec" not in str(failure) or "Internal error" not in str(failure):
+                raise
+            print(f"   once more: {failure}", flush=True)
+            text = run()
         return json.loads(text) if text.strip() else None
 
     def write(self, name, text):
