@@ -6,16 +6,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-usage: deploy/demo.sh [--no-build]
+usage: deploy/demo.sh [--no-build] [--stay]
   --no-build   use the programs in WEFT_BUILD (default build/demo) as they are
+  --stay       do not measure: the two nodes run until Ctrl-C, and what to try with them is shown
 TEXT
 }
 build=${WEFT_BUILD:-build/demo}
-case ${1:-} in
-  "") compile=yes ;;
-  --no-build) compile= ;;
-  *) usage; exit 2 ;;
-esac
+compile=yes stay=
+for word; do
+  case $word in
+    --no-build) compile= ;;
+    --stay) stay=yes ;;
+    *) usage; exit 2 ;;
+  esac
+done
 [ "$(id -u)" = 0 ] || { echo "demo: needs root: it installs Debian packages and makes network namespaces" >&2; exit 1; }
 
 began=$SECONDS
@@ -151,6 +155,23 @@ until grep -qs 'listening on' "$work/tcpdump.log"; do kill -0 $sniffer; sleep 0.
 in_weft_pod ping -n -q -c 1 -s 1422 10.244.2.2 >/dev/null
 wait $sniffer
 indent <"$work/frame"
+
+# ---- until Ctrl-C
+
+if [ -n "$stay" ]; then
+  title "5. Both nodes run until Ctrl-C, which takes everything away. In another terminal, as root:"
+  show "ip netns exec $weft_pod ping 10.244.2.2"
+  show "ip netns exec $peer_pod ping 10.244.1.2"
+  show "$bin/flannelctl status --admin=$work/weft.sock"
+  show "tail -f $work/flanneld.log"
+  echo
+  echo "  The cluster is $work/nodes.json, its configuration $work/net-conf.json."
+  echo "  Change nodes.json (write a new file, rename it over the old one), and weft follows."
+  trap 'exit 0' INT TERM
+  wait "$daemon"
+  daemon=
+  exit 1
+fi
 
 # ---- speed
 
