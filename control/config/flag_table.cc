@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/flag_table.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace weft::config {
 namespace {
 
@@ -123,6 +125,16 @@ std::string_view Title(FlagGroup group) {
     case FlagGroup::kCompatible:
       return "Accepted from upstream, without meaning here";
   }
+  return "";
+}
+
+std::string DefaultOf(const FlagRow& row) {
+  const FlagValues defaults;
+  if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))
+    return defaults.**flag ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place))
+    return absl::StrCat(defaults.**number);
+  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return defaults.**text;
   return "";
 }
 

@@ -39,6 +39,8 @@ struct FlagRow {
 
 std::span<const FlagRow> FlagTable();
 std::string_view Title(FlagGroup group);
+// As Go prints it; of a list nothing.
+std::string DefaultOf(const FlagRow& row);
 // The row of `name`, or null.
 const FlagRow* FindFlag(std::string_view name);
 

@@ -8,14 +8,11 @@
 
 namespace weft::config {
 
-// As given: ParseFlags has checked no more than the closed lists (dataplane, peer_check,
-// log_format). What they mean is in Options.
-struct FlagValues {
-  // Where leases come from.
+// Those that Options (options.h) has as they were given, once they are known to be valid.
+struct PlainValues {
   bool kube_subnet_mgr = false;
-  std::string lease_source;  // "file:PATH"
   std::string net_config_path = "/etc/kube-flannel/net-conf.json";
-  std::string node_name;  // empty: NODE_NAME
+  std::string node_name;
   std::string kubeconfig_file;
   std::string kube_api_url;
   std::string kube_annotation_prefix = "flannel.alpha.coreos.com";
@@ -29,24 +26,31 @@ struct FlagValues {
   std::string public_ipv6;
 
   // How packets go.
-  std::string dataplane;  // empty: the system's default
-  std::string hns;        // "emulator:PATH"; empty: the system's own
-  std::string host;       // the same
   bool hns_base_network = false;
-  std::string peer_check = "lease";
   bool udp_checksum = true;
-  bool iptables_forward_rules = true;  // Linux
-  std::int64_t iptables_resync = 5;    // seconds, the same
-  bool replace_kernel_device = false;  // the same
+  bool ip_masq = false;
+  bool ip_masq_fully_random_disable = false;  // Linux
+  bool iptables_forward_rules = true;         // the same
+  bool replace_kernel_device = false;         // the same
 
   // What is written and answered.
   std::string subnet_file = "/run/flannel/subnet.env";
-  bool ip_masq = false;
-  bool ip_masq_fully_random_disable = false;  // Linux
   std::string healthz_ip = "0.0.0.0";
-  std::int64_t healthz_port = 0;  // zero or less: no server
-  std::string admin;              // empty: the default endpoint; "none": no endpoint
-  std::string state_dir;          // empty: control::DefaultStateFolder()
+  std::string state_dir;  // empty: control::DefaultStateFolder()
+};
+
+// As given: ParseFlags has checked no more than the closed lists (dataplane, peer_check,
+// log_format). What they mean is in Options.
+struct FlagValues : PlainValues {
+  std::string lease_source;  // "file:PATH"
+
+  std::string dataplane;  // empty: the system's default
+  std::string hns;        // "emulator:PATH"; empty: the system's own
+  std::string host;       // the same
+  std::string peer_check = "lease";
+  std::int64_t iptables_resync = 5;  // seconds; Linux
+  std::int64_t healthz_port = 0;     // zero or less: no server
+  std::string admin;                 // empty: the default endpoint; "none": no endpoint
 
   // Logs.
   std::string log_format = "klog";

@@ -24,7 +24,6 @@ absl::Status SetLeaseSource(const FlagValues& values, Options& options) {
     return Wrong(absl::StrCat("--kube-subnet-mgr and --lease-source=", Shown(values.lease_source),
                               " both say where leases come from; give one of them"));
   }
-  options.kube_subnet_mgr = values.kube_subnet_mgr;
   if (values.kube_subnet_mgr) return absl::OkStatus();
   if (values.lease_source.empty()) {
     return Wrong(
@@ -41,7 +40,7 @@ absl::Status SetLeaseSource(const FlagValues& values, Options& options) {
 
 // What can be known to be wrong before the host is read; an interface that is not there is waited
 // for.
-absl::Status SetInterface(const FlagValues& values, Options& options) {
+absl::Status CheckInterface(const PlainValues& values) {
   const struct {
     std::string_view flag;
     const std::string& text;
@@ -64,11 +63,6 @@ absl::Status SetInterface(const FlagValues& values, Options& options) {
                                 " is not a regular expression of RE2: ", expression.error()));
     }
   }
-  options.iface = values.iface;
-  options.iface_regex = values.iface_regex;
-  options.iface_can_reach = values.iface_can_reach;
-  options.public_ip = values.public_ip;
-  options.public_ipv6 = values.public_ipv6;
   return absl::OkStatus();
 }
 
@@ -86,8 +80,7 @@ absl::Status CheckObjectName(std::string_view what, const std::string& name) {
 }
 
 // Upstream's order, with --node-name before it.
-absl::Status SetNode(const FlagValues& values, const Environment& environment, Options& options) {
-  options.node_name = values.node_name;
+absl::Status SetNode(const Environment& environment, Options& options) {
   if (options.node_name.empty()) options.node_name = environment("NODE_NAME").value_or("");
   if (!options.kube_subnet_mgr) {
     return options.node_name.empty()
@@ -140,15 +133,9 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
       !status.ok()) {
     return status;
   }
-  options.hns_base_network = values.hns_base_network;
   options.peer_check = *dataplane::ParsePeerCheck(values.peer_check);
-  options.udp_checksum = values.udp_checksum;
-  options.iptables_forward_rules = values.iptables_forward_rules;
   options.iptables_resync =
       std::chrono::seconds(std::clamp<std::int64_t>(values.iptables_resync, 1, 3600));
-  options.replace_kernel_device = values.replace_kernel_device;
-  options.ip_masq = values.ip_masq;
-  options.ip_masq_fully_random_disable = values.ip_masq_fully_random_disable;
   if (options.host_emulator && options.data_plane == DataPlane::kUserspace) {
     return Wrong(absl::StrCat("--host=", values.host,
                               " has no device for --dataplane=userspace; give hns, routes or none, "
@@ -164,17 +151,14 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
 
 void SetOutputs(const FlagValues& values, Options& options) {
   // Where the CNI plugin looks: containerd's current drive is the system's.
-  options.subnet_file = values.subnet_file == FlagValues().subnet_file
-                            ? control::OnSystemDrive(values.subnet_file)
-                            : values.subnet_file;
-  options.healthz_ip = values.healthz_ip;
+  if (options.subnet_file == PlainValues().subnet_file)
+    options.subnet_file = control::OnSystemDrive(options.subnet_file);
   if (values.healthz_port > 0)
     options.healthz_port = static_cast<std::uint16_t>(values.healthz_port);
   if (values.admin.empty())
     options.admin = std::string(admin::DefaultEndpoint());
   else if (values.admin != "none")
     options.admin = values.admin;
-  options.state_dir = values.state_dir;
 }
 
 }  // namespace
@@ -203,16 +187,11 @@ absl::StatusOr<Options> MakeOptions(const FlagValues& values, const Environment&
     return Wrong(absl::StrCat("--subnet-lease-renew-margin=", values.subnet_lease_renew_margin,
                               " must lie in 1..1439 (minutes of a day)"));
   }
-  Options options;
-  options.net_config_path = values.net_config_path;
-  options.kubeconfig_file = values.kubeconfig_file;
-  options.kube_api_url = values.kube_api_url;
-  options.kube_annotation_prefix = values.kube_annotation_prefix;
-  options.set_node_network_unavailable = values.set_node_network_unavailable;
+  Options options{values};
   SetOutputs(values, options);
-  if (absl::Status status = SetInterface(values, options); !status.ok()) return status;
+  if (absl::Status status = CheckInterface(options); !status.ok()) return status;
   if (absl::Status status = SetLeaseSource(values, options); !status.ok()) return status;
-  if (absl::Status status = SetNode(values, environment, options); !status.ok()) return status;
+  if (absl::Status status = SetNode(environment, options); !status.ok()) return status;
   if (absl::Status status = SetDataPlane(values, options); !status.ok()) return status;
   return options;
 }

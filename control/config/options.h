@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,44 +33,20 @@ DataPlane DefaultDataPlane();
 // Unimplemented, with what to do instead, where this system has no device for kUserspace.
 absl::Status PodDeviceSupport();
 
-struct Options {
-  // Where leases come from: the Kubernetes API, or else a file of Node objects.
-  bool kube_subnet_mgr = false;
-  std::string lease_file{};
-  std::string net_config_path{};
-  // Empty: the name of the node that this pod runs on.
-  std::string node_name{};
-  std::string pod_name{}, pod_namespace{};
-  std::string kubeconfig_file{};
-  std::string kube_api_url{};
-  std::string kube_annotation_prefix = FlagValues().kube_annotation_prefix;
-  bool set_node_network_unavailable = true;
-
-  // Which interface carries the outer packets. Addresses and expressions are valid; empty: not
-  // given.
-  std::vector<std::string> iface{};
-  std::vector<std::string> iface_regex{};
-  std::string iface_can_reach{};
-  std::string public_ip{};
-  std::string public_ipv6{};
+// Addresses and expressions are valid.
+struct Options : PlainValues {
+  std::string lease_file;  // where leases come from without kube_subnet_mgr
+  // Where node_name is empty: the pod whose node it is.
+  std::string pod_name, pod_namespace;
 
   DataPlane data_plane = DataPlane::kUserspace;
   // The emulators in place of this machine's own: a file's path, tcp:HOST:PORT or unix:PATH.
-  std::optional<std::string> hns_emulator{}, host_emulator{};
-  bool hns_base_network = false;
+  std::optional<std::string> hns_emulator, host_emulator;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
-  bool udp_checksum = true;
-  bool iptables_forward_rules = true;
   std::chrono::seconds iptables_resync{5};
-  bool replace_kernel_device = false;
-  bool ip_masq = false;
-  bool ip_masq_fully_random_disable = false;
 
-  std::string subnet_file{};
-  std::string healthz_ip = FlagValues().healthz_ip;
-  std::optional<std::uint16_t> healthz_port{};  // empty: no server
-  std::optional<std::string> admin{};           // the endpoint; empty: none
-  std::string state_dir{};                      // empty: control::DefaultStateFolder()
+  std::optional<std::uint16_t> healthz_port;  // empty: no server
+  std::optional<std::string> admin;           // the endpoint; empty: none
 };
 
 // InvalidArgument: contradictions and what is malformed; Unimplemented: what this system cannot do.

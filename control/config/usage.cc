@@ -11,16 +11,6 @@ namespace {
 constexpr std::size_t kWidth = 100;  // columns
 constexpr std::size_t kIndent = 6;   // of a flag's help
 
-std::string DefaultOf(const FlagRow& row) {
-  const FlagValues defaults;
-  if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))
-    return defaults.**flag ? "true" : "false";
-  if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place))
-    return absl::StrCat(defaults.**number);
-  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return defaults.**text;
-  return "";
-}
-
 void AppendWrapped(std::string& out, std::string_view text) {
   std::size_t column = 0;
   for (std::string_view word : absl::StrSplit(text, ' ')) {

@@ -173,21 +173,11 @@ TEST(FlagErrors, HelpEndsParsingBeforeLaterErrors) {
 
 // ---- the table (1.2)
 
-// The type as upstream's usage would call it, and the default as Go prints it.
+// The type as upstream's usage would call it.
 std::string KindOf(const FlagRow& row) {
   if (std::holds_alternative<bool FlagValues::*>(row.place)) return "bool";
   if (std::holds_alternative<std::int64_t FlagValues::*>(row.place)) return "int";
   return std::holds_alternative<std::string FlagValues::*>(row.place) ? "string" : "list";
-}
-
-std::string DefaultOf(const FlagRow& row) {
-  const FlagValues defaults;
-  if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))
-    return defaults.**flag ? "true" : "false";
-  if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place))
-    return absl::StrCat(defaults.**number);
-  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return defaults.**text;
-  return "";
 }
 
 TEST(FlagTable, HasEveryUpstreamFlagWithItsTypeAndDefault) {
