@@ -48,7 +48,7 @@ void LeaseLog::Forget(const lease::NodeKey& node) {
 }
 
 void LeaseLog::TellRefused(const lease::RefusedNode& node) {
-  Notice(NoticeLevel::kWarning,
+  Notice(Severity::kWarning,
          absl::StrCat("node ", Quoted(node.name), " is refused: ", node.reason));
 }
 
@@ -61,7 +61,7 @@ void LeaseLog::GatherNotJoined(const lease::NotJoinedNode& node) {
 }
 
 void LeaseLog::TellNotJoined(const lease::NotJoinedNode& node) {
-  Notice(NoticeLevel::kInfo,
+  Notice(Severity::kInfo,
          absl::StrCat("node ", Quoted(node.node.name), " has not joined: ", node.reason));
 }
 
@@ -70,8 +70,8 @@ void LeaseLog::TellGathered() {
   TellMore(std::exchange(not_joined_lines_, 0), "nodes have not joined");
 }
 
-void LeaseLog::Notice(NoticeLevel level, const std::string& line) const {
-  if (on_notice_) on_notice_(level, line);
+void LeaseLog::Notice(Severity severity, const std::string& line) const {
+  if (on_notice_) on_notice_(severity, line);
 }
 
 void LeaseLog::Tell(const lease::LeaseRow& row, const Told& before, std::size_t& lines) {
@@ -82,14 +82,14 @@ void LeaseLog::Tell(const lease::LeaseRow& row, const Told& before, std::size_t&
   told_[key] = detail;
   if (!news || ++lines > kMaxLines) return;
   const bool well = lease::IsUsable(row.state) && row.state != lease::PeerState::kHostChanged;
-  Notice(well ? NoticeLevel::kInfo : NoticeLevel::kWarning,
+  Notice(well ? Severity::kInfo : Severity::kWarning,
          absl::StrCat("lease of node ", Quoted(row.node.name), " (", row.lease.subnet.ToString(),
                       "): ", lease::Name(row.state), ": ", row.detail));
 }
 
 void LeaseLog::TellMore(std::size_t lines, std::string_view what) const {
   if (lines <= kMaxLines) return;
-  Notice(NoticeLevel::kWarning,
+  Notice(Severity::kWarning,
          absl::StrCat("and ", lines - kMaxLines, " more ", what, "; see: flannelctl leases"));
 }
 

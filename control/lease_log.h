@@ -11,13 +11,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "control/lease/lease_table.h"
+#include "control/log.h"
 
 namespace weft::control {
 
-enum class NoticeLevel : std::uint8_t { kInfo, kWarning, kError };
-
 // One line, already escaped. May be empty: nobody listens.
-using OnNotice = std::function<void(NoticeLevel, const std::string&)>;
+using OnNotice = std::function<void(Severity, const std::string&)>;
 
 // One thread. The table outlives it.
 class LeaseLog {
@@ -44,7 +43,7 @@ class LeaseLog {
   // line is missing in the log.
   using Told = absl::flat_hash_map<std::uint64_t, std::uint64_t>;
 
-  void Notice(NoticeLevel level, const std::string& line) const;
+  void Notice(Severity severity, const std::string& line) const;
   void Tell(const lease::LeaseRow& row, const Told& before, std::size_t& lines);
   void TellMore(std::size_t lines, std::string_view what) const;
 

@@ -67,13 +67,13 @@ struct Reconciler::Impl {
 
   bool Ready() const { return source_synced && own_known; }
 
-  void Notice(NoticeLevel level, const std::string& line) const {
-    if (hooks.on_notice) hooks.on_notice(level, line);
+  void Notice(Severity severity, const std::string& line) const {
+    if (hooks.on_notice) hooks.on_notice(severity, line);
   }
   // Of a condition that may come, go and count every second.
   bool Warn(LogLimit& limit, const std::string& line) const {
     const bool allowed = limit.Allows(WithoutNumbers(line), clock.Now());
-    if (allowed) Notice(NoticeLevel::kWarning, line);
+    if (allowed) Notice(Severity::kWarning, line);
     return allowed;
   }
   void Changed() const {
@@ -95,7 +95,7 @@ struct Reconciler::Impl {
       return;
     }
     trouble_logged = true;
-    Notice(NoticeLevel::kError, *trouble);
+    Notice(Severity::kError, *trouble);
   }
 
   void Settle(Attached& at, lease::SinkReport report) {
@@ -120,8 +120,8 @@ struct Reconciler::Impl {
       at.backoff.Reset();
       at.retry_at.reset();
       if (std::exchange(at.logged, false)) {
-        Notice(NoticeLevel::kInfo, absl::StrCat(at.status.name, ": nothing pending any more, ",
-                                                at.status.report.applied, " leases in place"));
+        Notice(Severity::kInfo, absl::StrCat(at.status.name, ": nothing pending any more, ",
+                                             at.status.report.applied, " leases in place"));
       }
       return;
     }
@@ -336,12 +336,11 @@ void Reconciler::OnSnapshotEnd() {
   const bool first = !my.source_synced;
   my.source_synced = true;
   if (first) {
-    my.Notice(NoticeLevel::kInfo,
-              absl::StrCat(
-                  "the source is in sync: ", my.table.size(), " leases",
-                  my.table.not_joined() == 0
-                      ? ""
-                      : absl::StrCat(", ", my.table.not_joined(), " nodes that have not joined")));
+    my.Notice(Severity::kInfo, absl::StrCat("the source is in sync: ", my.table.size(), " leases",
+                                            my.table.not_joined() == 0
+                                                ? ""
+                                                : absl::StrCat(", ", my.table.not_joined(),
+                                                               " nodes that have not joined")));
   }
   if (my.log.has_told_all()) return;  // at the end of the first, nothing was logged yet
   my.TellAllStates();
@@ -399,7 +398,7 @@ void Reconciler::OnTrouble(const absl::Status& status) {
     impl_->trouble.reset();
     impl_->trouble_at.reset();
     if (std::exchange(impl_->trouble_logged, false))
-      impl_->Notice(NoticeLevel::kInfo, "the lease source can be read again");
+      impl_->Notice(Severity::kInfo, "the lease source can be read again");
   } else {
     if (impl_->trouble == status.message()) return;
     impl_->trouble = std::string(status.message());
@@ -414,7 +413,7 @@ void Reconciler::OnOwnNode(const std::optional<lease::OwnNode>& node) {
   impl_->own_node = node;
   if (node) {
     for (const std::string& problem : node->problems) {
-      impl_->Notice(NoticeLevel::kWarning, absl::StrCat("our own node: ", problem));
+      impl_->Notice(Severity::kWarning, absl::StrCat("our own node: ", problem));
     }
   }
   if (impl_->hooks.on_own_node) impl_->hooks.on_own_node(impl_->own_node);

@@ -41,18 +41,6 @@ std::int64_t UnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-control::Severity SeverityOf(control::NoticeLevel level) {
-  switch (level) {
-    case control::NoticeLevel::kInfo:
-      return control::Severity::kInfo;
-    case control::NoticeLevel::kWarning:
-      return control::Severity::kWarning;
-    case control::NoticeLevel::kError:
-      return control::Severity::kError;
-  }
-  return control::Severity::kError;
-}
-
 control::ReconcilerOptions WithKnown(const DaemonConfig& config) {
   control::OwnFacts known;
   known.node.name = config.options.node_name;
@@ -126,8 +114,8 @@ control::ReconcilerHooks Daemon::Hooks() {
   control::ReconcilerHooks hooks;
   hooks.on_change = [this] { Schedule(); };
   hooks.on_own_node = [this](const std::optional<lease::OwnNode>&) { OnOwnNode(); };
-  hooks.on_notice = [](control::NoticeLevel level, const std::string& text) {
-    Log(SeverityOf(level), text);
+  hooks.on_notice = [](control::Severity severity, const std::string& text) {
+    control::Log(severity, text);
   };
   return hooks;
 }

@@ -27,7 +27,7 @@ class LeaseLogTest : public ::testing::Test {
     return own;
   }()};
   std::vector<std::string> lines;
-  LeaseLog log{table, [this](NoticeLevel, const std::string& line) { lines.push_back(line); }};
+  LeaseLog log{table, [this](Severity, const std::string& line) { lines.push_back(line); }};
   lease::Lease a = MakeLease("a", "10.244.1.0/24", "192.0.2.1");
 };
 

@@ -37,7 +37,7 @@ class ReconcilerTest : public ::testing::Test {
     hooks.on_own_node = [this](const auto& node) {
       own_nodes.push_back(node ? node->node.name : "none");
     };
-    hooks.on_notice = [this](NoticeLevel, const std::string& line) { log.push_back(line); };
+    hooks.on_notice = [this](Severity, const std::string& line) { log.push_back(line); };
     return hooks;
   }
   // Turns the clock to the next deadline.
@@ -913,10 +913,10 @@ TEST_F(ReconcilerTest, NotInSyncWhileASinksWorkGoesOn) {
 
 // Errors want a person, warnings a look, the rest is news.
 TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
-  std::vector<std::pair<NoticeLevel, std::string>> told;
+  std::vector<std::pair<Severity, std::string>> told;
   ReconcilerHooks hooks;
-  hooks.on_notice = [&](NoticeLevel level, const std::string& line) {
-    told.emplace_back(level, line);
+  hooks.on_notice = [&](Severity severity, const std::string& line) {
+    told.emplace_back(severity, line);
   };
   Reconciler telling(
       clock, [] { return 0.0; }, hooks);
@@ -935,12 +935,12 @@ TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
     }
     return -1;
   };
-  EXPECT_EQ(level_of("in sync"), static_cast<int>(NoticeLevel::kInfo));
-  EXPECT_EQ(level_of("duplicate-public-ip"), static_cast<int>(NoticeLevel::kInfo)) << "it is used";
-  EXPECT_EQ(level_of("missing-mac"), static_cast<int>(NoticeLevel::kWarning)) << "it is not";
-  EXPECT_EQ(level_of("is refused"), static_cast<int>(NoticeLevel::kWarning));
-  EXPECT_EQ(level_of("file gone"), static_cast<int>(NoticeLevel::kError));
-  EXPECT_EQ(level_of("can be read again"), static_cast<int>(NoticeLevel::kInfo));
+  EXPECT_EQ(level_of("in sync"), static_cast<int>(Severity::kInfo));
+  EXPECT_EQ(level_of("duplicate-public-ip"), static_cast<int>(Severity::kInfo)) << "it is used";
+  EXPECT_EQ(level_of("missing-mac"), static_cast<int>(Severity::kWarning)) << "it is not";
+  EXPECT_EQ(level_of("is refused"), static_cast<int>(Severity::kWarning));
+  EXPECT_EQ(level_of("file gone"), static_cast<int>(Severity::kError));
+  EXPECT_EQ(level_of("can be read again"), static_cast<int>(Severity::kInfo));
 }
 
 TEST_F(ReconcilerTest, WellWithoutTroubleIsNoNews) {
