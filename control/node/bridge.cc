@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/node/bridge.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -87,9 +86,8 @@ std::string Bridge::ForwardingOn(const IpAddress& address,
 void Bridge::ForwardingOff(const std::set<IpAddress>& addresses,
                            const std::vector<host::Adapter>& adapters) {
   std::erase_if(switched_on_, [&](std::uint32_t index) {
-    const auto adapter = std::find_if(adapters.begin(), adapters.end(),
-                                      [&](const auto& each) { return each.index == index; });
-    if (adapter == adapters.end()) return true;
+    const host::Adapter* const adapter = ByIndex(index, adapters);
+    if (adapter == nullptr) return true;
     for (const IpAddress& address : addresses) {
       const host::Adapter* const owner = OwnerOf(address, adapters);
       if (owner && owner->index == index) return false;

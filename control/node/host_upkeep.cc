@@ -26,9 +26,8 @@ std::string Text(const host::Route& route) {
 }  // namespace
 
 void HostUpkeep::Look(const HostFacts& facts, const InterfaceChoice& underlay) {
-  for (const host::Adapter& adapter : facts.adapters) {
-    if (adapter.index == underlay.index) CarryRoutes(facts, adapter);
-  }
+  if (const host::Adapter* const adapter = ByIndex(underlay.index, facts.adapters))
+    CarryRoutes(facts, *adapter);
   // host-gw takes over those of exactly a peer's subnet, and its sink names those that it cannot.
   if (conf_.type != control::BackendType::kVxlan || !conf_.network) return;
   left_routes_.Set(LeftRoutesSentence(LeftRoutes(facts.routes_v4, *conf_.network), *conf_.network));

@@ -20,12 +20,6 @@ struct Candidate {
   std::optional<IpAddress> matched;
 };
 
-const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters) {
-  const auto found = std::find_if(adapters.begin(), adapters.end(),
-                                  [&](const Adapter& a) { return a.index == index; });
-  return found == adapters.end() ? nullptr : &*found;
-}
-
 // The first address of `family` that reaches beyond its link, else the first.
 std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family, bool windows) {
   std::optional<IpAddress> link_local;
@@ -270,6 +264,12 @@ class Chooser {
 };
 
 }  // namespace
+
+const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters) {
+  const auto found = std::find_if(adapters.begin(), adapters.end(),
+                                  [&](const Adapter& a) { return a.index == index; });
+  return found == adapters.end() ? nullptr : &*found;
+}
 
 const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
   for (const Adapter& adapter : adapters) {

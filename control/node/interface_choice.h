@@ -84,6 +84,9 @@ bool IsThere(const InterfaceChoice& standing, const std::vector<host::Adapter>& 
 // 169.254/16 on Windows: no address of a node.
 bool IsUnset(const IpAddress& address);
 
+// The adapter of that index, or null.
+const host::Adapter* ByIndex(std::uint32_t index, const std::vector<host::Adapter>& adapters);
+
 // The adapter that has `address`, or null.
 const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);
 

@@ -6,22 +6,15 @@
 #include "control/node/node_network.h"
 
 namespace weft::node {
-
 namespace {
-
-const host::Adapter* AdapterOf(std::uint32_t index, const std::vector<host::Adapter>& adapters) {
-  const auto found = std::find_if(adapters.begin(), adapters.end(),
-                                  [&](const auto& each) { return each.index == index; });
-  return found == adapters.end() ? nullptr : &*found;
-}
 
 // Whether the adapters of the routes in `before` are as they were: what comes and goes with pods
 // has none of them. A route that came is reported.
 bool SameWays(const HostFacts& before, const std::vector<host::Adapter>& now) {
   for (const std::vector<host::Route>* routes : {&before.routes_v4, &before.routes_v6}) {
     for (const host::Route& route : *routes) {
-      const host::Adapter* const was = AdapterOf(route.adapter_index, before.adapters);
-      const host::Adapter* const is = AdapterOf(route.adapter_index, now);
+      const host::Adapter* const was = ByIndex(route.adapter_index, before.adapters);
+      const host::Adapter* const is = ByIndex(route.adapter_index, now);
       if (!was || !is || *was != *is) return false;
     }
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/node/own_underlay.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "control/lease/quoted.h"
 
@@ -118,13 +116,11 @@ std::string PublicIpTrouble(const config::Options& options, const lease::OwnNode
 }
 
 std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host) {
-  for (const host::Adapter& adapter : host.adapters) {
-    if (adapter.index == choice.index && !adapter.up)
-      return absl::StrCat("the interface ", choice.name,
-                          " is down, and no peer is reached by it: bring it up, or choose another "
-                          "with --iface");
-  }
-  return "";
+  const host::Adapter* const adapter = ByIndex(choice.index, host.adapters);
+  if (adapter == nullptr || adapter->up) return "";
+  return absl::StrCat("the interface ", choice.name,
+                      " is down, and no peer is reached by it: bring it up, or choose another "
+                      "with --iface");
 }
 
 std::string MtuTrouble(const InterfaceChoice& choice, const control::NetConf& conf) {

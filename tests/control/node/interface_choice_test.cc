@@ -6,6 +6,8 @@
 
 #include <functional>
 
+#include "tests/support/lease_makers.h"
+
 namespace weft::node {
 namespace {
 
@@ -13,21 +15,22 @@ using host::Adapter;
 using host::Route;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
+using ::weft::testing::Address;
+using ::weft::testing::Prefix;
 
 Adapter AdapterWith(std::uint32_t index, std::string name, std::vector<std::string_view> addresses,
                     std::uint32_t mtu = 1500) {
   Adapter adapter{index, std::move(name), mtu, true, false, {}, {}};
   for (std::string_view address : addresses)
-    adapter.addresses.push_back({A(address), A(address).is_v4() ? 24 : 64});
+    adapter.addresses.push_back({Address(address), Address(address).is_v4() ? 24 : 64});
   return adapter;
 }
 
 Route DefaultVia(std::uint32_t adapter_index, std::uint32_t metric,
                  IpFamily family = IpFamily::kV4) {
   Route route;
-  route.destination = *IpPrefix::Of(family == IpFamily::kV4 ? A("0.0.0.0") : A("::"), 0);
+  route.destination =
+      *IpPrefix::Of(family == IpFamily::kV4 ? Address("0.0.0.0") : Address("::"), 0);
   route.adapter_index = adapter_index;
   route.metric = metric;
   return route;
@@ -71,49 +74,49 @@ class InterfaceChoiceTest : public ::testing::Test {
 TEST_F(InterfaceChoiceTest, RegexOnAnAddressGivesThatAddress) {
   request_.iface_regex = {"192\\.168\\.200\\.\\d+"};
   EXPECT_EQ(Choose().name, "dummy0");
-  EXPECT_EQ(Choose().v4->address, A("192.168.200.128"));
+  EXPECT_EQ(Choose().v4->address, Address("192.168.200.128"));
 }
 
 TEST_F(InterfaceChoiceTest, RegexOnTheNameGivesTheFirstAddress) {
   request_.iface_regex = {"^dum"};
   EXPECT_EQ(Choose().name, "dummy0");
-  EXPECT_EQ(Choose().v4->address, A("1.10.100.1"));
+  EXPECT_EQ(Choose().v4->address, Address("1.10.100.1"));
 }
 
 TEST_F(InterfaceChoiceTest, NameGivesTheFirstAddress) {
   request_.iface = {"dummy0"};
-  EXPECT_EQ(Choose().v4->address, A("1.10.100.1"));
+  EXPECT_EQ(Choose().v4->address, Address("1.10.100.1"));
 }
 
 TEST_F(InterfaceChoiceTest, AddressGivesThatAddress) {
   request_.iface = {"172.16.30.18"};
   EXPECT_EQ(Choose().name, "dummy0");
-  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
-  EXPECT_EQ(Choose().v4->public_ip, A("172.16.30.18"));
+  EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
+  EXPECT_EQ(Choose().v4->public_ip, Address("172.16.30.18"));
 }
 
 TEST_F(InterfaceChoiceTest, PublicIpIsToldInPlaceOfTheInterfaces) {
   request_.iface_regex = {"172\\.16\\.30\\.\\d+"};
   request_.public_ip = "172.16.31.200";
-  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
-  EXPECT_EQ(Choose().v4->public_ip, A("172.16.31.200"));
+  EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
+  EXPECT_EQ(Choose().v4->public_ip, Address("172.16.31.200"));
 }
 
 TEST_F(InterfaceChoiceTest, CanReachFollowsTheRoute) {
   reach_ = Route{};
   reach_->adapter_index = 2;
-  reach_->source = A("172.16.31.200");
+  reach_->source = Address("172.16.31.200");
   request_.iface_can_reach = "172.16.32.254";
   EXPECT_EQ(Choose().name, "dummy0");
-  EXPECT_EQ(Choose().v4->address, A("172.16.31.200"));
-  EXPECT_EQ(asked_, A("172.16.32.254"));
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
+  EXPECT_EQ(asked_, Address("172.16.32.254"));
 }
 
 TEST_F(InterfaceChoiceTest, DualStackFindsTheV6AddressToo) {
   request_.want_v6 = true;
   request_.iface = {"172.16.30.18"};
-  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
-  EXPECT_EQ(Choose().v6->address, A("fd00:1::18"));  // not the link-local one before it
+  EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
+  EXPECT_EQ(Choose().v6->address, Address("fd00:1::18"));  // not the link-local one before it
 }
 
 TEST_F(InterfaceChoiceTest, TheDefaultRoutesAdapterIsFoundAgainByItsFirstAddress) {
@@ -143,8 +146,8 @@ TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {
 
 TEST_F(InterfaceChoiceTest, TheDefaultRoutesPreferredSourceIsTheAddress) {
   facts_.routes_v4 = {DefaultVia(2, 0)};
-  facts_.routes_v4[0].source = A("172.16.31.200");
-  EXPECT_EQ(Choose().v4->address, A("172.16.31.200"));
+  facts_.routes_v4[0].source = Address("172.16.31.200");
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
 }
 
 TEST_F(InterfaceChoiceTest, V6AloneFollowsTheV6DefaultRoute) {
@@ -152,13 +155,13 @@ TEST_F(InterfaceChoiceTest, V6AloneFollowsTheV6DefaultRoute) {
   request_.want_v6 = true;
   facts_.routes_v6 = {DefaultVia(2, 0, IpFamily::kV6)};
   EXPECT_EQ(Choose().v4, std::nullopt);
-  EXPECT_EQ(Choose().v6->address, A("fd00:1::18"));
+  EXPECT_EQ(Choose().v6->address, Address("fd00:1::18"));
 }
 
 TEST_F(InterfaceChoiceTest, WithoutNameThePublicIpsOwnerIsTaken) {
   request_.public_ip = "172.16.30.18";
   EXPECT_EQ(Choose().name, "dummy0");
-  EXPECT_EQ(Choose().v4->address, A("172.16.30.18"));
+  EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
 }
 
 TEST_F(InterfaceChoiceTest, WithoutNameAPublicIpThatNobodyHasIsAnErrorThatTellsOfNat) {
@@ -171,7 +174,7 @@ TEST_F(InterfaceChoiceTest, APublicIpv6AloneFindsItsOwner) {
   request_.want_v6 = true;
   request_.public_ipv6 = "fd00:1::18";
   EXPECT_EQ(Choose().name, "dummy0");
-  EXPECT_EQ(Choose().v6->public_ip, A("fd00:1::18"));
+  EXPECT_EQ(Choose().v6->public_ip, Address("fd00:1::18"));
 }
 
 TEST_F(InterfaceChoiceTest, CandidatesAreTriedInOrder) {
@@ -210,15 +213,15 @@ TEST_F(InterfaceChoiceTest, NamesAreExact) {
   EXPECT_THAT(Error(), HasSubstr("--iface=eth: no adapter has that name"));
   facts_.adapters[2].name = "vEthernet (Ethernet)";
   request_.iface = {"vEthernet (Ethernet)"};
-  EXPECT_EQ(Choose().v4->address, A("10.0.0.5"));
+  EXPECT_EQ(Choose().v4->address, Address("10.0.0.5"));
 }
 
 TEST_F(InterfaceChoiceTest, AnAddressBeyondTheLinkIsPreferredToApipa) {
   facts_.adapters.push_back(AdapterWith(4, "eth1", {"169.254.10.1", "10.0.1.5"}));
   request_.iface = {"eth1"};
-  EXPECT_EQ(Choose().v4->address, A("10.0.1.5"));
+  EXPECT_EQ(Choose().v4->address, Address("10.0.1.5"));
   facts_.adapters.back().addresses.pop_back();
-  EXPECT_EQ(Choose().v4->address, A("169.254.10.1"));  // there is no other
+  EXPECT_EQ(Choose().v4->address, Address("169.254.10.1"));  // there is no other
 }
 
 // ---- on Windows
@@ -228,7 +231,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
   facts_.adapters = {AdapterWith(4, "Ethernet", {"169.254.10.1"}),
                      AdapterWith(5, "Ethernet 2", {"169.254.20.1", "10.0.1.5"})};
   facts_.routes_v4 = {DefaultVia(4, 1)};
-  facts_.routes_v4[0].source = A("169.254.10.1");
+  facts_.routes_v4[0].source = Address("169.254.10.1");
   reach_ = facts_.routes_v4[0];
   const struct {
     const char* description;

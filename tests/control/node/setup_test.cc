@@ -4,30 +4,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/lease_makers.h"
+
 namespace weft::node {
 namespace {
 
+using ::weft::testing::Address;
+using ::weft::testing::Prefix;
 using Wanted = Setup;  // ::testing::Test has a Setup of its own
-
-IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
-IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
 
 // A dual-stack node with its defaults; each test changes what it is about.
 class SetupTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    conf_.network = P("10.244.0.0/16");
+    conf_.network = Prefix("10.244.0.0/16");
     facts_.v4 =
-        control::OwnFamilyFacts{P("10.244.3.0/24"), *MacAddress::Parse("02:00:00:00:00:03")};
+        control::OwnFamilyFacts{Prefix("10.244.3.0/24"), *MacAddress::Parse("02:00:00:00:00:03")};
     underlay_.name = "eth0";
-    underlay_.v4 = ChosenFamily{A("192.168.1.3"), A("192.168.1.3")};
+    underlay_.v4 = ChosenFamily{Address("192.168.1.3"), Address("192.168.1.3")};
   }
   void EnableV6() {
     conf_.enable_ipv6 = true;
-    conf_.ipv6_network = P("fd00:10:244::/56");
-    facts_.v6 =
-        control::OwnFamilyFacts{P("fd00:10:244:3::/64"), *MacAddress::Parse("02:00:00:00:00:03")};
-    underlay_.v6 = ChosenFamily{A("fd00:1::3"), A("fd00:1::3")};
+    conf_.ipv6_network = Prefix("fd00:10:244::/56");
+    facts_.v6 = control::OwnFamilyFacts{Prefix("fd00:10:244:3::/64"),
+                                        *MacAddress::Parse("02:00:00:00:00:03")};
+    underlay_.v6 = ChosenFamily{Address("fd00:1::3"), Address("fd00:1::3")};
   }
   Wanted Make() {
     absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
@@ -46,13 +47,13 @@ TEST_F(SetupTest, AV4NodeHasUpstreamsDevice) {
   ASSERT_EQ(setup.tunnels.size(), 1u);
   const TunnelConfig& tunnel = setup.tunnels[0];
   EXPECT_EQ(tunnel.device, "flannel.4096");
-  EXPECT_EQ(tunnel.subnet, P("10.244.3.0/24"));
+  EXPECT_EQ(tunnel.subnet, Prefix("10.244.3.0/24"));
   EXPECT_EQ(tunnel.mtu.octets(), 1450u);
   EXPECT_EQ(tunnel.link_mtu.octets(), 1500u);
   EXPECT_EQ(tunnel.port, 4789);
-  EXPECT_EQ(tunnel.bind_address, A("192.168.1.3"));
+  EXPECT_EQ(tunnel.bind_address, Address("192.168.1.3"));
   EXPECT_EQ(setup.env.mtu.octets(), 1450u);
-  EXPECT_EQ(setup.env.v4, (SubnetEnvFamily{P("10.244.0.0/16"), P("10.244.3.0/24")}));
+  EXPECT_EQ(setup.env.v4, (SubnetEnvFamily{Prefix("10.244.0.0/16"), Prefix("10.244.3.0/24")}));
   EXPECT_EQ(setup.env.v6, std::nullopt);
 }
 
@@ -64,7 +65,7 @@ TEST_F(SetupTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
   EXPECT_EQ(setup.tunnels[0].mtu.octets(), 1450u);
   EXPECT_EQ(setup.tunnels[1].device, "flannel-v6.4096");
   EXPECT_EQ(setup.tunnels[1].mtu.octets(), 1430u);
-  EXPECT_EQ(setup.tunnels[1].bind_address, A("fd00:1::3"));
+  EXPECT_EQ(setup.tunnels[1].bind_address, Address("fd00:1::3"));
   EXPECT_EQ(setup.env.mtu.octets(), 1430u);
   for (const TunnelConfig& tunnel : setup.tunnels) EXPECT_EQ(tunnel.pod_mtu, setup.env.mtu);
 }
@@ -98,11 +99,11 @@ TEST_F(SetupTest, HostGwHasRoutesInPlaceOfTunnels) {
   EXPECT_EQ(setup.env.mtu.octets(), 1500u);
   ASSERT_EQ(setup.host_routes.size(), 2u);
   EXPECT_EQ(setup.host_routes[0], (control::HostRouteConfig{.underlay = {2, "eth0"},
-                                                            .network = P("10.244.0.0/16"),
+                                                            .network = Prefix("10.244.0.0/16"),
                                                             .tunnel = {},
                                                             .upstream_device = "flannel.4096"}));
   EXPECT_EQ(setup.host_routes[1].family, IpFamily::kV6);
-  EXPECT_EQ(setup.host_routes[1].network, P("fd00:10:244::/56"));
+  EXPECT_EQ(setup.host_routes[1].network, Prefix("fd00:10:244::/56"));
   options_.routes = false;  // --dataplane=none
   EXPECT_TRUE(Make().host_routes.empty());
 }
@@ -115,9 +116,9 @@ TEST_F(SetupTest, HostGwThroughHnsHasABridgeBesideItsRoutes) {
   options_.hns = HnsRole::kPrimary;
   const Wanted setup = Make();
   EXPECT_EQ(setup.overlay, std::nullopt);
-  EXPECT_EQ(setup.bridge,
-            (hns::BridgeWish{"cbr0", P("10.244.3.0/24"), "10.96.0.10", "eth0", A("192.168.1.3"), "",
-                             /*any_adapter=*/true, ""}));
+  EXPECT_EQ(setup.bridge, (hns::BridgeWish{"cbr0", Prefix("10.244.3.0/24"), "10.96.0.10", "eth0",
+                                           Address("192.168.1.3"), "",
+                                           /*any_adapter=*/true, ""}));
   ASSERT_EQ(setup.host_routes.size(), 1u) << "HNS has no such network of IPv6";
   EXPECT_EQ(setup.host_routes[0].family, IpFamily::kV4);
   options_.hns = HnsRole::kFollower;
@@ -130,7 +131,7 @@ TEST_F(SetupTest, HostGwThroughHnsHasABridgeBesideItsRoutes) {
 TEST_F(SetupTest, ABridgeNeedsRoomForTheHostsEndpoint) {
   conf_.type = control::BackendType::kHostGw;
   options_.hns = HnsRole::kPrimary;
-  facts_.v4->subnet = P("10.244.3.0/31");
+  facts_.v4->subnet = Prefix("10.244.3.0/31");
   const auto setup = MakeSetup(facts_, conf_, underlay_, options_);
   ASSERT_FALSE(setup.ok());
   EXPECT_THAT(std::string(setup.status().message()),
@@ -165,7 +166,7 @@ TEST_F(SetupTest, AnOverlayIsOfIpv4AndOfHns) {
   options_.hns = HnsRole::kFollower;
   const Wanted setup = Make();
   ASSERT_TRUE(setup.overlay);
-  EXPECT_EQ(setup.overlay->subnet, P("10.244.3.0/24"));
+  EXPECT_EQ(setup.overlay->subnet, Prefix("10.244.3.0/24"));
   EXPECT_EQ(setup.bridge, std::nullopt);
   conf_.vni = *Vni::Of(1);  // none of HNS's
   EXPECT_EQ(Make().overlay, std::nullopt);
@@ -206,10 +207,10 @@ TEST_F(SetupTest, DeviceNamesFitTheKernelUnderEveryVni) {
 
 // Behind NAT, or on another adapter: whoever sends to the public address must be heard.
 TEST_F(SetupTest, AnotherPublicAddressIsHeardOnEveryAddress) {
-  underlay_.v4->public_ip = A("203.0.113.7");
+  underlay_.v4->public_ip = Address("203.0.113.7");
   EXPECT_TRUE(Make().tunnels[0].bind_address.IsUnspecified());
   EnableV6();
-  underlay_.v6->public_ip = A("2001:db8::7");
+  underlay_.v6->public_ip = Address("2001:db8::7");
   EXPECT_TRUE(Make().tunnels[1].bind_address.IsUnspecified());
   EXPECT_EQ(Make().tunnels[1].bind_address.family(), IpFamily::kV6);
 }
@@ -253,13 +254,13 @@ TEST_F(SetupTest, ALinkTooNarrowForIpv6IsRefusedByName) {
 TEST_F(SetupTest, DiffersWhenAnythingOfOursDoes) {
   const Wanted before = Make();
   EXPECT_EQ(before, Make());
-  facts_.v4->subnet = P("10.244.4.0/24");
+  facts_.v4->subnet = Prefix("10.244.4.0/24");
   EXPECT_NE(before, Make());
-  facts_.v4->subnet = P("10.244.3.0/24");
+  facts_.v4->subnet = Prefix("10.244.3.0/24");
   facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:04");
   EXPECT_NE(before, Make());
   facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:03");
-  underlay_.v4->public_ip = A("192.168.1.4");
+  underlay_.v4->public_ip = Address("192.168.1.4");
   EXPECT_NE(before, Make());
 }
 
