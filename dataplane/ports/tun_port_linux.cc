@@ -186,7 +186,7 @@ struct TunTapPort::Device {
   std::string name;
   std::optional<TunSteering> steering;  // empty: by the flow's hash
   PortFeatures features;
-  PacketSlab slab;
+  PacketSlab slab{kBatchFrames};
   Turns fresh;    // had nothing when they were looked at last
   Turns backlog;  // had more than a turn takes
   std::atomic<std::uint64_t> read_errors{0};
