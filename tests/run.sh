@@ -76,6 +76,15 @@ why() {
   esac
 }
 
+# What the first failed ctests of a stage said, after their line with the verdict.
+show_failed_ctests() {
+  echo "---- from $logs/$1.log"
+  awk '
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { shown = /\*\*\*/ && !/\*\*\*Skipped/ && ++failed <= 5; lines = 0 }
+    /^ *Start +[0-9]+: / { shown = 0 }
+    shown && ++lines <= 40' "$logs/$1.log"
+}
+
 # must NAME COMMAND...: a stage that counts nothing: silent when it passes.
 must() {
   local status
@@ -118,6 +127,7 @@ ctest_suite() {
     done >"$logs/$name.tsv"
   tally "$name" $status "$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\2 \1/p' "$logs/$name.log" |
     awk '{ print $1 - $2 " passed, " $2 " failed" }')" "$(unfinished "$logs/$name.log")"
+  ! grep -q '^failed' "$logs/$name.tsv" || show_failed_ctests "$name"
 }
 
 # The ctests that began and did not end.
