@@ -5,14 +5,14 @@ import re
 import signal
 import subprocess
 
-from lab import command
+from lab import command, topology
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def test_stay():
     with subprocess.Popen([os.path.join(ROOT, "deploy", "demo.sh"), "--no-build", "--stay"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True) as demo:
+                          text=True, env={**os.environ, "WEFT_BUILD": topology.build_folder()}) as demo:
         try:
             said = ""
             for line in demo.stdout:
