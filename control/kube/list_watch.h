@@ -6,7 +6,7 @@
 //        │ refused                                   └──► 410: streamed list again
 //        ├─► list, then watch
 //        ├─► the same in JSON (406, 415, or a server that answers so)
-//        └─► list in pages, last
+//        └─► list in pages, last (in JSON: instead of the list)
 //
 // After client-go's reflector (upstream v0.28.9) where servers depend on it: back-off, the watch's
 // duration, what 410, 429 and Retry-After mean. What is our own:
@@ -35,7 +35,9 @@
 //   stays the same.
 #pragma once
 
-#include <memory>
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,6 +46,8 @@
 #include "control/clock.h"
 #include "control/kube/client/http_exchange.h"
 #include "control/kube/codec/annotation_keys.h"
+#include "control/kube/list_watch_request.h"
+#include "control/kube/node_emitter.h"
 #include "control/lease/source.h"
 #include "control/retry.h"
 
@@ -69,9 +73,8 @@ class ListWatch {
   // `clock` and `listener` outlive it. `own_node_name` empty: no Node is ours.
   ListWatch(const control::Clock& clock, const control::Random& random, AnnotationKeys keys,
             std::string own_node_name, lease::SourceListener& listener);
-  ~ListWatch();
 
-  Action Start();
+  Action Start() { return Ask(); }
   // What became of the request last sent.
   Action OnHead(const HttpHead& head);
   Action OnBody(std::string_view octets);
@@ -80,8 +83,75 @@ class ListWatch {
   Action OnTime();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  // How a snapshot is requested.
+  enum class Way : std::uint8_t { kStream, kList, kPages };
+  // Of the exchange.
+  enum class Phase : std::uint8_t {
+    kNone,
+    kAsked,
+    kRefused,  // the text of an error comes
+    kAnswered,
+  };
+
+  Action Ask();
+  Question BeginSnapshot();
+  Action AskWithoutVersion();
+  Action Pause(control::Duration pause);
+  Action WatchAgain();
+
+  Action TryAgain(const absl::Status& why,
+                  std::optional<std::chrono::seconds> retry_after = std::nullopt);
+  Action TryAndCount(const absl::Status& why,
+                     std::optional<std::chrono::seconds> retry_after = std::nullopt);
+  bool watching() const;
+  Question asked() const;
+  absl::Status Why(absl::StatusCode code, std::string_view cause) const;
+  Action Refused(ApiStatus status);
+  Action RefusedByHead();
+  Action WithoutProtobuf(const absl::Status& why);
+  Action Expired(const absl::Status& why);
+  Action Unreadable(const absl::Status& broken);
+  Action Cut(const absl::Status& why);
+  Action Silence();
+
+  void BeginWatch();
+  void SettleIfTime();
+  void SnapshotEnded(const std::string& at);
+  Action ListEnded(NodeEmitter::ListEnd end);
+  std::optional<Action> Digest();
+  Action Continue();
+  const NodeEmitter::Answer& answer() const { return emitter_.answer(); }
+
+  const control::Clock& clock_;
+  const control::Random random_;
+  lease::SourceListener& listener_;
+  NodeEmitter emitter_;
+  control::Backoff backoff_;
+  absl::Status trouble_;  // as reported
+
+  // The desired answer.
+  bool snapshot_wanted_ = true;  // otherwise what changes after `version_`
+  bool synced_ = false;          // there has been a snapshot
+  std::string version_;          // of the last snapshot, bookmark or event
+  bool dropped_ = false;         // the next snapshot is requested without it
+  Way way_ = Way::kStream;
+  int tries_ = 0;  // in vain, this way
+  std::string page_token_, page_version_;
+  control::TimePoint no_stream_until_ = control::TimePoint::min();
+  control::TimePoint no_protobuf_until_ = control::TimePoint::min();
+  std::optional<control::TimePoint> not_known_since_;
+  control::TimePoint snapshot_at_;  // the last one's end
+  int silent_watches_ = 0;          // in a row
+
+  // The exchange.
+  Phase phase_ = Phase::kNone;
+  Question question_ = Question::kStream;
+  bool json_only_ = false;
+  control::TimePoint until_;  // of the last action
+  control::TimePoint asked_at_, heard_at_, watching_since_;
+  bool settled_ = false;
+  HttpHead head_;
+  std::string error_text_;
 };
 
 }  // namespace weft::kube

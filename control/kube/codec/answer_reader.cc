@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/codec/answer_reader.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "control/kube/codec/answer_reader_json.h"
 #include "control/kube/codec/answer_reader_protobuf_list.h"
 #include "control/kube/codec/answer_reader_protobuf_watch.h"
-#include "control/kube/codec/answer_reader_teller.h"
 
 namespace weft::kube {
 
@@ -14,14 +15,58 @@ std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kin
                                                const AnnotationKeys& keys,
                                                std::string_view own_node_name,
                                                AnswerListener& listener) {
-  AnswerTeller teller(keys, own_node_name, listener);
-  const bool watch = kind == AnswerKind::kWatch;
-  if (encoding == Encoding::kProtobuf) {
-    if (watch) return std::make_unique<ProtobufWatchReader>(std::move(teller));
-    return std::make_unique<ProtobufListReader>(std::move(teller));
+  NodeReader nodes(keys, std::string(own_node_name));
+  if (encoding == Encoding::kJson) {
+    return std::make_unique<JsonAnswerReader>(kind, std::move(nodes), listener);
   }
-  if (watch) return std::make_unique<JsonWatchReader>(std::move(teller));
-  return std::make_unique<JsonListReader>(std::move(teller));
+  if (kind == AnswerKind::kWatch) {
+    return std::make_unique<ProtobufWatchReader>(std::move(nodes), listener);
+  }
+  return std::make_unique<ProtobufListReader>(std::move(nodes), listener);
+}
+
+AnswerReader::AnswerReader(NodeReader nodes, AnswerListener& listener)
+    : nodes_(std::move(nodes)), listener_(listener) {}
+
+void AnswerReader::ReportNode(NodeChange change) {
+  nodes_.Read(fields_, node_);
+  listener_.OnNode(change, node_, fields_.resource_version);
+}
+
+absl::Status AnswerReader::ReportBookmark(std::string_view resource_version,
+                                          bool initial_events_end) {
+  if (resource_version.empty()) {
+    return absl::DataLossError("a BOOKMARK without metadata.resourceVersion");
+  }
+  listener_.OnBookmark(resource_version, initial_events_end);
+  return absl::OkStatus();
+}
+
+absl::Status AnswerReader::ReportListEnd(std::string_view resource_version,
+                                         std::string_view continue_token) {
+  if (resource_version.empty()) {
+    return absl::DataLossError("the list has no metadata.resourceVersion");
+  }
+  listener_.OnListEnd(resource_version, continue_token);
+  return absl::OkStatus();
+}
+
+std::optional<EventType> EventTypeOf(std::string_view text) {
+  if (text == "ADDED") return EventType::kAdded;
+  if (text == "MODIFIED") return EventType::kModified;
+  if (text == "DELETED") return EventType::kDeleted;
+  if (text == "BOOKMARK") return EventType::kBookmark;
+  if (text == "ERROR") return EventType::kError;
+  return std::nullopt;
+}
+
+NodeChange ChangeOf(EventType type) {
+  if (type == EventType::kAdded) return NodeChange::kAdded;
+  return type == EventType::kModified ? NodeChange::kModified : NodeChange::kDeleted;
+}
+
+absl::Status BrokenAt(std::uint64_t octet, std::string_view what) {
+  return absl::DataLossError(absl::StrCat("the answer is broken at octet ", octet, ": ", what));
 }
 
 }  // namespace weft::kube

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of a list or watch of Nodes, read as its octets arrive: single Nodes are cut out of the
-// stream and decoded one by one; nothing else of it is kept.
+// The body of a list or watch of Nodes, read as its bytes arrive: single Nodes are cut out of the
+// stream and decoded one by one; nothing else of it is kept. A list in JSON is read when all of it
+// has arrived.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "control/kube/codec/annotation_keys.h"
 #include "control/kube/codec/api_status.h"
 #include "control/kube/codec/decoded_node.h"
+#include "control/kube/codec/node_fields.h"
+#include "control/kube/codec/node_reader.h"
 
 namespace weft::kube {
 
@@ -20,8 +23,8 @@ enum class AnswerKind : std::uint8_t { kList, kWatch };
 
 enum class NodeChange : std::uint8_t { kListed, kAdded, kModified, kDeleted };
 
-// What an answer says, in its order. Arguments live until the call returns, and so does the reader.
-// A bookmark or a list without a version is an error of the reader's: nothing could go on from it.
+// What an answer reports, in its order. Arguments live until the call returns, and so does the
+// reader.
 class AnswerListener {
  public:
   virtual ~AnswerListener() = default;
@@ -36,23 +39,55 @@ class AnswerListener {
   virtual void OnListEnd(std::string_view resource_version, std::string_view continue_token) = 0;
 };
 
-// One answer; one thread. A Node is at most kMaxObject octets.
+// One answer; one thread. A Node has at most kMaxObject bytes, a list in JSON kMaxPage.
 class AnswerReader {
  public:
   static constexpr std::size_t kMaxObject = std::size_t{16} << 20;  // etcd takes 1.5 MiB
+  static constexpr std::size_t kMaxPage = std::size_t{64} << 20;    // 500 Nodes of 128 KiB
 
   virtual ~AnswerReader() = default;
-  // Cut anywhere. Tells `listener` what became complete. An error, which says where the stream is
-  // broken, ends it: what was told before stays true.
+  // Cut anywhere. Reports to the listener what became complete. An error, which names the byte
+  // where the stream is broken, ends it: what was reported before stays true.
   virtual absl::Status Read(std::string_view octets) = 0;
-  // The body has ended: an error when that was amid an object, or before a list's end.
+  // The body has ended: an error when that was inside an object, or before a list's end.
   virtual absl::Status Finish() = 0;
+
+ protected:
+  AnswerReader(NodeReader nodes, AnswerListener& listener);
+
+  const AnnotationKeys& keys() const { return nodes_.keys(); }
+  // For a codec to fill, before ReportNode.
+  NodeFields& fields() { return fields_; }
+  void ReportNode(NodeChange change);
+  // No watch could continue from an answer without a version: that is an error.
+  absl::Status ReportBookmark(std::string_view resource_version, bool initial_events_end);
+  absl::Status ReportListEnd(std::string_view resource_version, std::string_view continue_token);
+  void ReportError(const ApiStatus& status) { listener_.OnErrorEvent(status); }
+
+ private:
+  NodeReader nodes_;
+  AnswerListener& listener_;
+  NodeFields fields_;
+  DecodedNode node_;
 };
 
-// `keys` and `listener` outlive the reader. `own_node_name` empty: no Node is ours.
+// `listener` outlives the reader. `own_node_name` empty: no Node is ours.
 std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kind,
                                                const AnnotationKeys& keys,
                                                std::string_view own_node_name,
                                                AnswerListener& listener);
+
+// What the readers share.
+
+// In the annotations of the bookmark that ends the first part of a streaming list.
+inline constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
+
+enum class EventType : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
+std::optional<EventType> EventTypeOf(std::string_view text);
+// For kAdded, kModified and kDeleted.
+NodeChange ChangeOf(EventType type);
+
+// "the answer is broken at octet 17: ...", counted from 0; of a broken object, its first byte.
+absl::Status BrokenAt(std::uint64_t octet, std::string_view what);
 
 }  // namespace weft::kube

@@ -2,212 +2,179 @@
 #include "control/kube/codec/answer_reader_json.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "control/kube/codec/json_error.h"
+#include "control/kube/codec/json_node.h"
+#include "control/kube/codec/json_status.h"
+#include "control/kube/codec/json_value.h"
 #include "control/lease/quoted.h"
 
 namespace weft::kube {
 namespace {
 
-// No value begins with one of these.
-constexpr std::string_view kMarks = ",:]}";
+using simdjson::dom::element;
+using simdjson::dom::object;
 
-// How many octets of white space `text` begins with.
-std::size_t SpaceOf(std::string_view text) {
-  return std::min(text.find_first_not_of(" \t\r\n"), text.size());
-}
+struct Bookmark {
+  std::string_view version;
+  bool initial_events_end = false;
+};
 
-absl::Status TooLong(std::uint64_t octet) {
-  return BrokenAt(octet,
-                  absl::StrCat("an object of more than ", AnswerReader::kMaxObject, " octets"));
+// A bookmark's object is a Node of which only the metadata counts.
+absl::Status ReadBookmark(element value, Bookmark& bookmark) {
+  const auto node = AsObject(value, "the object of a BOOKMARK");
+  if (!node.ok()) return node.status();
+  const auto metadata = ObjectMember(*node, "metadata", "metadata");
+  if (!metadata.ok()) return metadata.status();
+  if (!*metadata) return absl::OkStatus();
+  const auto version = StringMember(**metadata, "resourceVersion", "metadata.resourceVersion");
+  if (!version.ok()) return version.status();
+  bookmark.version = *version;
+  const auto annotations = ObjectMember(**metadata, "annotations", "metadata.annotations");
+  if (!annotations.ok() || !*annotations) return annotations.status();
+  const auto mark = StringMember(**annotations, kInitialEventsEnd, "the end mark");
+  if (!mark.ok()) return mark.status();
+  bookmark.initial_events_end = *mark == "true";
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-void JsonValueCutter::Begin(char first, std::uint64_t at) {
-  finder_.Begin(first);
-  amid_ = true;
-  begin_ = at;
+std::size_t JsonObjectEnd::Take(std::string_view octets) {
+  for (std::size_t i = 0; i < octets.size(); ++i) {
+    const char c = octets[i];
+    if (in_string_) {
+      if (escaped_) {
+        escaped_ = false;
+      } else if (c == '\\') {
+        escaped_ = true;
+      } else if (c == '"') {
+        in_string_ = false;
+      }
+    } else if (c == '"') {
+      in_string_ = true;
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if ((c == '}' || c == ']') && --depth_ == 0) {
+      return i + 1;
+    }
+  }
+  return octets.size();
 }
 
-std::optional<std::string_view> JsonValueCutter::Take(std::string_view& octets, bool hold) {
-  const std::string_view part = octets.substr(0, finder_.Take(octets));
-  octets.remove_prefix(part.size());
-  amid_ = !finder_.ended();
-  if (!hold || (held_.empty() && !amid_)) return amid_ ? std::nullopt : std::optional(part);
-  held_.Append(part);
-  if (amid_) return std::nullopt;
-  return held_.view();
-}
+JsonAnswerReader::JsonAnswerReader(AnswerKind kind, NodeReader nodes, AnswerListener& listener)
+    : AnswerReader(std::move(nodes), listener), kind_(kind) {}
 
-absl::Status JsonWatchReader::Read(std::string_view octets) {
+absl::Status JsonAnswerReader::Read(std::string_view octets) {
   while (true) {
-    if (!value_.amid()) {
-      const std::size_t space = SpaceOf(octets);
+    if (!end_.inside()) {
+      const std::size_t space = std::min(octets.find_first_not_of(" \t\r\n"), octets.size());
       octets.remove_prefix(space);
       at_ += space;
       if (octets.empty()) return absl::OkStatus();
-      if (octets.front() != '{') {
-        return BrokenAt(
-            at_, absl::StrCat(lease::Quoted(octets.substr(0, 1)), " where an event should begin"));
+      if (octets.front() != '{' || list_read_) {
+        const char* expected = list_read_                   ? " after the list's end"
+                               : kind_ == AnswerKind::kList ? " where the list should begin"
+                                                            : " where an event should begin";
+        return BrokenAt(at_, absl::StrCat(lease::Quoted(octets.substr(0, 1)), expected));
       }
-      value_.Begin(octets.front(), at_);
+      begin_ = at_;
     }
-    const std::size_t before = octets.size();
-    const auto event = value_.Take(octets, /*hold=*/true);
-    at_ += before - octets.size();
-    if (at_ - value_.begin() > kMaxObject) return TooLong(value_.begin());
-    if (!event) return absl::OkStatus();
-    const auto status = codec_.TellEvent(*event, value_.Behind(octets), teller_);
-    value_.Clear();
-    if (!status.ok()) return BrokenAt(value_.begin(), status.message());
-  }
-}
-
-absl::Status JsonWatchReader::Finish() {
-  if (!value_.amid()) return absl::OkStatus();
-  return BrokenAt(at_, absl::StrCat("it ends amid the event that began at octet ", value_.begin()));
-}
-
-absl::Status JsonListReader::Read(std::string_view octets) {
-  absl::Status status;
-  while (status.ok()) {
-    if (!value_.amid()) {
-      const std::size_t space = SpaceOf(octets);
-      octets.remove_prefix(space);
-      at_ += space;
+    const std::string_view part = octets.substr(0, end_.Take(octets));
+    octets.remove_prefix(part.size());
+    at_ += part.size();
+    const std::size_t most = kind_ == AnswerKind::kList ? kMaxPage : kMaxObject;
+    if (at_ - begin_ > most) {
+      return BrokenAt(begin_, absl::StrCat("an object of more than ", most, " octets"));
     }
-    if (octets.empty()) break;
-    status = value_.amid() ? TakeValue(octets) : OnMark(octets);
+    const bool in_place = held_.empty() && !end_.inside();
+    if (!in_place) held_.Append(part);
+    if (end_.inside()) return absl::OkStatus();
+    const auto status = ReadObject(in_place ? part : held_.view());
+    held_.Clear();
+    if (!status.ok()) return BrokenAt(begin_, status.message());
   }
-  return status;
 }
 
-absl::Status JsonListReader::Finish() {
-  if (expect_ == Expect::kNothing) return absl::OkStatus();
-  return BrokenAt(at_, "it ends before the list does");
-}
-
-// Reads one mark of the list's own grammar, or begins the value that stands there.
-absl::Status JsonListReader::OnMark(std::string_view& octets) {
-  const char c = octets.front();
-  switch (expect_) {
-    case Expect::kList:
-      if (c != '{') break;
-      Consume(octets, Expect::kKeyOrEnd);
-      return absl::OkStatus();
-    case Expect::kKeyOrEnd:
-      if (c == '}') return EndList(octets);
-      [[fallthrough]];
-    case Expect::kKey:
-      if (c != '"') break;
-      expect_ = Expect::kKey;
-      value_.Begin(c, at_);
-      return absl::OkStatus();
-    case Expect::kColon:
-      if (c != ':') break;
-      Consume(octets, Expect::kValue);
-      return absl::OkStatus();
-    case Expect::kValue:
-      if (member_ == Member::kItems && c == '[') {
-        Consume(octets, Expect::kItemOrEnd);
-        return absl::OkStatus();
-      }
-      if (absl::StrContains(kMarks, c)) break;
-      value_.Begin(c, at_);
-      return absl::OkStatus();
-    case Expect::kComma:
-      if (c == '}') return EndList(octets);
-      if (c != ',') break;
-      Consume(octets, Expect::kKey);
-      return absl::OkStatus();
-    case Expect::kItemOrEnd:
-    case Expect::kItemsComma:
-      if (c == ']') {
-        Consume(octets, Expect::kComma);
-        return absl::OkStatus();
-      }
-      if (expect_ == Expect::kItemsComma) {
-        if (c != ',') break;
-        Consume(octets, Expect::kItem);
-        return absl::OkStatus();
-      }
-      [[fallthrough]];
-    case Expect::kItem:
-      if (absl::StrContains(kMarks, c)) break;
-      expect_ = Expect::kItem;
-      value_.Begin(c, at_);
-      return absl::OkStatus();
-    case Expect::kNothing:
-      break;
+absl::Status JsonAnswerReader::Finish() {
+  if (kind_ == AnswerKind::kList) {
+    return list_read_ ? absl::OkStatus() : BrokenAt(at_, "it ends before the list does");
   }
-  return BrokenAt(at_, absl::StrCat("not JSON, or no list: ", lease::Quoted(octets.substr(0, 1))));
+  if (!end_.inside()) return absl::OkStatus();
+  return BrokenAt(at_, absl::StrCat("it ends amid the event that began at octet ", begin_));
 }
 
-absl::Status JsonListReader::TakeValue(std::string_view& octets) {
-  const bool skipped = expect_ == Expect::kValue && member_ == Member::kOther;
-  const std::size_t before = octets.size();
-  const auto text = value_.Take(octets, !skipped);
-  at_ += before - octets.size();
-  if (!skipped && at_ - value_.begin() > kMaxObject) return TooLong(value_.begin());
-  if (!text) return absl::OkStatus();
-  absl::Status status;
-  if (expect_ == Expect::kItem) {
-    status = codec_.TellItem(*text, value_.Behind(octets), teller_);
-    expect_ = Expect::kItemsComma;
-  } else if (expect_ == Expect::kKey) {
-    status = OnKey(*text);
-    expect_ = Expect::kColon;
-  } else {
-    status = OnMember(*text);
-    expect_ = Expect::kComma;
+absl::Status JsonAnswerReader::ReadObject(std::string_view text) {
+  // The parser's room is some twenty times the text: that of a large object is not kept.
+  if (parser_.capacity() > HeldOctets::kKept) parser_ = simdjson::dom::parser();
+  object root;
+  const auto error = parser_.parse(text.data(), text.size()).get_object().get(root);
+  if (error != simdjson::SUCCESS) {
+    const auto octet = FindJsonError(text);
+    return absl::DataLossError(
+        absl::StrCat("not JSON", octet ? absl::StrCat(" ", *octet, " octets further on") : "", ": ",
+                     simdjson::error_message(error)));
   }
-  value_.Clear();
-  return status.ok() ? status : BrokenAt(value_.begin(), status.message());
+  return kind_ == AnswerKind::kList ? ReadList(root) : ReadEvent(root);
 }
 
-// `text` with its quotes. Nobody writes these names with escapes.
-absl::Status JsonListReader::OnKey(std::string_view text) {
-  member_ = text == "\"kind\""       ? Member::kKind
-            : text == "\"metadata\"" ? Member::kMetadata
-            : text == "\"items\""    ? Member::kItems
-                                     : Member::kOther;
-  if (member_ != Member::kItems) return absl::OkStatus();
-  if (has_items_) return absl::DataLossError("a second list");
-  has_items_ = true;
+absl::Status JsonAnswerReader::ReadEvent(object event) {
+  const auto name = StringMember(event, "type", "the watch event's type");
+  if (!name.ok()) return name.status();
+  const auto type = EventTypeOf(*name);
+  if (!type) return absl::DataLossError("a watch event of type " + lease::Quoted(*name));
+  const auto value = Find(event, "object");
+  if (!value) return absl::DataLossError("a watch event without an object");
+  if (*type == EventType::kError) {
+    ApiStatus status;
+    if (!ReadJsonStatus(*value, status)) status.message = "an ERROR event without a Status";
+    ReportError(status);
+    return absl::OkStatus();
+  }
+  if (*type == EventType::kBookmark) {
+    Bookmark bookmark;
+    if (const auto status = ReadBookmark(*value, bookmark); !status.ok()) return status;
+    return ReportBookmark(bookmark.version, bookmark.initial_events_end);
+  }
+  ReadJsonNode(*value, keys(), fields());
+  ReportNode(ChangeOf(*type));
   return absl::OkStatus();
 }
 
-absl::Status JsonListReader::OnMember(std::string_view text) {
-  switch (member_) {
-    case Member::kOther:
-      return absl::OkStatus();
-    case Member::kKind:
-      if (text == "\"NodeList\"" || text == "\"List\"" || text == "null") return absl::OkStatus();
-      return absl::DataLossError(
-          absl::StrCat("it is a ", lease::Quoted(text), ", not a \"NodeList\""));
-    case Member::kMetadata:
-      return codec_.ReadListMeta(text, meta_);
-    case Member::kItems:
-      if (text == "null") return absl::OkStatus();
-      return absl::DataLossError("items is no array");
+// {"kind": ..., "metadata": {...}, "items": [...]}
+absl::Status JsonAnswerReader::ReadList(object list) {
+  element items;
+  if (const auto kind = Find(list, "kind");
+      kind && Show(*kind) != "\"NodeList\"" && Show(*kind) != "\"List\"") {
+    return absl::DataLossError(absl::StrCat("it is a ", Show(*kind), ", not a \"NodeList\""));
   }
-  return absl::OkStatus();
-}
-
-absl::Status JsonListReader::EndList(std::string_view& octets) {
-  if (!has_items_) return BrokenAt(at_, "it is no list of Nodes: no \"items\"");
-  const auto status = teller_.TellListEnd(meta_.resource_version, meta_.continue_token);
-  if (!status.ok()) return BrokenAt(at_, status.message());
-  Consume(octets, Expect::kNothing);
-  return absl::OkStatus();
-}
-
-void JsonListReader::Consume(std::string_view& octets, Expect next) {
-  octets.remove_prefix(1);
-  ++at_;
-  expect_ = next;
+  if (list.at_key("items").get(items) != simdjson::SUCCESS) {
+    return absl::DataLossError("it is no list of Nodes: no \"items\"");
+  }
+  std::string_view version, token;
+  const auto metadata = ObjectMember(list, "metadata", "metadata");
+  if (!metadata.ok()) return metadata.status();
+  if (*metadata) {
+    const auto its_version =
+        StringMember(**metadata, "resourceVersion", "metadata.resourceVersion");
+    if (!its_version.ok()) return its_version.status();
+    const auto its_token = StringMember(**metadata, "continue", "metadata.continue");
+    if (!its_token.ok()) return its_token.status();
+    version = *its_version;
+    token = *its_token;
+  }
+  if (!items.is_null()) {
+    const auto nodes = AsArray(items, "items");
+    if (!nodes.ok()) return nodes.status();
+    for (const element node : *nodes) {
+      ReadJsonNode(node, keys(), fields());
+      ReportNode(NodeChange::kListed);
+    }
+  }
+  list_read_ = true;
+  return ReportListEnd(version, token);
 }
 
 }  // namespace weft::kube

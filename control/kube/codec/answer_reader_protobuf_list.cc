@@ -43,7 +43,7 @@ absl::Status ProtobufListReader::Read(std::string_view octets) {
 }
 
 absl::Status ProtobufListReader::Finish() {
-  if (told_ && step_ == Step::kKey && varint_shift_ == 0) return absl::OkStatus();
+  if (ended_ && step_ == Step::kKey && varint_shift_ == 0) return absl::OkStatus();
   return BrokenAt(at_ + held_.size(), "it ends before the list does");
 }
 
@@ -99,7 +99,7 @@ absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
                                             " octets is longer than what it stands in"));
   }
   if (!in_list() && field_ == kRaw) {
-    if (told_) return BrokenAt(field_at_, "a second list");
+    if (ended_) return BrokenAt(field_at_, "a second list");
     list_end_ = at_ + length;
     return EndField();
   }
@@ -146,8 +146,8 @@ absl::Status ProtobufListReader::TakeField(std::string_view& octets) {
 absl::Status ProtobufListReader::OnField(std::string_view octets) {
   if (in_list()) {
     if (field_ == kItems) {
-      const auto status = DecodeProtobufNode(octets, teller_.keys(), teller_.fields());
-      if (status.ok()) teller_.TellNode(NodeChange::kListed);
+      const auto status = DecodeProtobufNode(octets, keys(), fields());
+      if (status.ok()) ReportNode(NodeChange::kListed);
       return status;
     }
     ProtobufListMeta meta;
@@ -167,8 +167,8 @@ absl::Status ProtobufListReader::OnField(std::string_view octets) {
 absl::Status ProtobufListReader::EndField() {
   step_ = Step::kKey;
   if (!in_list() || at_ < *list_end_) return absl::OkStatus();
-  told_ = true;
-  const auto status = teller_.TellListEnd(resource_version_, continue_token_);
+  ended_ = true;
+  const auto status = ReportListEnd(resource_version_, continue_token_);
   return status.ok() ? status : BrokenAt(at_, status.message());
 }
 

@@ -10,13 +10,13 @@
 
 #include "control/kube/codec/answer_reader.h"
 #include "control/kube/codec/answer_reader_held.h"
-#include "control/kube/codec/answer_reader_teller.h"
 
 namespace weft::kube {
 
 class ProtobufListReader : public AnswerReader {
  public:
-  explicit ProtobufListReader(AnswerTeller teller) : teller_(std::move(teller)) {}
+  ProtobufListReader(NodeReader nodes, AnswerListener& listener)
+      : AnswerReader(std::move(nodes), listener) {}
 
   absl::Status Read(std::string_view octets) override;
   absl::Status Finish() override;
@@ -36,11 +36,10 @@ class ProtobufListReader : public AnswerReader {
   absl::Status OnField(std::string_view octets);
   absl::Status EndField();
 
-  bool in_list() const { return list_end_.has_value() && !told_; }
+  bool in_list() const { return list_end_.has_value() && !ended_; }
   // Whether the field goes on beyond the list that it stands in.
   bool TooLong(std::uint64_t length) const { return in_list() && length > *list_end_ - at_; }
 
-  AnswerTeller teller_;
   HeldOctets held_;
   Step step_ = Step::kMark;
   std::uint64_t at_ = 0;  // octets taken so far
@@ -50,7 +49,7 @@ class ProtobufListReader : public AnswerReader {
   std::uint64_t field_ = 0;                // its number
   std::uint64_t left_ = 0;                 // in kSkip: of it; in kField: all of it
   std::optional<std::uint64_t> list_end_;  // once the NodeList has begun
-  bool told_ = false;                      // the list's end was told
+  bool ended_ = false;                     // the list's end was reported
   std::string resource_version_;
   std::string continue_token_;
 };

@@ -57,23 +57,23 @@ absl::Status ProtobufWatchReader::ReadEvent(std::string_view octets) {
     case EventType::kError: {
       ApiStatus error;
       if (const auto status = DecodeProtobufStatus(body.raw, error); !status.ok()) return status;
-      teller_.TellError(error);
+      ReportError(error);
       return absl::OkStatus();
     }
     case EventType::kBookmark: {
       ProtobufBookmark mark;
       if (const auto status = DecodeProtobufBookmark(body.raw, mark); !status.ok()) return status;
-      return teller_.TellBookmark(mark.resource_version, mark.initial_events_end);
+      return ReportBookmark(mark.resource_version, mark.initial_events_end);
     }
     case EventType::kAdded:
     case EventType::kModified:
     case EventType::kDeleted:
       break;
   }
-  const auto status = DecodeProtobufNode(body.raw, teller_.keys(), teller_.fields());
+  const auto status = DecodeProtobufNode(body.raw, keys(), fields());
   if (!status.ok()) return status;
-  teller_.fields().kind = body.kind;
-  teller_.TellNode(ChangeOf(*type));
+  fields().kind = body.kind;
+  ReportNode(ChangeOf(*type));
   return absl::OkStatus();
 }
 

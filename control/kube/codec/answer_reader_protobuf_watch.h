@@ -8,13 +8,13 @@
 
 #include "control/kube/codec/answer_reader.h"
 #include "control/kube/codec/answer_reader_held.h"
-#include "control/kube/codec/answer_reader_teller.h"
 
 namespace weft::kube {
 
 class ProtobufWatchReader : public AnswerReader {
  public:
-  explicit ProtobufWatchReader(AnswerTeller teller) : teller_(std::move(teller)) {}
+  ProtobufWatchReader(NodeReader nodes, AnswerListener& listener)
+      : AnswerReader(std::move(nodes), listener) {}
 
   absl::Status Read(std::string_view octets) override;
   absl::Status Finish() override;
@@ -24,7 +24,6 @@ class ProtobufWatchReader : public AnswerReader {
 
   absl::Status ReadEvent(std::string_view octets);
 
-  AnswerTeller teller_;
   HeldOctets held_;                  // of the length, then of the frame
   std::optional<std::size_t> size_;  // of the frame, once its length is known
   std::uint64_t frame_at_ = 0;       // octet of the answer at which the frame begins

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a JSON text is broken: simdjson's DOM says only that it is.
+// Where a JSON text is broken: simdjson reports only that it is.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace weft::kube {
 
-// Octet at which `text` stops being the beginning of one JSON value (RFC 8259), its size when it
-// ends too early. Empty when the grammar holds; what simdjson refuses beyond grammar (invalid
-// UTF-8, numbers out of range, depth) is not looked at.
+// The octet, from 0, at which `text` stops being the beginning of one JSON value, or the last of
+// the word there; its size when it ends too early. Empty when the grammar holds: simdjson also
+// refuses numbers out of range and depth.
 std::optional<std::size_t> FindJsonError(std::string_view text);
 
 // "line 3, column 17", both from 1; columns count octets.

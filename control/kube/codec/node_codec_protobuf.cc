@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "control/kube/codec/answer_reader_teller.h"
+#include "control/kube/codec/answer_reader.h"
 #include "control/kube/codec/node_codec_protobuf_fields.h"
 #include "control/lease/quoted.h"
 

@@ -164,9 +164,9 @@ TEST_F(ListWatchRefusal, ListsAndWatchesAreAskedForInJsonToo) {
     anew.Run();
     const Lines asked = Asked();
     if (manner == Protobuf::kRefused) {
-      EXPECT_THAT(asked, ElementsAre("stream", "stream json", "list json", "watch@2 json"));
+      EXPECT_THAT(asked, ElementsAre("stream", "stream json", "page json", "watch@2 json"));
     } else {
-      EXPECT_THAT(asked, ElementsAre("stream", "list", "list json", "watch@2 json"));
+      EXPECT_THAT(asked, ElementsAre("stream", "list", "page json", "watch@2 json"));
     }
     EXPECT_EQ(written.Take().back(), "end");
   }

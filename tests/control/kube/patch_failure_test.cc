@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-ApiStatus Answer(int code, std::string reason, std::string message) {
+ApiStatus Refusal(int code, std::string reason, std::string message) {
   ApiStatus status;
   status.code = code;
   status.reason = std::move(reason);
@@ -21,7 +21,7 @@ ApiStatus Answer(int code, std::string reason, std::string message) {
 
 TEST(PatchFailure, NamesObjectCauseAndNextStep) {
   EXPECT_EQ(PatchFailure("win1", "annotations",
-                         Answer(403, "Forbidden", "cannot patch resource \"nodes/status\"")),
+                         Refusal(403, "Forbidden", "cannot patch resource \"nodes/status\"")),
             "the annotations of node \"win1\" cannot be written: 403 Forbidden \"cannot patch "
             "resource \\\"nodes/status\\\"\"; its role lacks a rule: allow \"patch\" of "
             "\"nodes/status\" to the account that flanneld runs as");
@@ -46,13 +46,13 @@ TEST(PatchFailure, EachCodeHasItsNextStep) {
   };
   for (const auto& row : rows)
     EXPECT_THAT(
-        PatchFailure("win1", "annotations", Answer(row.code, "", "")),
+        PatchFailure("win1", "annotations", Refusal(row.code, "", "")),
         AllOf(HasSubstr("written: " + std::to_string(row.code) + "; "), EndsWith(row.next)));
 }
 
 TEST(PatchFailure, AForeignMessageIsQuotedAndBounded) {
   const std::string text =
-      PatchFailure("win1", "annotations", Answer(500, "", std::string(1000, 'x') + "\x1b[2J"));
+      PatchFailure("win1", "annotations", Refusal(500, "", std::string(1000, 'x') + "\x1b[2J"));
   EXPECT_THAT(text, HasSubstr("cannot be written: 500 \"xxx"));
   EXPECT_THAT(text, HasSubstr("(1004 octets)"));
   EXPECT_LT(text.size(), 500u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/list_watch_teller.h"
+#include "control/kube/node_emitter.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,22 +37,22 @@ DecodedNode Own(DecodedNode node, bool managed = true) {
   return node;
 }
 
-class NodeTellerTest : public ::testing::Test {
+class NodeEmitterTest : public ::testing::Test {
  protected:
   testing::WrittenSource source;
-  NodeTeller teller{true, source};
+  NodeEmitter emitter{{}, "us", source};
 };
 
-TEST_F(NodeTellerTest, ASnapshotTellsLeasesAndRefusalsOnly) {
-  teller.BeginSnapshot();
-  EXPECT_FALSE(teller.half_told());
-  teller.Tell(NodeChange::kListed, Leased("a"));
-  EXPECT_TRUE(teller.half_told());
-  teller.Tell(NodeChange::kListed, NotManaged("b"));
-  teller.Tell(NodeChange::kListed, Refused("c"));
-  teller.Tell(NodeChange::kListed, Refused(""));
-  teller.EndSnapshot();
-  EXPECT_FALSE(teller.half_told());
+TEST_F(NodeEmitterTest, ASnapshotTellsLeasesAndRefusalsOnly) {
+  emitter.BeginSnapshot();
+  EXPECT_FALSE(emitter.in_mid_snapshot());
+  emitter.Emit(NodeChange::kListed, Leased("a"));
+  EXPECT_TRUE(emitter.in_mid_snapshot());
+  emitter.Emit(NodeChange::kListed, NotManaged("b"));
+  emitter.Emit(NodeChange::kListed, Refused("c"));
+  emitter.Emit(NodeChange::kListed, Refused(""));
+  emitter.EndSnapshot();
+  EXPECT_FALSE(emitter.in_mid_snapshot());
   EXPECT_THAT(source.Take(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "refused c",
                                          "refused #4", "own none", "end"));
 }
@@ -74,115 +74,115 @@ class Joining final : public lease::SourceListener {
   std::vector<std::string> lines;
 };
 
-TEST(NodeTeller, WhoHasNotJoinedIsToldAfterTheEndOfItsLease) {
+TEST(NodeEmitter, WhoHasNotJoinedIsToldAfterTheEndOfItsLease) {
   Joining listener;
-  NodeTeller teller(false, listener);
+  NodeEmitter emitter({}, "", listener);
   DecodedNode plain = NotManaged("b");
   plain.refusal = "an annotation";
-  teller.BeginSnapshot();
-  teller.Tell(NodeChange::kListed, plain);
-  teller.Tell(NodeChange::kListed, Refused("c"));
-  teller.EndSnapshot();
-  teller.Tell(NodeChange::kModified, plain);
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kListed, plain);
+  emitter.Emit(NodeChange::kListed, Refused("c"));
+  emitter.EndSnapshot();
+  emitter.Emit(NodeChange::kModified, plain);
   EXPECT_THAT(listener.lines, ElementsAre("b lacks an annotation", "refused c/1", "delete b",
                                           "b lacks an annotation"));
 }
 
-TEST_F(NodeTellerTest, AfterItEveryChangeIsTold) {
-  teller.BeginSnapshot();
-  teller.EndSnapshot();
+TEST_F(NodeEmitterTest, AfterItEveryChangeIsTold) {
+  emitter.BeginSnapshot();
+  emitter.EndSnapshot();
   source.Take();
-  teller.Tell(NodeChange::kAdded, Leased("a"));
-  teller.Tell(NodeChange::kModified, NotManaged("a"));
-  teller.Tell(NodeChange::kModified, Refused("a"));
-  teller.Tell(NodeChange::kDeleted, Leased("a"));
-  teller.Tell(NodeChange::kDeleted, Refused("b"));
-  teller.Tell(NodeChange::kDeleted, Refused(""));
-  teller.Tell(NodeChange::kAdded, NotManaged("c"));
+  emitter.Emit(NodeChange::kAdded, Leased("a"));
+  emitter.Emit(NodeChange::kModified, NotManaged("a"));
+  emitter.Emit(NodeChange::kModified, Refused("a"));
+  emitter.Emit(NodeChange::kDeleted, Leased("a"));
+  emitter.Emit(NodeChange::kDeleted, Refused("b"));
+  emitter.Emit(NodeChange::kDeleted, Refused(""));
+  emitter.Emit(NodeChange::kAdded, NotManaged("c"));
   EXPECT_THAT(source.Take(), ElementsAre("upsert a/1 10.244.1.0/24", "delete a/1", "refused a",
                                          "delete a/1", "delete b/1", "delete c/1"));
 }
 
-TEST_F(NodeTellerTest, WithinAStreamedSnapshotNodesMayGoAgain) {
-  teller.BeginSnapshot();
-  for (const char* name : {"a", "b"}) teller.Tell(NodeChange::kAdded, Leased(name));
+TEST_F(NodeEmitterTest, WithinAStreamedSnapshotNodesMayGoAgain) {
+  emitter.BeginSnapshot();
+  for (const char* name : {"a", "b"}) emitter.Emit(NodeChange::kAdded, Leased(name));
   source.Take();
-  teller.Tell(NodeChange::kDeleted, Leased("a"));
-  teller.Tell(NodeChange::kModified, NotManaged("b"));
-  teller.Tell(NodeChange::kAdded, NotManaged("c"));
-  teller.EndSnapshot();
+  emitter.Emit(NodeChange::kDeleted, Leased("a"));
+  emitter.Emit(NodeChange::kModified, NotManaged("b"));
+  emitter.Emit(NodeChange::kAdded, NotManaged("c"));
+  emitter.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("delete a/1", "delete b/1", "own none", "end"));
 }
 
 // ---- our own Node
 
-TEST_F(NodeTellerTest, OurNodeIsToldBeforeItsLeaseAndOnlyWhenItDiffers) {
-  teller.BeginSnapshot();
-  teller.Tell(NodeChange::kListed, Own(Leased("us")));
-  teller.EndSnapshot();
+TEST_F(NodeEmitterTest, OurNodeIsToldBeforeItsLeaseAndOnlyWhenItDiffers) {
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kListed, Own(Leased("us")));
+  emitter.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("begin", "own us/1", "upsert us/1 10.244.1.0/24", "end"));
-  teller.Tell(NodeChange::kModified, Own(Leased("us")));
+  emitter.Emit(NodeChange::kModified, Own(Leased("us")));
   EXPECT_THAT(source.Take(), ElementsAre("upsert us/1 10.244.1.0/24"));
-  teller.Tell(NodeChange::kModified, Own(NotManaged("us"), false));
+  emitter.Emit(NodeChange::kModified, Own(NotManaged("us"), false));
   EXPECT_THAT(source.Take(), ElementsAre("own us/1", "delete us/1"));
-  teller.Tell(NodeChange::kModified, Own(Refused("us")));
+  emitter.Emit(NodeChange::kModified, Own(Refused("us")));
   EXPECT_THAT(source.Take(), ElementsAre("own us/1", "refused us"));
-  teller.Tell(NodeChange::kDeleted, Own(Refused("us")));
+  emitter.Emit(NodeChange::kDeleted, Own(Refused("us")));
   EXPECT_THAT(source.Take(), ElementsAre("own none", "delete us/1"));
 }
 
-TEST_F(NodeTellerTest, OurNodeIsMissedAtTheEndOfASnapshot) {
-  teller.BeginSnapshot();
-  teller.Tell(NodeChange::kListed, Own(Leased("us")));
-  teller.EndSnapshot();
-  teller.BeginSnapshot();
+TEST_F(NodeEmitterTest, OurNodeIsMissedAtTheEndOfASnapshot) {
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kListed, Own(Leased("us")));
+  emitter.EndSnapshot();
+  emitter.BeginSnapshot();
   source.Take();
-  teller.EndSnapshot();
+  emitter.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("own none", "end"));
-  teller.BeginSnapshot();
-  teller.EndSnapshot();
+  emitter.BeginSnapshot();
+  emitter.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("begin", "end"));
 }
 
-TEST_F(NodeTellerTest, OurNodeMayGoWithinASnapshot) {
-  teller.BeginSnapshot();
-  teller.Tell(NodeChange::kAdded, Own(Leased("us")));
+TEST_F(NodeEmitterTest, OurNodeMayGoWithinASnapshot) {
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kAdded, Own(Leased("us")));
   source.Take();
-  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
-  teller.EndSnapshot();
+  emitter.Emit(NodeChange::kDeleted, Own(Leased("us")));
+  emitter.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("own none", "delete us/1", "end"));
 }
 
-TEST_F(NodeTellerTest, OurNodeGoesOnce) {
-  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
+TEST_F(NodeEmitterTest, OurNodeGoesOnce) {
+  emitter.Emit(NodeChange::kDeleted, Own(Leased("us")));
   EXPECT_THAT(source.Take(), ElementsAre("delete us/1"));
-  teller.BeginSnapshot();
-  teller.Tell(NodeChange::kListed, Own(Leased("us")));
-  teller.EndSnapshot();
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kListed, Own(Leased("us")));
+  emitter.EndSnapshot();
   source.Take();
-  teller.Tell(NodeChange::kDeleted, Leased("a"));
-  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
-  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
+  emitter.Emit(NodeChange::kDeleted, Leased("a"));
+  emitter.Emit(NodeChange::kDeleted, Own(Leased("us")));
+  emitter.Emit(NodeChange::kDeleted, Own(Leased("us")));
   EXPECT_THAT(source.Take(), ElementsAre("delete a/1", "own none", "delete us/1", "delete us/1"));
 }
 
-TEST_F(NodeTellerTest, OurNodeMadeAnewIsNotTakenForTheOldOne) {
-  teller.BeginSnapshot();
-  teller.Tell(NodeChange::kListed, Own(Leased("us")));
-  teller.EndSnapshot();
+TEST_F(NodeEmitterTest, OurNodeMadeAnewIsNotTakenForTheOldOne) {
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kListed, Own(Leased("us")));
+  emitter.EndSnapshot();
   DecodedNode anew = Leased("us");
   anew.lease.node.uid = "2";
-  teller.Tell(NodeChange::kAdded, Own(anew));
+  emitter.Emit(NodeChange::kAdded, Own(anew));
   source.Take();
-  teller.Tell(NodeChange::kDeleted, Own(Leased("us")));
+  emitter.Emit(NodeChange::kDeleted, Own(Leased("us")));
   EXPECT_THAT(source.Take(), ElementsAre("delete us/1"));
 }
 
-TEST(NodeTeller, WithoutANameNoNodeIsMissed) {
+TEST(NodeEmitter, WithoutANameNoNodeIsMissed) {
   testing::WrittenSource source;
-  NodeTeller teller(false, source);
-  teller.BeginSnapshot();
-  teller.EndSnapshot();
+  NodeEmitter emitter({}, "", source);
+  emitter.BeginSnapshot();
+  emitter.EndSnapshot();
   EXPECT_THAT(source.Take(), ElementsAre("begin", "end"));
 }
 

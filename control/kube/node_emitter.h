@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers of list_watch as they are read: their Nodes go on to a lease::SourceListener at once,
+// what else they contain is kept until the next answer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "control/kube/codec/answer_reader.h"
+#include "control/kube/list_watch_request.h"
+#include "control/lease/own_node.h"
+#include "control/lease/source.h"
+
+namespace weft::kube {
+
+// One thread. A snapshot may have several answers; its end removes what leases the nodes had that
+// flannel no longer manages.
+class NodeEmitter final : AnswerListener {
+ public:
+  // `own_node_name` empty: no Node is ours. `listener` outlives the emitter.
+  NodeEmitter(AnnotationKeys keys, std::string own_node_name, lease::SourceListener& listener);
+  NodeEmitter(const NodeEmitter&) = delete;  // the reader of its answer refers to it
+  NodeEmitter& operator=(const NodeEmitter&) = delete;
+
+  // ---- the answer, of status 200
+
+  // `begins`: it is the first answer of a snapshot, which then begins with the first thing read.
+  void Open(Question question, bool begins, Encoding encoding);
+  void Close() { answer_.reset(); }
+  bool open() const { return answer_.has_value(); }
+  // As AnswerReader's.
+  absl::Status Read(std::string_view octets);
+  absl::Status Finish() { return answer_->reader->Finish(); }
+
+  // Of a list: it has been read to its end.
+  struct ListEnd {
+    std::string version, continue_token;
+  };
+  struct Answer {
+    Encoding encoding;
+    AnswerKind kind;
+    bool begins;
+    bool initial;                   // a streamed list whose end mark has not come yet
+    bool emitted_anything = false;  // anything at all could be read
+    bool added = false;             // there were ADDED in the last piece
+    // Of a watch, or of a streamed list from its mark on: there were events or bookmarks.
+    bool watched_anything = false;
+    std::string version = {};                   // to watch on from; empty before the first
+    std::optional<ApiStatus> error_event = {};  // has ended the stream
+    std::optional<ListEnd> list_end = {};
+    std::unique_ptr<AnswerReader> reader = {};
+  };
+  // While open().
+  const Answer& answer() const { return *answer_; }
+
+  // ---- the snapshot
+
+  void BeginSnapshot();
+  void Emit(NodeChange change, const DecodedNode& node);
+  void EndSnapshot();
+  // A snapshot has begun, emitted Nodes, and not ended.
+  bool in_mid_snapshot() const { return in_snapshot_ && position_ > 0; }
+
+ private:
+  void OnNode(NodeChange change, const DecodedNode& node,
+              std::string_view resource_version) override;
+  void OnBookmark(std::string_view resource_version, bool initial_events_end) override;
+  void OnErrorEvent(const ApiStatus& status) override;
+  void OnListEnd(std::string_view resource_version, std::string_view continue_token) override;
+  void BeginOnce();
+  // Of an event or bookmark in a watch.
+  void Watched(std::string_view resource_version);
+  void EmitOwn(const std::optional<lease::OwnNode>& node);
+
+  const AnnotationKeys keys_;
+  const std::string own_node_name_;
+  lease::SourceListener& listener_;
+  std::optional<Answer> answer_;
+  bool in_snapshot_ = false;
+  std::size_t position_ = 0;  // Nodes since the snapshot's begin: names those without a name
+  bool own_seen_ = false;     // in this snapshot
+  // As last emitted, if it was.
+  std::optional<std::optional<lease::OwnNode>> own_;
+};
+
+}  // namespace weft::kube
