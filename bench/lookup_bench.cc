@@ -60,7 +60,6 @@ void Throughput(benchmark::State& state, std::size_t count, Layout layout) {
   const auto lookups = static_cast<double>(state.iterations()) * kQueries;
   state.counters["lookup"] =
       benchmark::Counter(lookups, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  state.counters["table_octets"] = static_cast<double>(world.remotes->octets());
 }
 
 void Dependent(benchmark::State& state, std::size_t count, Layout layout) {

@@ -89,11 +89,4 @@ void AddressIndexWriter::Split() {
   }
 }
 
-std::size_t AddressIndexWriter::octets() const {
-  std::size_t octets = sizeof(AddressIndex) + index_->buckets_.capacity() * sizeof(Bucket*);
-  for (const Bucket* bucket : index_->buckets_)
-    octets += sizeof(Bucket) + bucket->slots.capacity() * sizeof(Slot);
-  return octets;
-}
-
 }  // namespace weft::dataplane

@@ -86,7 +86,6 @@ class AddressIndexWriter {
 
   const AddressIndex* index() const { return index_; }
   std::size_t size() const { return size_; }
-  std::size_t octets() const;  // of memory that the newest state uses
 
  private:
   using Bucket = AddressIndex::Bucket;

@@ -55,6 +55,9 @@ Forwarder::Forwarder(const ForwarderConfig& config, const RemoteTable& remotes, 
 
 Forwarder::~Forwarder() = default;
 
+void Forwarder::Encapsulate(Batch& batch, Batch& replies) { impl_->Encapsulate(batch, replies); }
+void Forwarder::Decapsulate(Batch& batch) { impl_->Decapsulate(batch); }
+
 InnerMtu Forwarder::pod_mtu() const { return impl_->config.pod_mtu; }
 
 void Forwarder::Refresh() {

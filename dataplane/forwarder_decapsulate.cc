@@ -10,38 +10,16 @@
 #include "vxlan/vxlan_header.h"
 
 namespace weft::dataplane {
-namespace {
 
-// SumIpv4Header(...).IsRight() of a header that lies in three words already, octets 0, 8 and 16 on:
-// its sum is a multiple of 0xffff, and 2^16 is 1 modulo that, whatever the width of the words.
-bool HeaderAddsUp(std::uint64_t a, std::uint64_t b, std::uint32_t c) {
-  std::uint64_t sum = a + b;
-  sum += sum < b;  // the carry
-  sum += c;
-  sum += sum < c;
-  return sum % 0xffff == 0;
-}
-
-}  // namespace
-
-void Forwarder::Decapsulate(Batch& batch) {
-  if (impl_->config.wire == PortKind::kWireDatagram) {
-    impl_->DecapsulateBatch<PortKind::kWireDatagram>(batch);
-  } else {
-    impl_->DecapsulateBatch<PortKind::kWirePacket>(batch);
-  }
-}
-
-// In local variables for the same reason as in EncapsulateBatch.
-template <PortKind kWire>
-void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
-  constexpr bool kHasOuter = kWire == PortKind::kWirePacket;
-  constexpr std::uint32_t kOuter = kHasOuter ? kIpv4HeaderSize + kUdpHeaderSize : 0;
-  constexpr std::uint32_t kHeaders = kOuter + kPayloadSize;
+// In local variables for the same reason as in Encapsulate.
+void Forwarder::Impl::Decapsulate(Batch& batch) {
+  // Of whole outer packets none is long enough for this loop.
+  const std::uint32_t least = config.wire == PortKind::kWireDatagram
+                                  ? kPayloadSize + static_cast<std::uint32_t>(kIpv4HeaderSize)
+                                  : kNeverTaken;
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
   const V4Subnet own_v4 = own.first_v4();
   const bool more_own_v4 = own.has_more_v4();
-  const std::uint64_t our_port = std::uint64_t{config.local.port} << 32;
   const std::uint64_t our_mac = local_mac << 16;
   const std::uint64_t our_network =
       std::uint64_t{VxlanHeader::kFlagVni} << 56 | std::uint64_t{local_vni} << 8;
@@ -49,27 +27,13 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
-  // Takes IPv4 without options around IPv4 without options, nothing wrong, no outer UDP checksum.
+  // Takes datagrams with IPv4 without options, nothing wrong.
   const auto inspect = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
-    if (packet.verdict != Verdict::kForward || length < kHeaders + kIpv4HeaderSize) [[unlikely]]
-      return InspectAny(packet, i);
-    const std::byte* const outer = packet.data;
-    std::uint64_t first = 0;   // version, IHL, TOS, total length, identification, fragment
-    std::uint64_t second = 0;  // TTL, protocol, checksum, source
-    std::uint64_t udp = 0;     // ports, length, checksum
-    if constexpr (kHasOuter) {
-      first = LoadBe64(outer);
-      second = LoadBe64(outer + 8);
-      udp = LoadBe64(outer + kIpv4HeaderSize);
-      if ((first & 0xff00'ffff'0000'3fff) != (std::uint64_t{0x4500'0000} | length) << 32 ||
-          static_cast<IpProtocol>(second >> 48 & 0xff) != IpProtocol::kUdp ||
-          (udp & 0xffff'ffff'ffff) != (our_port | (length - kIpv4HeaderSize) << 16) ||
-          !HeaderAddsUp(first, second, LoadBe32(outer + 16))) [[unlikely]]
-        return InspectAny(packet, i);
-    }
-    const std::byte* const payload = outer + kOuter;
+    if (packet.verdict != Verdict::kForward || length < least) [[unlikely]]
+      return InspectSlow(packet, i);
+    const std::byte* const payload = packet.data;
     const std::byte* const ip = payload + kPayloadSize;
     const std::uint64_t vxlan = LoadBe64(payload);
     const std::uint64_t mac = LoadBe64(payload + VxlanHeader::kSize);
@@ -79,16 +43,11 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
     const std::uint32_t destination = LoadBe32(ip + 16);
     if ((vxlan & 0x0800'0000'ffff'ff00) != our_network ||
         (mac & ~std::uint64_t{0xffff}) != our_mac || inner >> 40 != 0x0800'45 ||
-        inner_length < kIpv4HeaderSize || inner_length > length - kHeaders ||
+        inner_length < kIpv4HeaderSize || inner_length > length - kPayloadSize ||
         !own_v4.Contains(destination) || own_v4.Contains(source) ||
         (more_own_v4 && own.MoreContainV4(source))) [[unlikely]]
-      return InspectAny(packet, i);
-    if constexpr (kHasOuter) {
-      packet.outer_port = static_cast<std::uint16_t>(udp >> 48);
-      packet.outer_ecn = static_cast<std::uint8_t>(first >> 48 & 3);
-      SetV4(packet.outer_address, static_cast<std::uint32_t>(second));
-    }
-    packet.Pull(kHeaders);
+      return InspectSlow(packet, i);
+    packet.Pull(kPayloadSize);
     packet.tailroom += packet.length - inner_length;
     packet.length = inner_length;
     packet.inner_offset = 0;
@@ -104,7 +63,7 @@ void Forwarder::Impl::DecapsulateBatch(Batch& batch) {
     const bool usual_sender =
         remote.encapsulation.is_v4() && packet.outer_address.is_v4() &&
         remote.encapsulation.outer_destination_v4() == packet.outer_address.v4();
-    if (!usual_sender && !AdmitAny(packet, remote)) [[unlikely]]
+    if (!usual_sender && !AdmitSlow(packet, remote)) [[unlikely]]
       return;
     if (packet.outer_ecn != 0 && !MergeEcn(packet)) [[unlikely]] {
       packet.verdict = Verdict::kEcnIllegal;

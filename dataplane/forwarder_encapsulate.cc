@@ -10,33 +10,28 @@
 
 namespace weft::dataplane {
 
-void Forwarder::Encapsulate(Batch& batch, Batch& replies) {
-  if (impl_->config.wire == PortKind::kWireDatagram) {
-    impl_->EncapsulateBatch<PortKind::kWireDatagram>(batch, replies);
-  } else {
-    impl_->EncapsulateBatch<PortKind::kWirePacket>(batch, replies);
-  }
-}
-
 // Every packet's octets are stored through a pointer that could point anywhere, so the compiler
 // would load all that the loop needs anew after every packet; copies in local variables spare that.
-template <PortKind kWire>
-void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
+void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
-  // Of several own subnets ResolveAny knows which one it is: all are in this one then.
+  // Of several own subnets ResolveSlow knows which one it is: all are in this one then.
   const V4Subnet own_v4 = own.has_more_v4() ? V4Subnet{0, 0} : own.first_v4();
   const std::uint32_t limit = inner_limit[static_cast<std::size_t>(IpFamily::kV4)];
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
+  // Before whole outer packets none is long enough for this loop.
+  const std::uint32_t least = config.wire == PortKind::kWireDatagram
+                                  ? static_cast<std::uint32_t>(kIpv4HeaderSize) + 4  // ports
+                                  : kNeverTaken;
+
   // Takes whole IPv4 packets without options that need nothing finished, to a remote.
   const auto look = [ =, this ](std::size_t i) __attribute__((always_inline)) {
-    constexpr std::uint32_t kLeast = kIpv4HeaderSize + 4;  // ports
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
     if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
-        packet.checksum != ChecksumState::kOnWire || length < kLeast) [[unlikely]]
-      return ResolveAny(packet, i);
+        packet.checksum != ChecksumState::kOnWire || length < least) [[unlikely]]
+      return ResolveSlow(packet, i);
     const std::byte* const ip = packet.data;
     // Version, IHL, TOS, total length, identification, fragment.
     const std::uint64_t first = LoadBe64(ip);
@@ -45,10 +40,10 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     if ((first & 0xff00'ffff'0000'3fff) != std::uint64_t{0x4500'0000 + length} << 32 ||
         Load8(ip + 8) == 0 /* TTL */ || destination >= 0xe000'0000 || own_v4.Contains(destination))
         [[unlikely]]
-      return ResolveAny(packet, i);
+      return ResolveSlow(packet, i);
     const Remote* const remote = remotes_v4.Find(destination);
     if (remote == nullptr) [[unlikely]]
-      return ResolveAny(packet, i);
+      return ResolveSlow(packet, i);
     packet.outer_port = OuterSourcePort(HashUsualFlow(
         addresses, static_cast<IpProtocol>(Load8(ip + 9)), LoadBe32(ip + kIpv4HeaderSize)));
     remotes_found[i] = remote;
@@ -61,25 +56,16 @@ void Forwarder::Impl::EncapsulateBatch(Batch& batch, Batch& replies) {
     const EncapsulationTemplate& encapsulation = remote.encapsulation;
     PeerTable::Slot& slot = *remote.peer;
     const std::uint32_t length = packet.length;
-    const bool right_template =
-        kWire == PortKind::kWireDatagram ? encapsulation.is_v4() : encapsulation.is_plain_v4();
-    if (!right_template || length > limit || slot.path_mtu.load(std::memory_order_relaxed) != 0)
-        [[unlikely]]
-      return StampAny(packet, i, batch.now, replies);
+    if (!encapsulation.is_v4() || length > limit ||
+        slot.path_mtu.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      return StampSlow(packet, i, batch.now, replies);
     const std::uint8_t ecn = OuterEcnV4(packet);
     packet.outer_ecn = ecn;
     Add(slot.sent_packets, 1);
     Add(slot.sent_octets, length);
-    if constexpr (kWire == PortKind::kWireDatagram) {
-      encapsulation.StampPayloadV4(packet.Push(kPayloadSize), EtherType::kIpv4);
-      packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
-      SetV4(packet.outer_address, encapsulation.outer_destination_v4());
-    } else {
-      constexpr auto kOctets = static_cast<std::uint32_t>(EncapsulationTemplate::kV4Size);
-      encapsulation.StampV4(packet.Push(kOctets), length, EtherType::kIpv4, packet.outer_port,
-                            static_cast<Ecn>(ecn));
-      packet.inner_offset = static_cast<std::uint16_t>(kOctets);
-    }
+    encapsulation.StampPayloadV4(packet.Push(kPayloadSize), EtherType::kIpv4);
+    packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
+    SetV4(packet.outer_address, encapsulation.outer_destination_v4());
   };
   Walk(batch, look, stamp);
 }

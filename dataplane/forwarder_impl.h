@@ -24,6 +24,9 @@ namespace weft::dataplane {
 // is there, few enough that descriptors, headers and remotes stay in the first cache.
 inline constexpr std::size_t kStride = 16;
 
+// As the least length of what a loop takes.
+inline constexpr std::uint32_t kNeverTaken = ~std::uint32_t{0};
+
 inline constexpr auto kPayloadSize =
     static_cast<std::uint32_t>(EncapsulationTemplate::kPayloadSize);
 
@@ -86,25 +89,23 @@ struct Forwarder::Impl {
   template <typename Look, typename Finish>
   void Walk(Batch& batch, Look look, Finish finish);
 
-  // The loops take the usual packets and leave each of the others, by its place in the batch, to
-  // the functions ...Any. Those know every rule.
+  // The loops take the usual packets of a datagram wire and leave each of the others, by its place
+  // in the batch, to the functions ...Slow. Those know every rule.
   //
   // Pod to wire. `remote` is of the destination.
-  template <PortKind kWire>
-  void EncapsulateBatch(Batch& batch, Batch& replies);
-  void ResolveAny(Packet& packet, std::size_t i);
+  void Encapsulate(Batch& batch, Batch& replies);
+  void ResolveSlow(Packet& packet, std::size_t i);
   Verdict Resolve(Packet& packet, const Remote*& remote) const;
-  void StampAny(Packet& packet, std::size_t i, Timestamp now, Batch& replies);
+  void StampSlow(Packet& packet, std::size_t i, Timestamp now, Batch& replies);
   void Stamp(Packet& packet, const Remote& remote, Timestamp now, Batch& replies);
   Verdict AnswerTooBig(const Packet& packet, std::uint32_t limit, Timestamp now, Batch& replies);
 
   // Wire to pod. `remote` is of the inner source, or `nobody`. Inspecting leaves the inner packet.
-  template <PortKind kWire>
-  void DecapsulateBatch(Batch& batch);
-  void InspectAny(Packet& packet, std::size_t i);
+  void Decapsulate(Batch& batch);
+  void InspectSlow(Packet& packet, std::size_t i);
   Verdict Inspect(Packet& packet, const Remote*& remote) const;
   Verdict StripOuter(Packet& packet) const;
-  bool AdmitAny(Packet& packet, const Remote& remote);  // false: it is dropped
+  bool AdmitSlow(Packet& packet, const Remote& remote);  // false: it is dropped
   bool MayComeFrom(const Packet& packet, const Remote& remote);
   bool MergeEcn(Packet& packet) const;  // false: it is dropped
   void CountReceived(const Packet& packet, PeerTable::Slot& slot) const;
@@ -124,7 +125,7 @@ struct Forwarder::Impl {
   Remote nobody;  // stands for "none": its template is empty, its slot is kNoPeer's
   // Of each packet of the batch.
   std::array<const Remote*, kMaxBatch> found;
-  std::array<const Remote*, kMaxBatch> found_any;  // encapsulation, where found says nobody
+  std::array<const Remote*, kMaxBatch> found_slow;  // encapsulation, where found says nobody
 };
 
 // Always inline, like look and finish: beside the calls, what these hold would be in memory again.

@@ -26,17 +26,17 @@ struct PrefixHash {
 }  // namespace
 
 struct RemoteTable::Impl {
-  // What the writer knows of a record beside what is published.
-  struct Lease {
-    RemoteSpec spec;
-    std::uint32_t previous_at_vtep = 0;
-    std::uint32_t next_at_vtep = 0;
-  };
   struct PeerUse {
     PeerTable::Slot* slot = nullptr;
     SharedAddress* other_source = nullptr;
-    std::size_t subnets = 0;
+    std::uint32_t subnets = 0;
     std::uint64_t idle_since = 0;  // version at which the last subnet went
+  };
+  using PeerUses = std::unordered_map<std::string, PeerUse>;  // by node
+  // What the writer knows of a record next to what is published.
+  struct Lease {
+    PeerUses::value_type* use = nullptr;
+    std::uint32_t previous_at_vtep = 0;
   };
   struct IdlePeer {
     std::string name;
@@ -68,7 +68,7 @@ struct RemoteTable::Impl {
   AddressIndexWriter vteps_v4;
   AddressIndexWriter vteps_v6;
 
-  std::unordered_map<std::string, PeerUse> peer_uses;
+  PeerUses peer_uses;
   std::vector<IdlePeer> idle_peers;
 
   mutable std::mutex mutex;  // guards `current`
@@ -114,11 +114,16 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   const auto known = impl_->by_subnet.find(spec.subnet);
   if (known != impl_->by_subnet.end()) {
     index = known->second;
-    if (impl_->leases[index].spec == spec) return index;
+    const Remote& record = *impl_->records->At(index);
+    if (impl_->leases[index].use->first == spec.peer && record.vtep == spec.vtep &&
+        record.mac == spec.mac) {
+      return index;
+    }
   }
   impl_->changed = true;
   // The new use of a peer is counted before the old one is given up, so that its slot survives.
-  Impl::PeerUse& use = impl_->peer_uses[spec.peer];
+  Impl::PeerUses::value_type& peer = *impl_->peer_uses.try_emplace(spec.peer).first;
+  Impl::PeerUse& use = peer.second;
   if (use.subnets++ == 0) {
     const PeerId id = impl_->peers.Acquire(spec.peer);
     use.slot = &impl_->peers.slot(id);
@@ -126,7 +131,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   }
   if (index != 0) {
     UnlinkVtep(index);
-    GiveUpPeer(impl_->leases[index].spec.peer);
+    GiveUpPeer(impl_->leases[index].use->first);
   } else if (!impl_->free.empty()) {
     index = impl_->free.back();
     impl_->free.pop_back();
@@ -134,7 +139,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
     index = static_cast<std::uint32_t>(impl_->leases.size());
     impl_->leases.emplace_back();
   }
-  impl_->leases[index].spec = spec;
+  impl_->leases[index].use = &peer;
 
   EncapsulationSpec outer;
   outer.outer_source = impl_->local.outer_source;
@@ -163,7 +168,7 @@ void RemoteTable::Remove(const IpPrefix& subnet) {
   const std::uint32_t index = known->second;
   ErasePrefix(subnet, index);
   UnlinkVtep(index);
-  GiveUpPeer(impl_->leases[index].spec.peer);
+  GiveUpPeer(impl_->leases[index].use->first);
   impl_->leases[index] = {};
   WritableRecord(index) = {};
   impl_->free.push_back(index);
@@ -206,29 +211,27 @@ void RemoteTable::ErasePrefix(const IpPrefix& subnet, std::uint32_t index) {
 
 // Puts the record at the head of its VTEP's chain.
 void RemoteTable::LinkVtep(std::uint32_t index) {
-  Impl::Lease& lease = impl_->leases[index];
-  AddressIndexWriter& vteps = lease.spec.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
-  const AddressKey key = AddressKey::Of(lease.spec.vtep);
+  Remote& record = WritableRecord(index);
+  AddressIndexWriter& vteps = record.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
+  const AddressKey key = AddressKey::Of(record.vtep);
   const std::uint32_t head = vteps.Find(key);
-  lease.previous_at_vtep = 0;
-  lease.next_at_vtep = head;
-  WritableRecord(index).next_at_vtep = head;
+  impl_->leases[index].previous_at_vtep = 0;
+  record.next_at_vtep = head;
   if (head != 0) impl_->leases[head].previous_at_vtep = index;
   vteps.Set(key, index);
 }
 
 void RemoteTable::UnlinkVtep(std::uint32_t index) {
-  const Impl::Lease& lease = impl_->leases[index];
-  const std::uint32_t previous = lease.previous_at_vtep;
-  const std::uint32_t next = lease.next_at_vtep;
+  const Remote& record = *impl_->records->At(index);
+  const std::uint32_t previous = impl_->leases[index].previous_at_vtep;
+  const std::uint32_t next = record.next_at_vtep;
   if (next != 0) impl_->leases[next].previous_at_vtep = previous;
   if (previous != 0) {
-    impl_->leases[previous].next_at_vtep = next;
     WritableRecord(previous).next_at_vtep = next;
     return;
   }
-  AddressIndexWriter& vteps = lease.spec.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
-  const AddressKey key = AddressKey::Of(lease.spec.vtep);
+  AddressIndexWriter& vteps = record.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
+  const AddressKey key = AddressKey::Of(record.vtep);
   if (next != 0) {
     vteps.Set(key, next);
   } else {
@@ -294,12 +297,5 @@ std::shared_ptr<const RemoteSnapshot> RemoteTable::snapshot() const {
 std::size_t RemoteTable::size() const { return impl_->by_subnet.size(); }
 
 std::size_t RemoteTable::retired_states() const { return impl_->retired.size(); }
-
-std::size_t RemoteTable::octets() const {
-  std::size_t octets = impl_->v4.octets() + impl_->vteps_v4.octets() + impl_->vteps_v6.octets();
-  for (const auto& [length, writer] : impl_->v6) octets += writer.octets();
-  return octets + sizeof(RemoteRecords) +
-         impl_->records->pages_.size() * (sizeof(RemoteRecords::Page) + sizeof(void*));
-}
 
 }  // namespace weft::dataplane

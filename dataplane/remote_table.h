@@ -59,9 +59,6 @@ class RemoteTable {
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   std::shared_ptr<const RemoteSnapshot> snapshot() const;  // any thread
   std::size_t size() const;                                // control thread
-  // Memory of the newest state's index and records; the writer's own bookkeeping not counted.
-  // Control thread.
-  std::size_t octets() const;
   // Older states that readers may still hold. Control thread.
   std::size_t retired_states() const;
 

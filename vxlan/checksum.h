@@ -86,9 +86,5 @@ PartialSum CopyAndSum(MutableBytes destination, Bytes source);
       .Add(after)
       .Checksum();
 }
-[[nodiscard]] constexpr std::uint16_t UpdateChecksum32(std::uint16_t checksum, std::uint32_t before,
-                                                       std::uint32_t after) {
-  return PartialSum().Add(static_cast<std::uint16_t>(~checksum)).Add(~before).Add(after).Checksum();
-}
 
 }  // namespace weft

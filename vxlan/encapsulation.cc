@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vxlan/encapsulation.h"
 
+#include <bit>
 #include <cassert>
+#include <cstring>
 #include <type_traits>
 
 #include "vxlan/ipv4.h"
@@ -11,7 +13,7 @@
 
 namespace weft {
 
-static_assert(sizeof(EncapsulationTemplate) == 76);
+static_assert(sizeof(EncapsulationTemplate) == 74);
 static_assert(std::is_trivially_copyable_v<EncapsulationTemplate>);
 
 EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
@@ -47,27 +49,32 @@ EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
   EthernetHeader{spec.inner_destination, spec.inner_source, EtherType{}}.Emit(
       out.subspan(at).first<EthernetHeader::kSize>());
   size_ = static_cast<std::uint8_t>(at + EthernetHeader::kSize);
-  is_plain_v4_ = !wants_udp_checksum_;  // over IPv6 there always is one
 }
 
-EncapsulationSpec EncapsulationTemplate::spec() const {
-  EncapsulationSpec spec;
-  if (size_ == 0) return spec;
-  const IpFamily family = outer_family();
-  const bool v4 = family == IpFamily::kV4;
-  const std::byte* const ip = header_.data();
-  const std::byte* const udp = ip + (v4 ? kIpv4HeaderSize : kIpv6HeaderSize);
-  const std::byte* const vxlan = udp + kUdpHeaderSize;
-  const std::byte* const ethernet = vxlan + kVxlanHeaderSize;
-  spec.outer_source = IpAddress::FromOctets(family, ip + (v4 ? 12 : 8));
-  spec.outer_destination = IpAddress::FromOctets(family, ip + (v4 ? 16 : 24));
-  spec.destination_port = LoadBe16(udp + 2);
-  spec.vni = *Vni::Of(LoadBe32(vxlan + 4) >> 8);
-  spec.inner_destination = MacAddress::FromOctets(ethernet);
-  spec.inner_source = MacAddress::FromOctets(ethernet + MacAddress::kSize);
-  spec.ttl = Load8(ip + (v4 ? 8 : 7));
-  spec.udp_checksum = wants_udp_checksum_;
-  return spec;
+void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
+                                  std::uint16_t source_port, Ecn ecn) const {
+  if (size_ == 0) return;
+  // The inner EtherType is the last field: it is written, not copied.
+  const auto type = static_cast<std::uint16_t>(ether_type);
+  std::memcpy(at, header_.data(), size_ - sizeof type);
+  StoreBe16(at + size_ - sizeof type, type);
+  const std::size_t ip_header = is_v4() ? kIpv4HeaderSize : kIpv6HeaderSize;
+  const auto udp_length = static_cast<std::uint16_t>(inner_length + size_ - ip_header);
+  StoreBe16(at + ip_header, source_port);
+  StoreBe16(at + ip_header + 4, udp_length);
+  if (!is_v4()) {
+    StoreBe32(at, 0x6000'0000 | static_cast<std::uint32_t>(ecn) << 20);
+    StoreBe16(at + 4, udp_length);
+    return;
+  }
+  const auto total = static_cast<std::uint16_t>(inner_length + kV4Size);
+  const auto ecn_bits = static_cast<std::uint8_t>(ecn);
+  // PartialSum::Fold for a sum of three words.
+  const std::uint32_t sum = std::uint32_t{checksum_base_} + total + ecn_bits;
+  const std::uint32_t folded = (sum + std::rotl(sum, 16)) >> 16;
+  Store8(at + 1, ecn_bits);
+  StoreBe16(at + 2, total);
+  StoreBe16(at + 10, static_cast<std::uint16_t>(~folded));
 }
 
 void CompleteUdpChecksum(MutableBytes outer_packet) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,7 +41,7 @@ class EncapsulationTemplate {
   static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;       // 22
   static constexpr std::size_t kV4Size = kIpv4HeaderSize + kUdpHeaderSize + kPayloadSize;   // 50
   static constexpr std::size_t kMaxSize = kIpv6HeaderSize + kUdpHeaderSize + kPayloadSize;  // 70
-  static constexpr std::size_t kV4Octets = 5 + kV4Size;
+  static constexpr std::size_t kV4Octets = 4 + kV4Size;
 
   // Stamps nothing: size() is 0.
   constexpr EncapsulationTemplate() = default;
@@ -54,21 +53,14 @@ class EncapsulationTemplate {
   IpFamily outer_family() const { return size_ == kMaxSize ? IpFamily::kV6 : IpFamily::kV4; }
   bool is_v4() const { return size_ == kV4Size; }  // false for an empty one
   bool wants_udp_checksum() const { return wants_udp_checksum_; }
-  // StampV4 is all there is to do.
-  bool is_plain_v4() const { return is_plain_v4_; }
   // Host order; is_v4().
   std::uint32_t outer_destination_v4() const { return LoadBe32(header_.data() + 16); }
-  // What it was made from, udp_checksum as it is sent.
-  EncapsulationSpec spec() const;
 
   // Writes exactly size() octets at `at`: outer IP (DF set, identification 0, DSCP 0), UDP, VXLAN
   // and inner Ethernet. The inner packet of `inner_length` octets begins at `at + size()`. Lengths
   // are taken modulo 2^16: a superframe's are rewritten when it is cut. The UDP checksum is left 0.
   void Stamp(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
              std::uint16_t source_port, Ecn ecn) const;
-  // The same where is_v4().
-  void StampV4(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
-               std::uint16_t source_port, Ecn ecn) const;
 
   // Writes kPayloadSize octets at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
   // and UDP. Not for an empty template.
@@ -81,49 +73,12 @@ class EncapsulationTemplate {
   std::uint16_t checksum_base_ = 0;  // sum of the IPv4 header without total length, ECN, checksum
   std::uint8_t size_ = 0;
   bool wants_udp_checksum_ = false;
-  bool is_plain_v4_ = false;
   std::array<std::byte, kMaxSize> header_{};  // size_ octets used
 };
 
 // Fills the UDP checksum of a stamped packet. `outer_packet` is exactly the packet, from its outer
 // IP header (no options or extension headers) to its end.
 void CompleteUdpChecksum(MutableBytes outer_packet);
-
-inline void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_length,
-                                         EtherType ether_type, std::uint16_t source_port,
-                                         Ecn ecn) const {
-  if (is_v4()) {
-    StampV4(at, inner_length, ether_type, source_port, ecn);
-  } else if (size_ == kMaxSize) {
-    const auto type = static_cast<std::uint16_t>(ether_type);
-    const auto payload = static_cast<std::uint16_t>(inner_length + kMaxSize - kIpv6HeaderSize);
-    std::memcpy(at, header_.data(), kMaxSize - sizeof type);
-    StoreBe32(at, 0x6000'0000 | static_cast<std::uint32_t>(ecn) << 20);
-    StoreBe16(at + 4, payload);
-    StoreBe16(at + 40, source_port);
-    StoreBe16(at + 44, payload);
-    StoreBe16(at + kMaxSize - sizeof type, type);
-  }
-}
-
-inline void EncapsulationTemplate::StampV4(std::byte* at, std::uint32_t inner_length,
-                                           EtherType ether_type, std::uint16_t source_port,
-                                           Ecn ecn) const {
-  const auto type = static_cast<std::uint16_t>(ether_type);
-  const auto total = static_cast<std::uint16_t>(inner_length + kV4Size);
-  const auto ecn_bits = static_cast<std::uint8_t>(ecn);
-  // PartialSum::Fold for a sum of three words.
-  const std::uint32_t sum = std::uint32_t{checksum_base_} + total + ecn_bits;
-  const std::uint32_t folded = (sum + std::rotl(sum, 16)) >> 16;
-  // The inner EtherType is the last field: it is written, not copied.
-  std::memcpy(at, header_.data(), kV4Size - sizeof type);
-  Store8(at + 1, ecn_bits);
-  StoreBe16(at + 2, total);
-  StoreBe16(at + 10, static_cast<std::uint16_t>(~folded));
-  StoreBe16(at + 20, source_port);
-  StoreBe16(at + 24, static_cast<std::uint16_t>(total - kIpv4HeaderSize));
-  StoreBe16(at + kV4Size - sizeof type, type);
-}
 
 inline void EncapsulationTemplate::StampPayload(std::byte* at, EtherType ether_type) const {
   StampPayloadFrom(header_.data() + (size_ - kPayloadSize), at, ether_type);

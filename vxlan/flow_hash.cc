@@ -20,9 +20,4 @@ FlowHash detail::HashInnerIpv6Flow(const InnerPacket& packet) {
   return FinishFlowHash(addresses, packet);
 }
 
-FlowHash HashInnerFlow(Bytes inner_ip_packet) {
-  const Parsed<InnerPacket> packet = ParseInnerIp(inner_ip_packet);
-  return packet ? HashInnerFlow(*packet) : FlowHash{};
-}
-
 }  // namespace weft

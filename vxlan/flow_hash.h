@@ -24,8 +24,6 @@ struct FlowHash {
 // too, hashes without ports, so that fragments of one datagram stay together. The IPv6 flow label
 // does not count: senders may change it within a connection.
 [[nodiscard]] inline FlowHash HashInnerFlow(const InnerPacket& packet);
-// The same from octets at the IP header; a malformed packet has hash 0.
-[[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);
 // The same for a valid IPv4 packet without options that is no fragment, for who has loaded its
 // addresses (octets 12 to 19), protocol and, there are at least 24 octets, octets 20 to 23 already.
 [[nodiscard]] inline FlowHash HashUsualFlow(std::uint64_t addresses, IpProtocol protocol,

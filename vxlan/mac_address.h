@@ -38,8 +38,6 @@ class MacAddress {
   constexpr bool IsZero() const { return *this == MacAddress(); }
   // The I/G bit: multicast or broadcast.
   constexpr bool IsGroup() const { return (octets_[0] & std::byte{1}) != std::byte{0}; }
-  // The U/L bit: given by an administrator or a program, not by IEEE.
-  constexpr bool IsLocal() const { return (octets_[0] & std::byte{2}) != std::byte{0}; }
 
   friend constexpr bool operator==(const MacAddress&, const MacAddress&) = default;
   friend constexpr auto operator<=>(const MacAddress&, const MacAddress&) = default;

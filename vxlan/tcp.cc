@@ -25,18 +25,6 @@ Parsed<TcpHeader> TcpHeader::Parse(Bytes in) {
   return header;
 }
 
-void TcpHeader::Emit(MutableBytes out) const {
-  std::byte* const at = out.data();
-  StoreBe16(at, source_port);
-  StoreBe16(at + 2, destination_port);
-  StoreBe32(at + 4, sequence);
-  StoreBe32(at + 8, acknowledgment);
-  StoreBe16(at + 12, static_cast<std::uint16_t>(header_length / 4 << 12 | (flags & 0xfff)));
-  StoreBe16(at + 14, window);
-  StoreBe16(at + 16, checksum);
-  StoreBe16(at + 18, urgent);
-}
-
 std::string TcpFlagNames(std::uint16_t flags) {
   // From bit 0 upwards.
   constexpr std::array<std::string_view, 9> kNames = {"FIN", "SYN", "RST", "PSH", "ACK",

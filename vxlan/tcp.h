@@ -37,8 +37,6 @@ struct TcpHeader {
 
   // Refuses a data offset below 5 words or beyond `in`. The checksum is not verified.
   static Parsed<TcpHeader> Parse(Bytes in);
-  // Writes the first kSize octets of `out` (at least that long); options are the caller's.
-  void Emit(MutableBytes out) const;
 
   friend constexpr bool operator==(const TcpHeader&, const TcpHeader&) = default;
 };

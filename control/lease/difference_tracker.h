@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wanted against what is there: the difference is what remains to be done. After Felix's
-// deltatracker.
+// The desired state against the actual one: the difference is what remains to be done. After
+// Felix's deltatracker.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <map>
-#include <set>
 #include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 
 namespace weft::lease {
 
-// Ordered maps, so that operations come in the same order every time. `Same(desired, actual)` says
-// whether what is there will do. A key is pending until the owner has reported, through SetActual
-// or EraseActual, what it did; so a failed operation stays pending by itself. One thread.
+// Ordered maps, so that operations come in the same order every time; a change invalidates
+// references into them. `Same(desired, actual)` says whether the actual value will do. A key is
+// pending until the owner has reported, through SetActual or EraseActual, what it did; so a failed
+// operation stays pending by itself. One thread.
 template <typename Key, typename Value, typename Same = std::equal_to<Value>>
 class DifferenceTracker {
  public:
-  using Map = std::map<Key, Value>;
+  using Map = absl::btree_map<Key, Value>;
 
   void SetDesired(const Key& key, Value value) {
     desired_.insert_or_assign(key, std::move(value));
@@ -49,9 +51,9 @@ class DifferenceTracker {
   const Map& desired() const { return desired_; }
   const Map& actual() const { return actual_; }
   // Desired, and absent or different in place.
-  const std::set<Key>& pending_upserts() const { return pending_upserts_; }
+  const absl::btree_set<Key>& pending_upserts() const { return pending_upserts_; }
   // In place, and not desired.
-  const std::set<Key>& pending_removals() const { return pending_removals_; }
+  const absl::btree_set<Key>& pending_removals() const { return pending_removals_; }
   bool in_sync() const { return pending_upserts_.empty() && pending_removals_.empty(); }
   // Desired and in place as desired.
   std::size_t applied() const { return desired_.size() - pending_upserts_.size(); }
@@ -86,8 +88,8 @@ class DifferenceTracker {
 
   Map desired_;
   Map actual_;
-  std::set<Key> pending_upserts_;
-  std::set<Key> pending_removals_;
+  absl::btree_set<Key> pending_upserts_;
+  absl::btree_set<Key> pending_removals_;
 };
 
 }  // namespace weft::lease

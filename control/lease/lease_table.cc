@@ -214,9 +214,7 @@ bool LeaseTable::PutRemark(Remarks& remarks, const NodeKey& node, const std::str
 
 bool LeaseTable::Refuse(const RefusedNode& node) {
   Supersede(not_joined_, node.name);
-  if (!PutRemark(refused_, {node.name, node.uid}, node.reason)) return false;
-  ++refused_total_;
-  return true;
+  return PutRemark(refused_, {node.name, node.uid}, node.reason);
 }
 
 bool LeaseTable::SetNotJoined(const NotJoinedNode& node) {

@@ -105,8 +105,6 @@ class LeaseTable {
   std::size_t size() const { return nodes_.size(); }
   // Moves with every change of the leases, the refused nodes or our identity.
   std::uint64_t generation() const { return generation_; }
-  // Of this family; none where the lease has no such half.
-  std::optional<PeerState> StateOf(const NodeKey& node, IpFamily family) const;
   // Ordered by node and family. O(n log n).
   std::vector<LeaseRow> Rows() const;
   // The same of one node: none, one or two.
@@ -126,8 +124,6 @@ class LeaseTable {
   std::size_t not_joined() const { return not_joined_.size(); }
   // A Node that is called so but for the case of its letters; empty: none. O(n).
   std::string NameInOtherCase(std::string_view name) const;
-  // Refusals ever seen; the same one again is not counted.
-  std::uint64_t refused_total() const { return refused_total_; }
 
  private:
   static constexpr std::array kFamilies = {IpFamily::kV4, IpFamily::kV6};
@@ -229,7 +225,6 @@ class LeaseTable {
   bool in_snapshot_ = false;
   mutable std::array<Family, 2> families_;
   Remarks refused_, not_joined_;
-  std::uint64_t refused_total_ = 0;
   std::uint64_t generation_ = 1;
   std::string packed_;  // of the lease that was told last
 };

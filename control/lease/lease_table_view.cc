@@ -88,12 +88,6 @@ std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
   return peers;
 }
 
-std::optional<PeerState> LeaseTable::StateOf(const NodeKey& node, IpFamily family) const {
-  const RecordId lease = Find(node);
-  if (lease == kNoRecord || !Read(lease).has(family)) return std::nullopt;
-  return Judge(lease, family);
-}
-
 std::vector<LeaseRow> LeaseTable::Rows() const {
   std::vector<RecordId> all;
   all.reserve(nodes_.size());

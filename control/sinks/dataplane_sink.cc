@@ -25,12 +25,10 @@ bool DataplaneSink::Reachable(const lease::Peer& peer) const {
 }
 
 lease::SinkReport DataplaneSink::Resync(std::span<const lease::Peer> all) {
-  wanted_.clear();
   unreachable_.clear();
   std::vector<dataplane::RemoteSpec> specs;
   specs.reserve(all.size());
   for (const lease::Peer& peer : all) {
-    wanted_.insert(peer.subnet);
     if (Reachable(peer)) {
       specs.push_back(SpecOf(peer));
     } else {
@@ -44,12 +42,8 @@ lease::SinkReport DataplaneSink::Resync(std::span<const lease::Peer> all) {
 lease::SinkReport DataplaneSink::Update(const lease::PeerChanges& changes) {
   std::vector<dataplane::RemoteSpec> specs;
   std::vector<IpPrefix> removed = changes.removals;
-  for (const IpPrefix& subnet : changes.removals) {
-    wanted_.erase(subnet);
-    unreachable_.erase(subnet);
-  }
+  for (const IpPrefix& subnet : changes.removals) unreachable_.erase(subnet);
   for (const lease::Peer& peer : changes.upserts) {
-    wanted_.insert(peer.subnet);
     unreachable_.erase(peer.subnet);
     if (Reachable(peer)) {
       specs.push_back(SpecOf(peer));
@@ -64,7 +58,7 @@ lease::SinkReport DataplaneSink::Update(const lease::PeerChanges& changes) {
 
 lease::SinkReport DataplaneSink::Report() const {
   lease::SinkReport report;
-  report.desired = wanted_.size();
+  report.desired = table_.size() + unreachable_.size();
   report.applied = table_.size();
   report.failed = unreachable_.size();
   for (const auto& [subnet, peer] : unreachable_) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/container/flat_hash_set.h"
 #include "control/lease/sink.h"
 #include "dataplane/remote_table.h"
 
@@ -35,8 +34,7 @@ class DataplaneSink final : public lease::Sink {
   dataplane::RemoteTable& table_;
   std::optional<IpFamily> outer_;
   std::string name_;
-  absl::flat_hash_set<IpPrefix> wanted_;
-  std::map<IpPrefix, lease::Peer> unreachable_;  // of those, without an outer address of our family
+  std::map<IpPrefix, lease::Peer> unreachable_;  // without an outer address of our family
 };
 
 }  // namespace weft::control

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/memory_port.h"
 #include "tests/support/packet_builder.h"
 #include "vxlan/ipv4.h"
 #include "vxlan/transport_checksum.h"

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/support.h"
+#include "tests/support/memory_port.h"
 #include "vxlan/transport_checksum.h"
 
 namespace weft::dataplane {

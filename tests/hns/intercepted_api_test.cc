@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hns/counting_api.h"
 #include "hns/timed_api.h"
 #include "tests/hns/recording_api.h"
+#include "tests/support/counting_api.h"
 
 namespace weft::hns {
 namespace {

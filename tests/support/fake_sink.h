@@ -14,16 +14,18 @@
 namespace weft::testing {
 
 class FakeSink final : public lease::Sink {
+  using Tracker = lease::DifferenceTracker<IpPrefix, lease::Peer>;
+
  public:
   explicit FakeSink(std::string name = "fake") : name_(std::move(name)) {}
 
   std::string name() const override { return name_; }
   lease::SinkReport Resync(std::span<const lease::Peer> all) override {
     ++resyncs;
-    std::map<IpPrefix, lease::Peer> desired;
+    Tracker::Map desired;
     for (const lease::Peer& peer : all) desired.insert_or_assign(peer.subnet, peer);
     tracker_.ReplaceDesired(std::move(desired));
-    tracker_.ReplaceActual(world);
+    tracker_.ReplaceActual({world.begin(), world.end()});
     return Apply();
   }
   lease::SinkReport Update(const lease::PeerChanges& changes) override {
@@ -72,7 +74,7 @@ class FakeSink final : public lease::Sink {
   }
 
   std::string name_;
-  lease::DifferenceTracker<IpPrefix, lease::Peer> tracker_;
+  Tracker tracker_;
 };
 
 }  // namespace weft::testing

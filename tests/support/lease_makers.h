@@ -2,6 +2,7 @@
 // Leases and peers in one line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,15 @@ inline lease::Lease MakeLease(std::string name, std::string_view subnet, std::st
   lease::FamilyLease half = HalfLease(subnet, public_ip);
   (half.subnet.family() == IpFamily::kV4 ? made.v4 : made.v6) = half;
   return made;
+}
+
+// Empty where the lease has no such half.
+inline std::optional<lease::PeerState> StateOf(const lease::LeaseTable& table,
+                                               const lease::NodeKey& node, IpFamily family) {
+  for (const lease::LeaseRow& row : table.RowsOf(node)) {
+    if (row.family == family) return row.state;
+  }
+  return std::nullopt;
 }
 
 inline lease::Peer MakePeer(std::string name, std::string_view subnet, std::string_view public_ip,

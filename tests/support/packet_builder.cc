@@ -2,6 +2,7 @@
 #include "tests/support/packet_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -50,6 +51,46 @@ std::uint16_t TypeOf(const Octets& ip_packet) {
 }
 
 }  // namespace
+
+void EmitTcp(const TcpHeader& header, MutableBytes out) {
+  std::byte* const at = out.data();
+  StoreBe16(at, header.source_port);
+  StoreBe16(at + 2, header.destination_port);
+  StoreBe32(at + 4, header.sequence);
+  StoreBe32(at + 8, header.acknowledgment);
+  StoreBe16(at + 12,
+            static_cast<std::uint16_t>(header.header_length / 4 << 12 | (header.flags & 0xfff)));
+  StoreBe16(at + 14, header.window);
+  StoreBe16(at + 16, header.checksum);
+  StoreBe16(at + 18, header.urgent);
+}
+
+FlowHash HashInnerFlow(Bytes inner_ip_packet) {
+  const Parsed<InnerPacket> packet = ParseInnerIp(inner_ip_packet);
+  return packet ? HashInnerFlow(*packet) : FlowHash{};
+}
+
+EncapsulationSpec SpecOf(const EncapsulationTemplate& encapsulation) {
+  EncapsulationSpec spec;
+  if (encapsulation.size() == 0) return spec;
+  std::array<std::byte, EncapsulationTemplate::kMaxSize> stamped{};
+  encapsulation.Stamp(stamped.data(), 0, EtherType::kIpv4, 0, Ecn::kNotEct);
+  const IpFamily family = encapsulation.outer_family();
+  const bool v4 = family == IpFamily::kV4;
+  const std::byte* const ip = stamped.data();
+  const std::byte* const udp = ip + (v4 ? kIpv4HeaderSize : kIpv6HeaderSize);
+  const std::byte* const vxlan = udp + kUdpHeaderSize;
+  const std::byte* const ethernet = vxlan + kVxlanHeaderSize;
+  spec.outer_source = IpAddress::FromOctets(family, ip + (v4 ? 12 : 8));
+  spec.outer_destination = IpAddress::FromOctets(family, ip + (v4 ? 16 : 24));
+  spec.destination_port = LoadBe16(udp + 2);
+  spec.vni = *Vni::Of(LoadBe32(vxlan + 4) >> 8);
+  spec.inner_destination = MacAddress::FromOctets(ethernet);
+  spec.inner_source = MacAddress::FromOctets(ethernet + MacAddress::kSize);
+  spec.ttl = Load8(ip + (v4 ? 8 : 7));
+  spec.udp_checksum = encapsulation.wants_udp_checksum();
+  return spec;
+}
 
 IpAddress Ip(std::string_view text) { return ParseOrAbort<IpAddress>(text); }
 MacAddress Mac(std::string_view text) { return ParseOrAbort<MacAddress>(text); }
@@ -244,7 +285,7 @@ Octets PacketBuilder::BuildTransport() const {
       if (tcp_timestamps_) {
         std::ranges::copy(Hex("01 01 08 0a 00000001 00000002"), transport.begin() + 20);
       }
-      tcp_.Emit(out);
+      EmitTcp(tcp_, out);
       checksum_at = 16;
       break;
     case Transport::kIcmp:

@@ -14,6 +14,8 @@
 
 #include "tests/support/octets.h"
 #include "vxlan/ecn.h"
+#include "vxlan/encapsulation.h"
+#include "vxlan/flow_hash.h"
 #include "vxlan/ip_address.h"
 #include "vxlan/ip_protocol.h"
 #include "vxlan/mac_address.h"
@@ -25,6 +27,13 @@ namespace weft {
 // Parse or abort.
 IpAddress Ip(std::string_view text);
 MacAddress Mac(std::string_view text);
+
+// Writes the first TcpHeader::kSize octets of `out`; options are the caller's.
+void EmitTcp(const TcpHeader& header, MutableBytes out);
+// Of a malformed packet, 0.
+[[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);
+// What the template was made from, by what it stamps; udp_checksum as it is sent.
+EncapsulationSpec SpecOf(const EncapsulationTemplate& encapsulation);
 
 // An IP packet. Without a transport call it is UDP from port 1000 to 2000; without Payload, empty.
 class PacketBuilder {

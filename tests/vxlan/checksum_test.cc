@@ -186,16 +186,9 @@ TEST(Checksum, UpdateAgreesWithComputingAnew) {
   for (int round = 0; round < 5000; ++round) {
     Octets octets = RandomOctets(random, 20);
     octets[0] |= std::byte{1};  // never all zero
-    const std::uint16_t checksum = Sum(octets).Checksum();
-    const std::size_t at = random() % 9 * 2;
-    const std::uint32_t before = LoadBe32(octets.data() + at);
     // Zeros and ones are where end-around carries go wrong.
-    const std::uint32_t choices[] = {0, 0xffff, 0xffff'0000, 0xffff'ffff,
-                                     static_cast<std::uint32_t>(random())};
-    const std::uint32_t after = at == 0 ? before : choices[random() % 5];
-    StoreBe32(octets.data() + at, after);
-    ASSERT_EQ(UpdateChecksum32(checksum, before, after), Sum(octets).Checksum());
-    const auto half = static_cast<std::uint16_t>(random());
+    const std::uint16_t choices[] = {0, 0xffff, static_cast<std::uint16_t>(random())};
+    const std::uint16_t half = choices[random() % 3];
     const std::uint16_t old_half = LoadBe16(octets.data() + 18);
     const std::uint16_t now = Sum(octets).Checksum();
     StoreBe16(octets.data() + 18, half);

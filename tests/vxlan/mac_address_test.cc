@@ -65,8 +65,6 @@ TEST(MacAddress, SpecialAddresses) {
   EXPECT_TRUE(MacAddress::Parse("ff:ff:ff:ff:ff:ff")->IsGroup());
   EXPECT_TRUE(MacAddress::Parse("01:00:5e:00:00:01")->IsGroup());
   EXPECT_FALSE(MacAddress::Parse("02:00:00:00:00:01")->IsGroup());
-  EXPECT_TRUE(MacAddress::Parse("02:00:00:00:00:01")->IsLocal());
-  EXPECT_FALSE(MacAddress::Parse("00:15:5d:8c:2f:93")->IsLocal());
 }
 
 TEST(MacAddress, OrderIsThatOfTheOctets) {

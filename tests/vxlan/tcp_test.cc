@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/octets.h"
+#include "tests/support/packet_builder.h"
 
 namespace weft {
 namespace {
@@ -30,7 +31,7 @@ TEST(Tcp, Deconstruct) { EXPECT_EQ(TcpHeader::Parse(kSegment), Value()); }
 
 TEST(Tcp, EmitWritesTheFixedHeaderAndLeavesOptions) {
   Octets out(24, std::byte{0xa5});
-  Value().Emit(out);
+  EmitTcp(Value(), out);
   EXPECT_EQ(Dump(Bytes(out).first(20)), Dump(Bytes(kSegment).first(20)));
   EXPECT_EQ(Dump(Bytes(out).subspan(20)), Dump(Hex("a5a5a5a5")));
 }
@@ -42,7 +43,7 @@ TEST(Tcp, ReservedBitsSurvive) {
   ASSERT_TRUE(header);
   EXPECT_EQ(header->flags, 0xe12);
   Octets out(24);
-  header->Emit(out);
+  EmitTcp(*header, out);
   EXPECT_EQ(Load8(out.data() + 12), 0x6e);
 }
 

@@ -116,7 +116,7 @@ TEST(DifferenceTracker, EqualsTheObviousComputationAfterEveryStep) {
         tracker.EraseActual(key);
         break;
     }
-    std::set<int> upserts, removals;
+    absl::btree_set<int> upserts, removals;
     for (const auto& [k, v] : tracker.desired()) {
       const auto there = tracker.actual().find(k);
       if (there == tracker.actual().end() || there->second != v) upserts.insert(k);

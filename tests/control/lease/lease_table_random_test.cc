@@ -303,7 +303,7 @@ class Judge {
       : table_(table), model_(model), family_(family) {
     for (const auto& [key, lease] : model.leases) {
       const auto& half = lease.of(family);
-      if (half && IsUsable(*table.StateOf(key, family))) used_[key] = *half;
+      if (half && IsUsable(*testing::StateOf(table, key, family))) used_[key] = *half;
     }
   }
 
@@ -314,7 +314,7 @@ class Judge {
       if (!half) continue;
       SCOPED_TRACE(key.name + " " + key.uid + " " + half->subnet.ToString());
       const PeerState alone = NaiveAlone(lease, *half, model_.own);
-      const PeerState state = *table_.StateOf(key, family_);
+      const PeerState state = *testing::StateOf(table_, key, family_);
       if (used_.contains(key)) {
         ExpectUsed(key, *half, alone, state, before);
       } else if (!IsComplete(alone)) {
@@ -420,7 +420,7 @@ TEST(LeaseTableRandom, KeepsItsRulesAfterEveryEvent) {
       ASSERT_NE(at, model.leases.end());
       ASSERT_EQ(row.lease, *at->second.of(row.family));
       ASSERT_EQ(row.backend_type, at->second.backend_type);
-      ASSERT_EQ(table.StateOf(row.node, row.family), row.state);
+      ASSERT_EQ(testing::StateOf(table, row.node, row.family), row.state);
       ++counts[static_cast<std::size_t>(row.family)][static_cast<std::size_t>(row.state)];
       if (IsRemarkable(row.state)) remarkable.push_back(row.node.name + row.detail);
     }
@@ -476,7 +476,7 @@ TEST(LeaseTableScale, AHundredThousandLeasesChangeOneByOne) {
     lease.v4->vtep_mac = testing::Mac("02:00:00:00:00:02");
     table.Upsert(lease);
     ASSERT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 1u);
-    ASSERT_EQ(table.StateOf(lease.node, IpFamily::kV4), PeerState::kUsable);
+    ASSERT_EQ(testing::StateOf(table, lease.node, IpFamily::kV4), PeerState::kUsable);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "tests/control/sinks/hns_sink_rig.h"
 #include "tests/support/fake_host.h"
 #include "tests/support/fake_sink.h"
+#include "tests/support/packet_builder.h"
 
 namespace weft::testing {
 namespace {
@@ -46,7 +47,7 @@ class DataplaneRig final : public SinkRig {
       const dataplane::Remote* remote = table_.snapshot()->Find(Prefix(subnet).base());
       if (remote == nullptr) continue;
       ways[subnet] = remote->vtep.ToString() + " " + remote->mac.ToString();
-      const EncapsulationSpec stamped = remote->encapsulation.spec();
+      const EncapsulationSpec stamped = SpecOf(remote->encapsulation);
       EXPECT_EQ(stamped.outer_destination, remote->vtep);
       EXPECT_EQ(stamped.inner_destination, remote->mac);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every fault at probability one and at one half, with fixed seeds: the same seed gives the same
 // faults.
-#include "dataplane/ports/fault_port.h"
+#include "tests/support/fault_port.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <map>
 #include <random>
 
-#include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/memory_port.h"
 
 namespace weft::dataplane {
 namespace {

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "dataplane/ports/capture_port.h"
-#include "dataplane/ports/memory_port.h"
 #include "dataplane/ports/trace_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/memory_port.h"
 #include "tests/support/test_path.h"
 
 namespace weft::dataplane {

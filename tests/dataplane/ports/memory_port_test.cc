@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the memory port promises beyond the contract: bounds, descriptors, two threads.
-#include "dataplane/ports/memory_port.h"
+#include "tests/support/memory_port.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
 
 #include "dataplane/edge.h"
 #include "dataplane/ports/capture_port.h"
-#include "dataplane/ports/fault_port.h"
 #include "dataplane/ports/trace_port.h"
 #include "tests/contract/packet_port_contract.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/fault_port.h"
 #include "tests/support/packet_builder.h"
 #include "tests/support/test_path.h"
 

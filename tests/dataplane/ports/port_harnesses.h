@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/ports/memory_port.h"
 #include "tests/contract/port_harness.h"
+#include "tests/support/memory_port.h"
 #include "tests/support/octets.h"
 
 namespace weft::dataplane {

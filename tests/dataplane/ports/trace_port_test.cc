@@ -7,8 +7,8 @@
 #include <array>
 #include <filesystem>
 
-#include "dataplane/ports/memory_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/memory_port.h"
 #include "tests/support/packet_builder.h"
 #include "tests/support/test_path.h"
 #include "vxlan/outer_packet.h"

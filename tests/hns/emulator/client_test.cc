@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
-#include "hns/counting_api.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
+#include "tests/support/counting_api.h"
 #include "tests/support/emulator_clock.h"
 
 namespace weft::hns {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/ports/fault_port.h"
+#include "tests/support/fault_port.h"
 
 #include <algorithm>
 #include <cstring>

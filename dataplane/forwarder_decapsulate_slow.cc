@@ -56,7 +56,7 @@ Verdict Forwarder::Impl::StripOuter(Packet& packet) const {
   return Verdict::kForward;
 }
 
-void Forwarder::Impl::InspectAny(Packet& packet, std::size_t i) {
+void Forwarder::Impl::InspectSlow(Packet& packet, std::size_t i) {
   found[i] = &nobody;
   if (packet.verdict == Verdict::kForward) packet.verdict = Inspect(packet, found[i]);
 }
@@ -97,7 +97,7 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
   return Verdict::kForward;
 }
 
-bool Forwarder::Impl::AdmitAny(Packet& packet, const Remote& remote) {
+bool Forwarder::Impl::AdmitSlow(Packet& packet, const Remote& remote) {
   if (packet.verdict != Verdict::kForward) return false;
   if (MayComeFrom(packet, remote)) return true;
   packet.verdict = Verdict::kUnknownPeer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/ports/memory_port.h"
+#include "tests/support/memory_port.h"
 
 #include <algorithm>
 #include <atomic>

@@ -67,11 +67,11 @@ bool ShortenSegments(Packet& packet, std::uint32_t path_mtu, std::uint32_t overh
 
 }  // namespace
 
-void Forwarder::Impl::ResolveAny(Packet& packet, std::size_t i) {
+void Forwarder::Impl::ResolveSlow(Packet& packet, std::size_t i) {
   found[i] = &nobody;
-  found_any[i] = nullptr;
-  if (packet.verdict == Verdict::kForward) packet.verdict = Resolve(packet, found_any[i]);
-  Prefetch(found_any[i]);
+  found_slow[i] = nullptr;
+  if (packet.verdict == Verdict::kForward) packet.verdict = Resolve(packet, found_slow[i]);
+  Prefetch(found_slow[i]);
 }
 
 Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
@@ -110,12 +110,12 @@ Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
   return Verdict::kForward;
 }
 
-void Forwarder::Impl::StampAny(Packet& packet, std::size_t i, Timestamp now, Batch& replies) {
+void Forwarder::Impl::StampSlow(Packet& packet, std::size_t i, Timestamp now, Batch& replies) {
   if (found[i] != &nobody) {  // a usual packet, an unusual remote
     packet.outer_ecn = OuterEcnV4(packet);
     Stamp(packet, *found[i], now, replies);
-  } else if (found_any[i] != nullptr) {
-    Stamp(packet, *found_any[i], now, replies);
+  } else if (found_slow[i] != nullptr) {
+    Stamp(packet, *found_slow[i], now, replies);
   }
 }
 

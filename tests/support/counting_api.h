@@ -22,10 +22,21 @@ class CountingApi final : public InterceptedApi {
  public:
   using InterceptedApi::InterceptedApi;
   // Calls begun so far, those that failed too.
-  CallCounts counts() const;
+  CallCounts counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
 
  private:
-  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override;
+  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++counts_.total;
+      if (call.modifying) ++counts_.modifying;
+      ++counts_.by_function[std::string(call.function)];
+    }
+    return make();
+  }
 
   mutable std::mutex mutex_;
   CallCounts counts_;  // guarded
