@@ -9,20 +9,9 @@
 #include <string_view>
 
 #include "control/file_io.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::control {
-namespace {
-
-std::string Utf8(std::wstring_view text) {
-  const int length = static_cast<int>(text.size());
-  const int size =
-      ::WideCharToMultiByte(CP_UTF8, 0, text.data(), length, nullptr, 0, nullptr, nullptr);
-  std::string out(static_cast<std::size_t>(size), '\0');
-  ::WideCharToMultiByte(CP_UTF8, 0, text.data(), length, out.data(), size, nullptr, nullptr);
-  return out;
-}
-
-}  // namespace
 
 std::vector<std::string> Arguments(int argc, char** argv) {
   int count = 0;

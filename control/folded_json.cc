@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::control {
 namespace {
@@ -90,11 +90,9 @@ absl::StatusOr<json> ParseFolded(std::string_view text) {
 
   FoldingReader reader;
   if (json::sax_parse(text.begin(), text.end(), &reader)) return std::move(reader.root);
-  const std::string_view before = text.substr(0, reader.error_at == 0 ? 0 : reader.error_at - 1);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is zero
-  return absl::InvalidArgumentError(absl::StrCat(
-      "line ", line, ", column ", column, ": not JSON at ", lease::Quoted(reader.error_token, 40)));
+  const std::size_t at = reader.error_at == 0 ? 0 : reader.error_at - 1;
+  return absl::InvalidArgumentError(absl::StrCat(LineAndColumn(text, at), ": not JSON at ",
+                                                 Quoted(reader.error_token, 40)));
 }
 
 }  // namespace weft::control

@@ -5,12 +5,11 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::control {
 namespace {
 
-using lease::Quoted;
 
 // Lines of one kind at once; a cluster of thousands may be wrong. The rest is in status.
 constexpr std::size_t kMaxLines = 20;

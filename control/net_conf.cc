@@ -11,12 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "control/file_io.h"
 #include "control/folded_json.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::control {
 namespace {
 
-using lease::Quoted;
 using nlohmann::json;
 
 constexpr std::size_t kMaxFile = std::size_t{1} << 20;  // octets; real ones have a hundred

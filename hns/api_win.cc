@@ -3,6 +3,7 @@
 // program starts all the same and is told what is missing.
 #include "hns/api_win.h"
 
+#include <combaseapi.h>
 #include <computenetwork.h>
 
 #include <cstddef>
@@ -13,10 +14,25 @@
 #include "hns/function_name.h"
 #include "hns/open_api.h"
 #include "hns/subscriptions_win.h"
-#include "hns/wide_text_win.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::hns {
 namespace {
+
+// A string that a DLL allocated for us, or NULL.
+class TaskText {
+ public:
+  TaskText() = default;
+  ~TaskText() { ::CoTaskMemFree(text_); }
+  TaskText(const TaskText&) = delete;
+  TaskText& operator=(const TaskText&) = delete;
+
+  wchar_t** out() { return &text_; }  // for one call
+  std::string ToUtf8() const { return Utf8(text_); }
+
+ private:
+  wchar_t* text_ = nullptr;
+};
 
 // The header types every handle as void*, so a network's function stands for the other kinds'.
 template <typename Function, typename... Others>

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "hns/hresult_table.h"
-#include "hns/one_line.h"
+#include "vxlan/text/printable.h"
 #include "hns/response.h"
 
 namespace weft::hns {

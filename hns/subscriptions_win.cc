@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "hns/wide_text_win.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::hns {
 namespace {

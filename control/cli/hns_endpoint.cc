@@ -14,7 +14,7 @@
 #include "control/cli/hns_option.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 #include "hns/client.h"
 #include "hns/overlay_endpoint.h"
 #include "nlohmann/json.hpp"
@@ -46,7 +46,7 @@ ExitCode Refused(Io& io, std::string_view verb, const absl::Status& status) {
 }
 
 std::string NoNetwork(const std::string& name) {
-  return absl::StrCat("HNS has no network ", lease::Quoted(name),
+  return absl::StrCat("HNS has no network ", Quoted(name),
                       "; \"flannelctl hns list\" names those it has");
 }
 
@@ -100,7 +100,7 @@ ExitCode List(const Options& options, Io& io) {
 absl::StatusOr<hns::OverlayEndpointWish> WishOf(const Options& options) {
   const auto wrong = [](std::string_view flag, const std::string& text, std::string_view what) {
     return absl::InvalidArgumentError(
-        absl::StrCat(flag, " ", lease::Quoted(text), " is no ", what));
+        absl::StrCat(flag, " ", Quoted(text), " is no ", what));
   };
   hns::OverlayEndpointWish wish;
   wish.name = options.name;
@@ -172,15 +172,15 @@ ExitCode Delete(const Options& options, Io& io) {
     }
     NameUnread(io, kVerb, unread);
     return Found(io, kVerb,
-                 absl::StrCat("HNS has no endpoint ", lease::Quoted(options.which),
+                 absl::StrCat("HNS has no endpoint ", Quoted(options.which),
                               "; \"flannelctl hns endpoint list\" names those it has"));
   }
   if (found.size() > 1) {
     return Found(io, kVerb,
-                 absl::StrCat(found.size(), " endpoints are called ", lease::Quoted(options.which),
+                 absl::StrCat(found.size(), " endpoints are called ", Quoted(options.which),
                               "; give an id of \"flannelctl hns endpoint list\""));
   }
-  const std::string what = absl::StrCat("the endpoint ", lease::Quoted(options.which));
+  const std::string what = absl::StrCat("the endpoint ", Quoted(options.which));
   const std::string why = hns::WhyKept(found.front());
   if (!why.empty() && !options.force) {
     return Found(io, kVerb, absl::StrCat(what, " ", why, "; --force deletes it all the same"));

@@ -15,7 +15,7 @@
 #include "control/cli/hns_option.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 #include "hns/client.h"
 #include "nlohmann/json.hpp"
 
@@ -73,7 +73,7 @@ ExitCode Show(const Options& options, Io& io) {
   const auto networks = hns::Client(**api).Networks(options.name);
   if (!networks.ok()) return Fail(io, "hns show", networks.status());
   if (networks->empty()) {
-    io.err << "flannelctl hns show: HNS has no network " << lease::Quoted(options.name)
+    io.err << "flannelctl hns show: HNS has no network " << Quoted(options.name)
            << "; \"flannelctl hns list\" names those it has\n";
     return ExitCode::kFinding;
   }

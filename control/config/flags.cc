@@ -2,16 +2,16 @@
 #include "control/config/flags.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "control/config/flag_table.h"
 #include "control/config/go_values.h"
+#include "vxlan/text/edit_distance.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::config {
 namespace {
@@ -28,10 +28,6 @@ bool IsBool(const FlagRow& row) { return std::holds_alternative<bool FlagValues:
 bool IsClosed(std::string_view value) {
   return value.find('|') != value.npos &&
          std::none_of(value.begin(), value.end(), absl::ascii_isupper);
-}
-
-std::string Quoted(std::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(text), "\"");
 }
 
 // "--etcd-password" and any other whose value must not be shown.
@@ -68,29 +64,13 @@ absl::Status Set(const FlagRow& row, std::string_view text, FlagValues& values) 
   return absl::OkStatus();
 }
 
-// Levenshtein's distance.
-std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-    }
-  }
-  return row.back();
-}
-
 // ", did you mean -iface?", or nothing when no flag is near.
 std::string Suggestion(std::string_view name) {
   const FlagRow* nearest = nullptr;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const FlagRow& row : FlagTable()) {
     // Letters only: kube_subnet_mgr and KubeSubnetMgr are meant as kube-subnet-mgr.
-    const std::size_t distance = Distance(absl::AsciiStrToLower(name), row.name);
+    const std::size_t distance = EditDistance(absl::AsciiStrToLower(name), row.name);
     if (distance < least) {
       least = distance;
       nearest = &row;

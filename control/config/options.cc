@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "control/admin/endpoint.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 #include "control/own_files.h"
 #include "re2/re2.h"
 #include "vxlan/ip_address.h"
@@ -75,7 +75,7 @@ bool IsObjectName(std::string_view name) {
 
 absl::Status CheckObjectName(std::string_view what, const std::string& name) {
   if (IsObjectName(name)) return absl::OkStatus();
-  return Wrong(absl::StrCat(what, " ", lease::Quoted(name),
+  return Wrong(absl::StrCat(what, " ", Quoted(name),
                             " is no name that the Kubernetes API takes; correct it"));
 }
 

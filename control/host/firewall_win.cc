@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/host/ip_helper_win.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::host {
 namespace {

@@ -10,6 +10,7 @@
 #include "control/host/name_servers_win.h"
 #include "control/host/routes_win.h"
 #include "control/host/watch_win.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::host {
 namespace {

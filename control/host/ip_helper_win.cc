@@ -31,24 +31,6 @@ absl::Status NotHere(std::string_view what) {
                    "has them since Server 2008"));
 }
 
-std::string Utf8(const wchar_t* text) {
-  const int size = ::WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
-  if (size <= 1) return "";
-  std::string out(static_cast<std::size_t>(size), '\0');
-  ::WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
-  out.pop_back();  // the terminator
-  return out;
-}
-
-std::wstring Utf16(std::string_view text) {
-  if (text.empty()) return L"";
-  const int length = static_cast<int>(text.size());
-  const int size = ::MultiByteToWideChar(CP_UTF8, 0, text.data(), length, nullptr, 0);
-  std::wstring out(static_cast<std::size_t>(size), L'\0');
-  ::MultiByteToWideChar(CP_UTF8, 0, text.data(), length, out.data(), size);
-  return out;
-}
-
 ADDRESS_FAMILY FamilyNumber(IpFamily family) {
   return family == IpFamily::kV4 ? AF_INET : AF_INET6;
 }

@@ -25,8 +25,6 @@ namespace weft::host {
 // "cannot WHAT: the system's text (CODE)", and for a refused right what to do.
 absl::Status Failure(std::string_view what, DWORD code);
 
-std::string Utf8(const wchar_t* text);
-std::wstring Utf16(std::string_view text);
 
 ADDRESS_FAMILY FamilyNumber(IpFamily family);
 std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address);

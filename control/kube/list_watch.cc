@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/kube/list_watch_verdict.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -316,7 +316,7 @@ Action ListWatch::OnHead(const HttpHead& its) {
   if (!encoding) {
     return TryAgain(Why(absl::StatusCode::kUnavailable,
                         absl::StrCat("the answer's Content-Type is ",
-                                     lease::Quoted(head_.content_type), ", not the API's")));
+                                     Quoted(head_.content_type), ", not the API's")));
   }
   phase_ = Phase::kAnswered;
   const bool begins = snapshot_wanted_ && page_token_.empty();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -84,9 +84,9 @@ absl::Status Trouble(Question question, const ApiStatus& status) {
   std::string text =
       absl::StrCat("cannot ", Wish(question), ": the API server answers ", status.code);
   if (!status.reason.empty())
-    absl::StrAppend(&text, " (", lease::Quoted(status.reason, kMaxReason), ")");
+    absl::StrAppend(&text, " (", Quoted(status.reason, kMaxReason), ")");
   if (!status.message.empty())
-    absl::StrAppend(&text, ": ", lease::Quoted(status.message, kMaxMessage));
+    absl::StrAppend(&text, ": ", Quoted(status.message, kMaxMessage));
   absl::StrAppend(&text, "; ", NextStep(status.code));
   return {CodeOf(status.code), text};
 }

@@ -2,7 +2,7 @@
 #include "control/kube/patch_failure.h"
 
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -34,12 +34,12 @@ std::string_view NextStepOfPatch(int code) {
 std::string PatchFailure(std::string_view node_name, std::string_view subject,
                          const absl::StatusOr<ApiStatus>& answer) {
   const std::string what =
-      absl::StrCat("the ", subject, " of node ", lease::Quoted(node_name), " cannot be written: ");
+      absl::StrCat("the ", subject, " of node ", Quoted(node_name), " cannot be written: ");
   if (!answer.ok()) return absl::StrCat(what, answer.status().message(), "; tried again");
   return absl::StrCat(
       what, answer->code, answer->reason.empty() ? "" : " ", answer->reason,
       answer->message.empty() ? "" : " ",
-      answer->message.empty() ? "" : lease::Quoted(answer->message, kLongestMessage), "; ",
+      answer->message.empty() ? "" : Quoted(answer->message, kLongestMessage), "; ",
       NextStepOfPatch(answer->code));
 }
 

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/backend_data.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 #include "vxlan/ip_prefix.h"
 
 namespace weft::kube {
@@ -17,7 +17,7 @@ std::string PublicIpText(const PublishedFamily& family, const std::string& overw
                          const std::string& overwrite, std::vector<std::string>& problems) {
   if (overwrite.empty()) return family.public_ip.ToString();
   if (ParsePublicIp(overwrite, family.public_ip.family())) return overwrite;
-  problems.push_back(absl::StrCat("annotation ", overwrite_key, " ", lease::Quoted(overwrite),
+  problems.push_back(absl::StrCat("annotation ", overwrite_key, " ", Quoted(overwrite),
                                   " is not an ", family.public_ip.is_v4() ? "IPv4" : "IPv6",
                                   " address of one host: peers are told ",
                                   family.public_ip.ToString(), " until it is corrected"));

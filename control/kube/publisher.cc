@@ -11,13 +11,12 @@
 #include "absl/strings/str_join.h"
 #include "control/kube/patch_failure.h"
 #include "control/kube/rewrites.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
 
 using control::TimePoint;
-using lease::Quoted;
 
 constexpr int kLongestShow = 5;  // doublings of kShownWithin
 // A server that wants to be left alone for longer is asked again all the same.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 
@@ -33,7 +33,7 @@ void Rewrites::Reset() {
 }
 
 std::string Rewrites::Describe(std::string_view node_name) const {
-  return absl::StrCat("another program changed our annotations of node ", lease::Quoted(node_name),
+  return absl::StrCat("another program changed our annotations of node ", Quoted(node_name),
                       times_ == 1 ? "" : absl::StrCat(", ", times_, " times by now"), ": ", what_,
                       "; they are put back", times_ == 1 ? "" : ", each time later",
                       "; `kubectl get node ", node_name,

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "control/lease/host_claims.h"
 #include "control/lease/lease_table.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::lease {
 namespace {

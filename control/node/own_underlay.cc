@@ -2,7 +2,7 @@
 #include "control/node/own_underlay.h"
 
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::node {
 namespace {
@@ -25,7 +25,7 @@ absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
   if (text.empty() || kube::ParsePublicIp(text, family)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("annotation node-public-ip", v4 ? "" : "v6", " of node ",
-                   lease::Quoted(node.node.name), " is ", lease::Quoted(text), ", not an ",
+                   Quoted(node.node.name), " is ", Quoted(text), ", not an ",
                    v4 ? "IPv4" : "IPv6", " address of one host; correct or remove it"));
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::control {
 namespace {
@@ -64,7 +64,7 @@ lease::SinkReport DataplaneSink::Report() const {
   for (const auto& [subnet, peer] : unreachable_) {
     report.pending.push_back(
         absl::StrCat(subnet.ToString(), ": public IP ", peer.public_ip.ToString(), " of node ",
-                     lease::Quoted(peer.node), " is not of the family that our wire carries"));
+                     Quoted(peer.node), " is not of the family that our wire carries"));
   }
   return report;
 }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::control {
 namespace {
@@ -110,7 +110,7 @@ std::optional<HostRouteSink::Way> HostRouteSink::Place(const lease::Peer& peer) 
     return Way(peer.subnet, peer.public_ip, config_.underlay.adapter_index);
   if (config_.tunnel) return Way(peer.subnet, std::nullopt, config_.tunnel->adapter_index);
   refused_[peer.subnet] = absl::StrCat(
-      "peer ", lease::Quoted(peer.node), " (", peer.subnet.ToString(),
+      "peer ", Quoted(peer.node), " (", peer.subnet.ToString(),
       ") has no route: its address ", peer.public_ip.ToString(), " is not on link of ",
       config_.underlay.name,
       ", and host routes lead past no router: join the node to that link, or use vxlan");

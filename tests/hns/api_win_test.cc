@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "hns/open_api.h"
-#include "hns/wide_text_win.h"
+#include "vxlan/text/utf16_win.h"
 #include "tests/hns/fake_hns_win.h"
 
 namespace weft::hns {

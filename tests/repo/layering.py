@@ -36,14 +36,15 @@ HERE = pathlib.Path(__file__).parent
 
 class Layers:
     def __init__(self, text):
-        self.folders, self.libraries, self.only, self.closed = {}, {}, {}, set()
+        self.folders, self.libraries, self.only = {}, {}, {}
+        self.open, self.closed = set(), set()
         for line in text.splitlines():
             kind, _, rest = line.split("#")[0].strip().partition(" ")
             if kind == "layer":
                 folder, includes, libraries = (part.split() for part in rest.split(":"))
                 self.folders[folder[0]], self.libraries[folder[0]] = includes, libraries
-            elif kind == "closed":
-                self.closed.add(rest.strip())
+            elif kind in ("open", "closed"):
+                getattr(self, kind).add(rest.strip())
             elif kind == "only":
                 library, _, *files = rest.split()
                 self.only[library] = files
@@ -54,7 +55,7 @@ class Layers:
         return max(fitting, key=len, default=None)
 
     def refuse_folder(self, source, target):
-        if target == source:
+        if target == source or target in self.open:
             return None
         if target in self.closed and source not in ("tests", "bench"):
             return f"nobody includes {target}"

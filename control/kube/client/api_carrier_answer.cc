@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -65,10 +65,10 @@ class AnswerParser::Head final : public http::basic_parser<false> {
       if (absl::SimpleAtoi(text, &seconds))
         told.retry_after = std::chrono::seconds(std::min(seconds, kLongestRetryAfter));
     } else if (name == http::field::transfer_encoding && !absl::EqualsIgnoreCase(text, "chunked")) {
-      Refuse(absl::StrCat("its transfer encoding is ", lease::Quoted(text)), error);
+      Refuse(absl::StrCat("its transfer encoding is ", Quoted(text)), error);
     } else if (name == http::field::content_encoding && !absl::EqualsIgnoreCase(text, "identity")) {
       Refuse(
-          absl::StrCat("its content encoding is ", lease::Quoted(text), ", which nobody asked for"),
+          absl::StrCat("its content encoding is ", Quoted(text), ", which nobody asked for"),
           error);
     }
   }
@@ -104,7 +104,7 @@ absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view octets) {
   // Beast would wait for the end of the head before it looks.
   constexpr std::string_view kBegin = "HTTP/1.";
   if (head_octets_ == 0 && octets.substr(0, kBegin.size()) != kBegin.substr(0, octets.size()))
-    return NoHttp(absl::StrCat("it begins with ", lease::Quoted(octets.substr(0, 20))));
+    return NoHttp(absl::StrCat("it begins with ", Quoted(octets.substr(0, 20))));
   error_code error;
   std::size_t taken = 0;
   while (taken < octets.size() && !error && !head_->is_done()) {

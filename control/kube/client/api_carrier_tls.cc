@@ -13,7 +13,7 @@
 #include "control/kube/client/api_carrier_certificate.h"
 #include "control/kube/client/api_carrier_system.h"
 #include "control/kube/client/credentials_file.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<TlsSession>> TlsSession::Make(const ClusterAccess
   if (!Expect(ssl, session->name_)) {
     ERR_clear_error();
     return absl::InvalidArgumentError(absl::StrCat(
-        "no certificate can be for ", lease::Quoted(session->name_), "; correct tls-server-name"));
+        "no certificate can be for ", Quoted(session->name_), "; correct tls-server-name"));
   }
   SSL_set_connect_state(ssl);
   return session;

@@ -14,13 +14,12 @@
 #include "absl/strings/str_join.h"
 #include "control/kube/client/cluster_access_proxy.h"
 #include "control/kube/client/cluster_access_server.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 #include "yaml-cpp/yaml.h"
 
 namespace weft::kube {
 namespace {
 
-using lease::Quoted;
 
 absl::Status Bad(std::string_view where, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, what));

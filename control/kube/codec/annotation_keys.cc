@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -34,7 +34,7 @@ absl::StatusOr<AnnotationKeys> AnnotationKeys::Of(std::string_view prefix) {
   const bool word_ok = parts.back().empty() || (parts.back().size() > 1 && IsWord(parts.back()));
   if (parts.size() != 2 || !domain_ok || !word_ok) {
     return absl::InvalidArgumentError(
-        absl::StrCat("annotation prefix ", lease::Quoted(prefix),
+        absl::StrCat("annotation prefix ", Quoted(prefix),
                      " is not DOMAIN or DOMAIN/WORD in lower case with at least two labels in "
                      "DOMAIN; write one like ",
                      kDefaultAnnotationPrefix));

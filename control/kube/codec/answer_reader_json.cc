@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/kube/codec/json_error.h"
 #include "control/kube/codec/json_node.h"
 #include "control/kube/codec/json_status.h"
 #include "control/kube/codec/json_value.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -78,7 +77,7 @@ absl::Status JsonAnswerReader::Read(std::string_view octets) {
         const char* expected = list_read_                   ? " after the list's end"
                                : kind_ == AnswerKind::kList ? " where the list should begin"
                                                             : " where an event should begin";
-        return BrokenAt(at_, absl::StrCat(lease::Quoted(octets.substr(0, 1)), expected));
+        return BrokenAt(at_, absl::StrCat(Quoted(octets.substr(0, 1)), expected));
       }
       begin_ = at_;
     }
@@ -124,7 +123,7 @@ absl::Status JsonAnswerReader::ReadEvent(object event) {
   const auto name = StringMember(event, "type", "the watch event's type");
   if (!name.ok()) return name.status();
   const auto type = EventTypeOf(*name);
-  if (!type) return absl::DataLossError("a watch event of type " + lease::Quoted(*name));
+  if (!type) return absl::DataLossError("a watch event of type " + Quoted(*name));
   const auto value = Find(event, "object");
   if (!value) return absl::DataLossError("a watch event without an object");
   if (*type == EventType::kError) {

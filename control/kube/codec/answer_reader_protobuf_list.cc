@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/node_codec_protobuf.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -160,7 +160,7 @@ absl::Status ProtobufListReader::OnField(std::string_view octets) {
   std::string_view kind;
   if (const auto status = DecodeProtobufKind(octets, kind); !status.ok()) return status;
   if (kind.empty() || kind == "NodeList") return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("it is a ", lease::Quoted(kind), ", not a \"NodeList\""));
+  return absl::DataLossError(absl::StrCat("it is a ", Quoted(kind), ", not a \"NodeList\""));
 }
 
 // Also the beginning of the list, where no field has gone before.

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/api_status_codec_protobuf.h"
 #include "control/kube/codec/node_codec_protobuf.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 #include "vxlan/bytes.h"
 
 namespace weft::kube {
@@ -50,7 +50,7 @@ absl::Status ProtobufWatchReader::ReadEvent(std::string_view octets) {
   ProtobufWatchEvent event;
   if (const auto status = DecodeProtobufWatchEvent(octets, event); !status.ok()) return status;
   const auto type = EventTypeOf(event.type);
-  if (!type) return absl::DataLossError("a watch event of type " + lease::Quoted(event.type));
+  if (!type) return absl::DataLossError("a watch event of type " + Quoted(event.type));
   ProtobufBody body;
   if (const auto status = DecodeProtobufBody(event.object, body); !status.ok()) return status;
   switch (*type) {

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/json_value.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -34,11 +34,11 @@ absl::StatusOr<std::optional<MacAddress>> ReadMac(simdjson::dom::element value) 
   const auto mac = MacAddress::Parse(*text);
   if (!mac) {
     return absl::InvalidArgumentError(
-        absl::StrCat("VtepMAC ", lease::Quoted(*text), " is not a MAC of six octets"));
+        absl::StrCat("VtepMAC ", Quoted(*text), " is not a MAC of six octets"));
   }
   if (mac->IsZero() || mac->IsGroup()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("VtepMAC ", lease::Quoted(*text), " is not a unicast address"));
+        absl::StrCat("VtepMAC ", Quoted(*text), " is not a unicast address"));
   }
   return *mac;
 }
@@ -80,7 +80,7 @@ absl::StatusOr<BackendData> DecodeBackendData(std::string_view text) {
   if (const auto error = parser.parse(text.data(), text.size()).get(root);
       error != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(
-        absl::StrCat(lease::Quoted(text), " is not JSON: ", simdjson::error_message(error)));
+        absl::StrCat(Quoted(text), " is not JSON: ", simdjson::error_message(error)));
   }
   if (root.is_null()) return data;
   const auto members = AsObject(root, "the text");

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "control/kube/codec/json_value.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -37,7 +37,7 @@ void ReadAnnotations(element value, const AnnotationKeys& keys, NodeFields& fiel
     if (text.is_string()) {
       fields.SetAnnotation(keys, key, text.get_string().value_unsafe());
     } else if (fields.problem.empty()) {
-      fields.problem = absl::StrCat("annotation ", lease::Quoted(key, 100), " is ", Show(text),
+      fields.problem = absl::StrCat("annotation ", Quoted(key, 100), " is ", Show(text),
                                     ", not a string");
     }
   }
@@ -77,7 +77,7 @@ void ReadCreated(const Member& value, NodeFields& fields) {
   absl::Time time;
   if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ||
       time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
-    fields.created_problem = absl::StrCat("metadata.creationTimestamp ", lease::Quoted(text),
+    fields.created_problem = absl::StrCat("metadata.creationTimestamp ", Quoted(text),
                                           " is not a time (RFC 3339)");
     return;
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/codec/json_value.h"
 
+#include <tuple>
+
 #include "absl/strings/str_cat.h"
-#include "control/lease/quoted.h"
+#include "nlohmann/json.hpp"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -19,7 +22,7 @@ absl::Status WrongType(element value, std::string_view field, std::string_view w
 std::string Show(element value) {
   switch (value.type()) {
     case element_type::STRING:
-      return lease::Quoted(value.get_string().value_unsafe());
+      return Quoted(value.get_string().value_unsafe());
     case element_type::ARRAY:
       return "an array";
     case element_type::OBJECT:
@@ -73,6 +76,19 @@ absl::StatusOr<std::optional<simdjson::dom::object>> ObjectMember(simdjson::dom:
   auto found = AsObject(*value, field);
   if (!found.ok()) return found.status();
   return *found;
+}
+
+std::optional<std::size_t> FindJsonError(std::string_view text) {
+  const auto keep_nothing = [](int, nlohmann::json::parse_event_t, nlohmann::json&) {
+    return false;
+  };
+  try {
+    std::ignore = nlohmann::json::parse(text, keep_nothing);
+  } catch (const nlohmann::json::parse_error& error) {
+    return error.byte - 1;                      // it counts from 1
+  } catch (const nlohmann::json::exception&) {  // a number out of range
+  }
+  return std::nullopt;
 }
 
 }  // namespace weft::kube

@@ -6,7 +6,7 @@
 
 #include "control/kube/codec/answer_reader.h"
 #include "control/kube/codec/node_codec_protobuf_fields.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -176,7 +176,7 @@ absl::Status DecodeProtobufBody(std::string_view octets, ProtobufBody& body) {
 
 absl::Status CheckProtobufEncoding(std::string_view encoding) {
   if (encoding.empty()) return absl::OkStatus();
-  return absl::DataLossError("the object is encoded as " + lease::Quoted(encoding));
+  return absl::DataLossError("the object is encoded as " + Quoted(encoding));
 }
 
 absl::Status DecodeProtobufKind(std::string_view octets, std::string_view& kind) {

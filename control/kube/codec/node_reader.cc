@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/backend_data.h"
-#include "control/lease/quoted.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 
@@ -25,7 +25,6 @@ struct NodeReader::Half {
 
 namespace {
 
-using lease::Quoted;
 
 // Whether one of eight octets is a space, a control octet or outside ASCII. An octet that is sets
 // its own highest bit in one of the three; no other does before it.

@@ -8,16 +8,12 @@
 #include <array>
 #include <cstdint>
 
+#include "vxlan/text/utf16_win.h"
+
 namespace weft::hns::emulator {
 
 std::string FromWide(const wchar_t* text) {
-  if (text == nullptr) return "";
-  const int size = ::WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
-  if (size <= 1) return "";
-  std::string octets(static_cast<std::size_t>(size), '\0');
-  ::WideCharToMultiByte(CP_UTF8, 0, text, -1, octets.data(), size, nullptr, nullptr);
-  octets.pop_back();  // the terminator
-  return octets;
+  return Utf8(text);
 }
 
 wchar_t* ToCallers(std::string_view text) {

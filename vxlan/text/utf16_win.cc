@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/wide_text_win.h"
+#include "vxlan/text/utf16_win.h"
 
 #include <windows.h>
 
-#include <combaseapi.h>
-
 #include <cstddef>
 
-namespace weft::hns {
+namespace weft {
 
 std::wstring Utf16(std::string_view text) {
   const int in = static_cast<int>(text.size());
@@ -27,8 +25,4 @@ std::string Utf8(std::wstring_view text) {
   return out;
 }
 
-TaskText::~TaskText() { ::CoTaskMemFree(text_); }
-
-std::string TaskText::ToUtf8() const { return text_ == nullptr ? "" : Utf8(text_); }
-
-}  // namespace weft::hns
+}  // namespace weft

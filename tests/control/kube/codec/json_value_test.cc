@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/codec/json_error.h"
+#include "control/kube/codec/json_value.h"
 
 #include "gtest/gtest.h"
 #include "simdjson.h"
@@ -42,13 +42,6 @@ TEST(FindJsonError, AgreesWithSimdjsonOnCutText) {
 
 TEST(FindJsonError, DepthCostsNoStack) {
   EXPECT_EQ(FindJsonError(std::string(5'000'000, '[')), 5'000'000u);
-}
-
-TEST(LineAndColumn, BothFromOne) {
-  EXPECT_EQ(LineAndColumn("abc", 0), "line 1, column 1");
-  EXPECT_EQ(LineAndColumn("a\nbc\n", 3), "line 2, column 2");
-  EXPECT_EQ(LineAndColumn("a\nbc\n", 5), "line 3, column 1");
-  EXPECT_EQ(LineAndColumn("a", 99), "line 1, column 2");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/one_line.h"
+#include "vxlan/text/printable.h"
 
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 
-namespace weft::hns {
+namespace weft {
 namespace {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -37,6 +39,12 @@ bool IsControl(std::string_view character) {
 
 }  // namespace
 
+std::string Quoted(std::string_view text, std::size_t limit) {
+  std::string quoted = absl::StrCat("\"", absl::CHexEscape(text.substr(0, limit)), "\"");
+  if (text.size() > limit) absl::StrAppend(&quoted, "... (", text.size(), " octets)");
+  return quoted;
+}
+
 std::string OneLine(std::string_view text, std::size_t limit) {
   text = absl::StripAsciiWhitespace(text);
   std::string line;
@@ -51,4 +59,11 @@ std::string OneLine(std::string_view text, std::size_t limit) {
   return line;
 }
 
-}  // namespace weft::hns
+std::string LineAndColumn(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is zero
+  return absl::StrCat("line ", line, ", column ", before.size() - line_begin + 1);
+}
+
+}  // namespace weft

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/one_line.h"
+#include "vxlan/text/printable.h"
 
 #include <gtest/gtest.h>
 
-namespace weft::hns {
+namespace weft {
 namespace {
 
 struct Row {
@@ -50,5 +50,24 @@ TEST(OneLineTest, ForeignTextNeitherEndsALineNorSpeaksToATerminal) {
   for (const Row& row : kRows) EXPECT_EQ(OneLine(row.in, 20), row.out) << row.description;
 }
 
+TEST(Quoted, PlainTextStandsInQuotes) { EXPECT_EQ(Quoted("node-1"), "\"node-1\""); }
+
+TEST(Quoted, NobodyWritesLogLinesOrTerminalCodesThroughUs) {
+  EXPECT_EQ(Quoted("a\nE0101 forged\x1b[2J\t\"\\\x80"), R"("a\nE0101 forged\x1b[2J\t\"\\\x80")");
+  EXPECT_EQ(Quoted(std::string_view("\0", 1)), R"("\x00")");
+}
+
+TEST(Quoted, LongTextIsCutAndItsLengthTold) {
+  EXPECT_EQ(Quoted(std::string(1000, 'x'), 4), "\"xxxx\"... (1000 octets)");
+  EXPECT_LT(Quoted(std::string(1 << 20, '\x01')).size(), 400u);
+}
+
+TEST(LineAndColumn, BothFromOne) {
+  EXPECT_EQ(LineAndColumn("abc", 0), "line 1, column 1");
+  EXPECT_EQ(LineAndColumn("a\nbc\n", 3), "line 2, column 2");
+  EXPECT_EQ(LineAndColumn("a\nbc\n", 5), "line 3, column 1");
+  EXPECT_EQ(LineAndColumn("a", 99), "line 1, column 2");
+}
+
 }  // namespace
-}  // namespace weft::hns
+}  // namespace weft
