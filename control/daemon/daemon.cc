@@ -382,6 +382,7 @@ void Daemon::Settle() {
   ready_ = ready;
   const auto now = steady_clock::now();
   if (ready_) {
+    ReleaseFreeMemory();
     TellSupervisorReady();
     if (std::exchange(unready_logged_, false)) control::LogInfo("ready");
     return;

@@ -18,6 +18,8 @@ std::uint64_t ProcessId();
 // What a daemon with hundreds of sockets wants of its process: the highest limit of open files it
 // may have, no death by SIGPIPE.
 void PrepareProcess();
+// Gives the system back what was freed: a start needs far more memory than what comes after it.
+void ReleaseFreeMemory();
 // READY=1 to systemd, sd_notify(3), when NOTIFY_SOCKET asks for it; upstream does the same.
 void TellSupervisorReady();
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -27,6 +28,8 @@ void PrepareProcess() {
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
 }
+
+void ReleaseFreeMemory() { ::malloc_trim(0); }
 
 void TellSupervisorReady() {
   const char* path = std::getenv("NOTIFY_SOCKET");

@@ -3,6 +3,8 @@
 
 #include <windows.h>
 
+#include <malloc.h>
+
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -35,6 +37,8 @@ std::string_view NameOf(DWORD event) {
 std::uint64_t ProcessId() { return ::GetCurrentProcessId(); }
 
 void PrepareProcess() {}
+
+void ReleaseFreeMemory() { (void)::_heapmin(); }
 
 void TellSupervisorReady() {}
 

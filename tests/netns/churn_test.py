@@ -101,3 +101,15 @@ def test_memory_without_packets():
     """10,000 lease changes."""
     before, after = changes_without_packets(12)
     command.expect(after - before <= 1024 or topology.keeps_freed_memory(), f"resident {before} KiB before, {after} after")
+
+
+def test_memory_of_ten_thousand_leases():
+    """Resident memory of the whole daemon, userspace data plane included, once it is ready."""
+    with topology.pair(node.WeftNode, node.KernelNode, network="172.20.0.0/14", without_ipv6=True) as lab:
+        a, b = lab.nodes
+        subnets = itertools.islice(ipaddress.ip_network("172.20.0.0/14").subnets(new_prefix=28), 8 * 16, None)
+        a.write_nodes([a.lease.node(), b.lease.node()] + [each.node() for each in lease.crowd(9_998, subnets)])
+        a.spawn()
+        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 10,000 leases: {a.last_words()}", timeout=60)
+        resident = resident_kib(a.pid())
+        command.expect(resident <= 24 * 1024 or topology.keeps_freed_memory(), f"resident {resident} KiB with 10,000 leases, 24 MiB are let pass")
