@@ -10,10 +10,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -21,7 +22,9 @@
 #include "control/kube/client/http_exchange.h"
 #include "control/kube/codec/annotation_keys.h"
 #include "control/kube/codec/api_status.h"
+#include "control/kube/node_patch.h"
 #include "control/kube/publication.h"
+#include "control/kube/rewrites.h"
 #include "control/lease/own_node.h"
 #include "control/retry.h"
 
@@ -46,9 +49,6 @@ class Publisher {
   // `clock` outlives it. `now` is the wall clock, for the condition.
   Publisher(const control::Clock& clock, std::function<absl::Time()> now, control::Random random,
             Options options);
-  Publisher(Publisher&&) noexcept;
-  Publisher& operator=(Publisher&&) noexcept;
-  ~Publisher();
 
   // Any of these may make a patch necessary: ask Next afterwards.
   void SetWanted(std::optional<Publication> wanted);  // empty: not known (yet), leave what is there
@@ -63,14 +63,55 @@ class Publisher {
   std::optional<control::TimePoint> NextDeadline() const;
 
   // Our Node says what it should, as far as we were told.
-  bool published() const;
+  bool published() const { return IsShown(); }
   // Sentences for people: why it does not, and what does not last; empty while nothing is wanted or
   // there is no Node to write to.
   std::string trouble() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  enum class Patch : std::uint8_t { kNone, kAnnotations, kCondition };
+  // The tries of one patch: when the next may be made, and why the last one failed.
+  struct Tries {
+    explicit Tries(control::Backoff first) : backoff(std::move(first)) {}
+    void Reset();
+    void Fail(control::TimePoint now, std::optional<std::chrono::seconds> retry_after,
+              std::string why);
+
+    control::Backoff backoff;
+    control::TimePoint not_before{};
+    std::string error;
+  };
+
+  bool CanPublish() const { return node_ && wanted_ && IsComplete(*wanted_); }
+  Annotations Wanted(const lease::OwnNode& of) const;
+  Annotations Shown() const { return ShownAnnotations(options_.keys, *node_); }
+  // What is to be sent: what was accepted counts as shown. CanPublish.
+  Annotations Missing() const;
+  control::TimePoint AnnotationsAt() const;
+  bool ConditionDue() const;
+  bool IsShown() const;
+  void Forget();
+  void SettleAccepted();
+  // Our texts, as `next` does not have them any more.
+  void LookForRewrites(const lease::OwnNode& next);
+  void Accept();
+
+  const control::Clock* clock_;
+  std::function<absl::Time()> now_;
+  Options options_;
+  std::optional<Publication> wanted_;
+  std::optional<lease::OwnNode> node_;
+  bool ready_ = false;
+
+  Patch awaited_ = Patch::kNone;
+  std::string sent_to_;  // UID
+  Annotations sent_;
+  Annotations accepted_;  // by the server, not yet seen in the watch
+  control::TimePoint shown_by_{};
+  int unshown_ = 0;                          // times in a row that it was not seen in time
+  std::optional<std::string> condition_of_;  // UID of the Node that has it
+  Rewrites rewrites_;
+  Tries annotations_, condition_;
 };
 
 }  // namespace weft::kube

@@ -31,7 +31,7 @@ class Rewrites {
  private:
   bool IsCalm(control::TimePoint now) const { return now >= last_ + calm_; }
 
-  const control::Duration calm_;
+  control::Duration calm_;
   control::Backoff backoff_;
   int times_ = 0;
   std::string what_;
