@@ -91,8 +91,8 @@ absl::StatusOr<json> ParseFolded(std::string_view text) {
   FoldingReader reader;
   if (json::sax_parse(text.begin(), text.end(), &reader)) return std::move(reader.root);
   const std::size_t at = reader.error_at == 0 ? 0 : reader.error_at - 1;
-  return absl::InvalidArgumentError(absl::StrCat(LineAndColumn(text, at), ": not JSON at ",
-                                                 Quoted(reader.error_token, 40)));
+  return absl::InvalidArgumentError(
+      absl::StrCat(LineAndColumn(text, at), ": not JSON at ", Quoted(reader.error_token, 40)));
 }
 
 }  // namespace weft::control

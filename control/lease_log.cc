@@ -10,7 +10,6 @@
 namespace weft::control {
 namespace {
 
-
 // Lines of one kind at once; a cluster of thousands may be wrong. The rest is in status.
 constexpr std::size_t kMaxLines = 20;
 

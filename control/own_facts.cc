@@ -13,7 +13,6 @@
 namespace weft::control {
 namespace {
 
-
 absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily family,
                                            const IpPrefix& network,
                                            const std::optional<OwnFacts>& standing) {

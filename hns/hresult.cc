@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "hns/hresult_table.h"
-#include "vxlan/text/printable.h"
 #include "hns/response.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::hns {
 namespace {

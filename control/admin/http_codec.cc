@@ -3,14 +3,12 @@
 
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <limits>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "control/http1/percent.h"
 
 namespace weft::admin {
 namespace {
@@ -20,27 +18,14 @@ namespace http = boost::beast::http;
 constexpr std::uint64_t kLargestResponse = std::uint64_t{1}
                                            << 30;  // octets; 100,000 leases are some 60 MB
 
-// Beast wants octets that it could not use yet again, before the new ones.
-template <class Parser>
-boost::system::error_code Feed(Parser& parser, std::string& pending, std::string_view octets) {
-  pending.append(octets);
-  boost::system::error_code error;
-  while (!parser.is_done()) {
-    const std::size_t used = parser.put(boost::asio::buffer(pending), error);
-    pending.erase(0, used);
-    if (error || used == 0) break;
-  }
-  if (error == http::error::need_more) error = {};
-  return error;
-}
-
 // "a=1&b=2"; false when an escape is broken.
 bool ReadQuery(std::string_view text, Request& request) {
   for (const std::string_view pair : absl::StrSplit(text, '&', absl::SkipEmpty())) {
     const std::size_t equals = pair.find('=');
-    auto name = DecodePercent(pair.substr(0, equals), /*plus_is_space=*/true);
-    auto value = equals == std::string_view::npos ? std::string()
-                                                  : DecodePercent(pair.substr(equals + 1), true);
+    auto name = http1::DecodePercent(pair.substr(0, equals), /*plus_is_space=*/true);
+    auto value = equals == std::string_view::npos
+                     ? std::string()
+                     : http1::DecodePercent(pair.substr(equals + 1), true);
     if (!name || !value) return false;
     request.query.insert_or_assign(*std::move(name), *std::move(value));
   }
@@ -94,7 +79,7 @@ Reading RequestReader::Finish() {
     return Refuse(413, "request bodies are not taken here");
   const std::string_view target(message.target().data(), message.target().size());
   const std::size_t question = target.find('?');
-  auto path = DecodePercent(target.substr(0, question), /*plus_is_space=*/false);
+  auto path = http1::DecodePercent(target.substr(0, question), /*plus_is_space=*/false);
   if (!path || path->empty() || path->front() != '/')
     return Refuse(400, "the request target is not a path");
   request_.path = *std::move(path);
@@ -109,32 +94,27 @@ Reading RequestReader::Refuse(int status, std::string sentence) {
   return Reading::kRefused;
 }
 
-struct ResponseReader::Parser : http::response_parser<http::string_body> {};
-
-ResponseReader::ResponseReader() : parser_(std::make_unique<Parser>()) {
-  parser_->eager(true);
-  parser_->body_limit(kLargestResponse);
-}
-
-ResponseReader::~ResponseReader() = default;
-
 Reading ResponseReader::Take(std::string_view octets) {
-  if (Feed(*parser_, pending_, octets)) return Reading::kRefused;
-  return parser_->is_done() ? Reading::kDone : Reading::kMore;
+  pending_.append(octets);
+  const auto used = parser_.Take(pending_);
+  if (!used.ok() || too_long_) return Reading::kRefused;
+  pending_.erase(0, *used);
+  return parser_.done() ? Reading::kDone : Reading::kMore;
 }
 
-Reading ResponseReader::End() {
-  if (!parser_->got_some()) return Reading::kRefused;  // Beast asserts it
-  boost::system::error_code error;
-  parser_->put_eof(error);
-  return parser_->is_done() ? Reading::kDone : Reading::kRefused;
+Reading ResponseReader::End() { return parser_.End().ok() ? Reading::kDone : Reading::kRefused; }
+
+bool ResponseReader::OnHead(const http1::HttpHead& head) {
+  response_.status = head.status;
+  response_.content_type = head.content_type;
+  too_long_ = head.content_length.value_or(0) > kLargestResponse;
+  return !too_long_;
 }
 
-Response ResponseReader::TakeResponse() {
-  auto message = parser_->release();
-  return Response{.status = static_cast<int>(message.result_int()),
-                  .content_type = std::string(message[http::field::content_type]),
-                  .body = std::move(message.body())};
+bool ResponseReader::OnBody(std::string_view octets) {
+  response_.body.append(octets);
+  too_long_ = response_.body.size() > kLargestResponse;
+  return !too_long_;
 }
 
 std::string WriteResponse(const Response& response, bool head) {
@@ -149,26 +129,6 @@ std::string WriteResponse(const Response& response, bool head) {
 std::string WriteRequest(std::string_view target, std::string_view method) {
   return absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n",
                       method == "POST" ? "Content-Length: 0\r\n" : "", "\r\n");
-}
-
-std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && plus_is_space) {
-      out += ' ';
-    } else if (text[i] != '%') {
-      out += text[i];
-    } else {
-      const std::string_view digits = text.substr(i + 1, 2);
-      if (digits.size() != 2 || !absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) ||
-          !absl::ascii_isxdigit(static_cast<unsigned char>(digits[1])) || digits == "00") {
-        return std::nullopt;
-      }
-      out += absl::HexStringToBytes(digits);
-      i += 2;
-    }
-  }
-  return out;
 }
 
 }  // namespace weft::admin

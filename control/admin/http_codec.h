@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP/1.1 octets to values and back, without I/O. The only user of Beast.
+// HTTP/1.1 requests and responses of the admin endpoint to values and back, without I/O.
 #pragma once
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "control/admin/http_message.h"
+#include "control/http1/answer_parser.h"
 
 namespace weft::admin {
 
@@ -45,27 +46,26 @@ class RequestReader {
   Response refusal_;
 };
 
-// Reads one response of any length.
-class ResponseReader {
+// Reads one response.
+class ResponseReader final : http1::AnswerSink {
  public:
-  ResponseReader();
-  ~ResponseReader();
-
-  Reading Take(std::string_view octets);  // kRefused: not HTTP
-  Reading End();            // the other side closed; kRefused when it did so too early
-  Response TakeResponse();  // once, after kDone
+  Reading Take(std::string_view octets);  // kRefused: not HTTP, or too long
+  Reading End();  // the other side closed; kRefused when it did so too early
+  Response TakeResponse() { return std::move(response_); }  // once, after kDone
 
  private:
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  bool OnHead(const http1::HttpHead& head) override;
+  bool OnBody(std::string_view octets) override;
+
+  http1::AnswerParser parser_{http1::AnswerParser::To::kRequest, *this};
   std::string pending_;
+  Response response_;
+  bool too_long_ = false;
 };
 
 // Says "Connection: close". `head` leaves the body out and keeps its length.
 std::string WriteResponse(const Response& response, bool head);
 // `target`: percent-encoded path and query.
 std::string WriteRequest(std::string_view target, std::string_view method = "GET");
-// Of a path or a query's name or value; nothing when an escape is broken or is a NUL.
-std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space);
 
 }  // namespace weft::admin

@@ -14,10 +14,10 @@
 #include "control/cli/hns_option.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
-#include "vxlan/text/printable.h"
 #include "hns/client.h"
 #include "hns/overlay_endpoint.h"
 #include "nlohmann/json.hpp"
+#include "vxlan/text/printable.h"
 
 namespace weft::cli {
 namespace {
@@ -99,8 +99,7 @@ ExitCode List(const Options& options, Io& io) {
 
 absl::StatusOr<hns::OverlayEndpointWish> WishOf(const Options& options) {
   const auto wrong = [](std::string_view flag, const std::string& text, std::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, " ", Quoted(text), " is no ", what));
+    return absl::InvalidArgumentError(absl::StrCat(flag, " ", Quoted(text), " is no ", what));
   };
   hns::OverlayEndpointWish wish;
   wish.name = options.name;

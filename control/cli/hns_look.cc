@@ -15,9 +15,9 @@
 #include "control/cli/hns_option.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
-#include "vxlan/text/printable.h"
 #include "hns/client.h"
 #include "nlohmann/json.hpp"
+#include "vxlan/text/printable.h"
 
 namespace weft::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "control/admin/endpoint.h"
-#include "vxlan/text/printable.h"
 #include "control/own_files.h"
 #include "re2/re2.h"
 #include "vxlan/ip_address.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::config {
 namespace {

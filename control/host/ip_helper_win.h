@@ -25,7 +25,6 @@ namespace weft::host {
 // "cannot WHAT: the system's text (CODE)", and for a refused right what to do.
 absl::Status Failure(std::string_view what, DWORD code);
 
-
 ADDRESS_FAMILY FamilyNumber(IpFamily family);
 std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address);
 SOCKADDR_INET SocketAddressOf(const IpAddress& address);

@@ -315,8 +315,8 @@ Action ListWatch::OnHead(const HttpHead& its) {
   const std::optional<Encoding> encoding = EncodingOf(head_.content_type);
   if (!encoding) {
     return TryAgain(Why(absl::StatusCode::kUnavailable,
-                        absl::StrCat("the answer's Content-Type is ",
-                                     Quoted(head_.content_type), ", not the API's")));
+                        absl::StrCat("the answer's Content-Type is ", Quoted(head_.content_type),
+                                     ", not the API's")));
   }
   phase_ = Phase::kAnswered;
   const bool begins = snapshot_wanted_ && page_token_.empty();

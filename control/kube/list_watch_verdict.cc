@@ -83,10 +83,8 @@ Verdict Judge(Question question, bool event, const ApiStatus& status) {
 absl::Status Trouble(Question question, const ApiStatus& status) {
   std::string text =
       absl::StrCat("cannot ", Wish(question), ": the API server answers ", status.code);
-  if (!status.reason.empty())
-    absl::StrAppend(&text, " (", Quoted(status.reason, kMaxReason), ")");
-  if (!status.message.empty())
-    absl::StrAppend(&text, ": ", Quoted(status.message, kMaxMessage));
+  if (!status.reason.empty()) absl::StrAppend(&text, " (", Quoted(status.reason, kMaxReason), ")");
+  if (!status.message.empty()) absl::StrAppend(&text, ": ", Quoted(status.message, kMaxMessage));
   absl::StrAppend(&text, "; ", NextStep(status.code));
   return {CodeOf(status.code), text};
 }

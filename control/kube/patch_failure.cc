@@ -36,11 +36,10 @@ std::string PatchFailure(std::string_view node_name, std::string_view subject,
   const std::string what =
       absl::StrCat("the ", subject, " of node ", Quoted(node_name), " cannot be written: ");
   if (!answer.ok()) return absl::StrCat(what, answer.status().message(), "; tried again");
-  return absl::StrCat(
-      what, answer->code, answer->reason.empty() ? "" : " ", answer->reason,
-      answer->message.empty() ? "" : " ",
-      answer->message.empty() ? "" : Quoted(answer->message, kLongestMessage), "; ",
-      NextStepOfPatch(answer->code));
+  return absl::StrCat(what, answer->code, answer->reason.empty() ? "" : " ", answer->reason,
+                      answer->message.empty() ? "" : " ",
+                      answer->message.empty() ? "" : Quoted(answer->message, kLongestMessage), "; ",
+                      NextStepOfPatch(answer->code));
 }
 
 }  // namespace weft::kube

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/backend_data.h"
-#include "vxlan/text/printable.h"
 #include "vxlan/ip_prefix.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {

@@ -110,8 +110,8 @@ void Publisher::LookForRewrites(const lease::OwnNode& next) {
   for (const auto& [key, text] : ours) {
     const std::string& found = TextOf(is, key);
     if (TextOf(was, key) != text || found == text || found == TextOf(wanted_now, key)) continue;
-    changed.push_back(absl::StrCat(key, found.empty() ? " removed" : " to ",
-                                   found.empty() ? "" : Quoted(found)));
+    changed.push_back(
+        absl::StrCat(key, found.empty() ? " removed" : " to ", found.empty() ? "" : Quoted(found)));
   }
   if (!changed.empty()) rewrites_.Count(clock_->Now(), absl::StrJoin(changed, ", "));
 }

@@ -23,10 +23,10 @@ absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
   const bool v4 = family == IpFamily::kV4;
   const std::string& text = v4 ? node.v4.node_public_ip : node.v6.node_public_ip;
   if (text.empty() || kube::ParsePublicIp(text, family)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("annotation node-public-ip", v4 ? "" : "v6", " of node ",
-                   Quoted(node.node.name), " is ", Quoted(text), ", not an ",
-                   v4 ? "IPv4" : "IPv6", " address of one host; correct or remove it"));
+  return absl::FailedPreconditionError(absl::StrCat("annotation node-public-ip", v4 ? "" : "v6",
+                                                    " of node ", Quoted(node.node.name), " is ",
+                                                    Quoted(text), ", not an ", v4 ? "IPv4" : "IPv6",
+                                                    " address of one host; correct or remove it"));
 }
 
 // Under host-gw peers send to that address as a router's (upstream v0.28.9 refuses the same).

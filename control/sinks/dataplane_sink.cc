@@ -62,9 +62,9 @@ lease::SinkReport DataplaneSink::Report() const {
   report.applied = table_.size();
   report.failed = unreachable_.size();
   for (const auto& [subnet, peer] : unreachable_) {
-    report.pending.push_back(
-        absl::StrCat(subnet.ToString(), ": public IP ", peer.public_ip.ToString(), " of node ",
-                     Quoted(peer.node), " is not of the family that our wire carries"));
+    report.pending.push_back(absl::StrCat(subnet.ToString(), ": public IP ",
+                                          peer.public_ip.ToString(), " of node ", Quoted(peer.node),
+                                          " is not of the family that our wire carries"));
   }
   return report;
 }

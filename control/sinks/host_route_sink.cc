@@ -110,9 +110,8 @@ std::optional<HostRouteSink::Way> HostRouteSink::Place(const lease::Peer& peer) 
     return Way(peer.subnet, peer.public_ip, config_.underlay.adapter_index);
   if (config_.tunnel) return Way(peer.subnet, std::nullopt, config_.tunnel->adapter_index);
   refused_[peer.subnet] = absl::StrCat(
-      "peer ", Quoted(peer.node), " (", peer.subnet.ToString(),
-      ") has no route: its address ", peer.public_ip.ToString(), " is not on link of ",
-      config_.underlay.name,
+      "peer ", Quoted(peer.node), " (", peer.subnet.ToString(), ") has no route: its address ",
+      peer.public_ip.ToString(), " is not on link of ", config_.underlay.name,
       ", and host routes lead past no router: join the node to that link, or use vxlan");
   return std::nullopt;
 }

@@ -8,18 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include "control/kube/client/api_carrier_answer.h"
+#include "control/http1/answer_parser.h"
 
 namespace {
 
-using weft::kube::AnswerParser;
+using weft::http1::AnswerParser;
 
 void Require(bool promise) {
   if (!promise) std::abort();
 }
 
-struct Heard final : weft::kube::AnswerSink {
-  bool OnHead(const weft::kube::HttpHead& head) override {
+struct Heard final : weft::http1::AnswerSink {
+  bool OnHead(const weft::http1::HttpHead& head) override {
     Require(status == 0 && head.status >= 200);
     status = head.status;
     content_type = head.content_type;

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "hns/open_api.h"
-#include "vxlan/text/utf16_win.h"
 #include "tests/hns/fake_hns_win.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::hns {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/kube/client/api_carrier_answer.h"
+#include "control/http1/answer_parser.h"
 #include "control/kube/client/api_carrier_stream.h"
 #include "control/kube/client/cluster_access.h"
 #include "control/kube/client/http_exchange.h"
@@ -39,6 +39,9 @@ struct CarrierOptions {
 };
 
 // Lives as long as its own coroutine does.
+using http1::AnswerParser;
+using http1::AnswerSink;
+
 class Carrier final : public std::enable_shared_from_this<Carrier>, private AnswerSink {
  public:
   Carrier(boost::asio::io_context& io, CarrierOptions options, HttpRequest request,

@@ -20,7 +20,6 @@
 namespace weft::kube {
 namespace {
 
-
 absl::Status Bad(std::string_view where, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, what));
 }

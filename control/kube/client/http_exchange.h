@@ -3,12 +3,11 @@
 // client carries out.
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "control/http1/answer_parser.h"
 
 namespace weft::kube {
 
@@ -21,11 +20,7 @@ struct HttpRequest {
   friend bool operator==(const HttpRequest&, const HttpRequest&) = default;
 };
 
-struct HttpHead {
-  int status = 0;
-  std::string content_type;  // as the server wrote it, with parameters; empty if absent
-  std::optional<std::chrono::seconds> retry_after;  // as a number of seconds; dates are not taken
-};
+using http1::HttpHead;
 
 // What becomes of a request, on the control thread: OnHead at most once, then any number of OnBody,
 // then OnEnd once, whatever happened. The exchange may be destroyed within any of them; nothing

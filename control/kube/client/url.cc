@@ -2,16 +2,15 @@
 #include "control/kube/client/url.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "control/http1/percent.h"
 
 namespace weft::kube {
 namespace {
@@ -21,22 +20,6 @@ constexpr std::size_t kLongestHost = 255;
 absl::Status Bad(std::string_view what) { return absl::InvalidArgumentError(what); }
 
 bool IsAlphanumeric(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
-
-std::optional<std::string> DecodePercent(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const std::string_view digits = text.substr(i + 1, 2);
-    const auto hex = [](char c) { return absl::ascii_isxdigit(static_cast<unsigned char>(c)); };
-    if (digits.size() != 2 || !hex(digits[0]) || !hex(digits[1])) return std::nullopt;
-    out += absl::HexStringToBytes(digits);
-    i += 2;
-  }
-  return out;
-}
 
 // Cuts "scheme://" off the front of `text`.
 absl::Status TakeScheme(std::string_view& text, Url& url) {
@@ -56,9 +39,9 @@ absl::Status TakeUser(std::string_view& authority, Url& url) {
   if (at == std::string_view::npos) return absl::OkStatus();
   const std::string_view user = authority.substr(0, at);
   const std::size_t colon = user.find(':');
-  auto name = DecodePercent(user.substr(0, colon));
-  auto password =
-      colon == std::string_view::npos ? std::string() : DecodePercent(user.substr(colon + 1));
+  auto name = http1::DecodePercent(user.substr(0, colon));
+  auto password = colon == std::string_view::npos ? std::string()
+                                                  : http1::DecodePercent(user.substr(colon + 1));
   if (!name || !password) return Bad("its user name or password has a broken percent escape");
   url.username = *std::move(name);
   url.password = *std::move(password);
@@ -80,7 +63,7 @@ absl::Status ReadHost(std::string_view authority, Url& url) {
   if (absl::StartsWith(authority, "[")) {
     const std::size_t close = authority.find(']');
     if (close == std::string_view::npos) return Bad("its '[' has no ']'");
-    auto host = DecodePercent(authority.substr(1, close - 1));  // a zone: "fe80::1%25eth0"
+    auto host = http1::DecodePercent(authority.substr(1, close - 1));  // a zone: "fe80::1%25eth0"
     if (!host || host->find(':') == std::string::npos)
       return Bad("what stands in brackets is no IPv6 address");
     url.host = *std::move(host);

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/api_status_codec_protobuf.h"
 #include "control/kube/codec/node_codec_protobuf.h"
-#include "vxlan/text/printable.h"
 #include "vxlan/bytes.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 

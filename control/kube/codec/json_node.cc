@@ -37,8 +37,8 @@ void ReadAnnotations(element value, const AnnotationKeys& keys, NodeFields& fiel
     if (text.is_string()) {
       fields.SetAnnotation(keys, key, text.get_string().value_unsafe());
     } else if (fields.problem.empty()) {
-      fields.problem = absl::StrCat("annotation ", Quoted(key, 100), " is ", Show(text),
-                                    ", not a string");
+      fields.problem =
+          absl::StrCat("annotation ", Quoted(key, 100), " is ", Show(text), ", not a string");
     }
   }
 }
@@ -77,8 +77,8 @@ void ReadCreated(const Member& value, NodeFields& fields) {
   absl::Time time;
   if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ||
       time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
-    fields.created_problem = absl::StrCat("metadata.creationTimestamp ", Quoted(text),
-                                          " is not a time (RFC 3339)");
+    fields.created_problem =
+        absl::StrCat("metadata.creationTimestamp ", Quoted(text), " is not a time (RFC 3339)");
     return;
   }
   fields.created = absl::ToUnixSeconds(time);

@@ -25,7 +25,6 @@ struct NodeReader::Half {
 
 namespace {
 
-
 // Whether one of eight octets is a space, a control octet or outside ASCII. An octet that is sets
 // its own highest bit in one of the three; no other does before it.
 bool HasHidden(const char* eight) {

@@ -12,9 +12,7 @@
 
 namespace weft::hns::emulator {
 
-std::string FromWide(const wchar_t* text) {
-  return Utf8(text);
-}
+std::string FromWide(const wchar_t* text) { return Utf8(text); }
 
 wchar_t* ToCallers(std::string_view text) {
   const int octets = static_cast<int>(text.size());

@@ -212,34 +212,6 @@ TEST(ResponseReaderTest, ABodyHasALimit) {
   EXPECT_EQ(take((std::uint64_t{1} << 30) + 1), Reading::kRefused);
 }
 
-TEST(DecodePercentTest, Rows) {
-  struct Row {
-    const char* text;
-    bool plus_is_space;
-    std::optional<std::string> out;
-  };
-  const Row rows[] = {
-      {"", false, ""},
-      {"a%20b", false, "a b"},
-      {"%41%7a%7A", false, "Azz"},
-      {"a+b", true, "a b"},
-      {"a+b", false, "a+b"},
-      {"%2B+", true, "+ "},
-      {"%C3%A9", true, "\xc3\xa9"},
-      {"%ff", false, "\xff"},
-      {"100%", false, {}},
-      {"%4", false, {}},
-      {"%g0", false, {}},
-      {"%0g", false, {}},
-      {"%00", false, {}},
-      {"%%41", false, {}},
-      {"%+1", true, {}},
-  };
-  for (const Row& row : rows)
-    EXPECT_EQ(DecodePercent(row.text, row.plus_is_space), row.out) << row.text;
-}
-
-// RFC 9110 section 8.6: a method that takes a body says that there is none.
 TEST(WriteRequestTest, OnlyAPostHasALength) {
   EXPECT_EQ(WriteRequest("/x"), "GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(WriteRequest("/x", "POST"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/client/api_carrier_chunks.h"
+#include "control/http1/chunked_body.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-namespace weft::kube {
+namespace weft::http1 {
 namespace {
 
 constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 56;
@@ -88,4 +88,4 @@ absl::Status ChunkedBody::Step(char octet) {
   return Broken();
 }
 
-}  // namespace weft::kube
+}  // namespace weft::http1

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/client/api_carrier_answer.h"
+#include "control/http1/answer_parser.h"
 
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace weft::kube {
+namespace weft::http1 {
 namespace {
 
 using ::testing::HasSubstr;
@@ -213,4 +213,4 @@ TEST(AnswerParserTest, AnAnswerToConnectHasNoBody) {
 }
 
 }  // namespace
-}  // namespace weft::kube
+}  // namespace weft::http1

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace weft::kube {
+namespace weft::http1 {
 
 class ChunkedBody {
  public:
@@ -44,4 +44,4 @@ class ChunkedBody {
   std::size_t line_ = 0;    // octets of what kLineLimit bounds
 };
 
-}  // namespace weft::kube
+}  // namespace weft::http1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/client/api_carrier_answer.h"
+#include "control/http1/answer_parser.h"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "vxlan/text/printable.h"
 
-namespace weft::kube {
+namespace weft::http1 {
 namespace {
 
 namespace http = boost::beast::http;
@@ -38,7 +38,7 @@ class AnswerParser::Head final : public http::basic_parser<false> {
     header_limit(std::numeric_limits<std::uint32_t>::max());
   }
 
-  HttpHead told;
+  HttpHead read;
   absl::Status refusal;
 
  private:
@@ -51,7 +51,7 @@ class AnswerParser::Head final : public http::basic_parser<false> {
                        error_code&) override {}
 
   void on_response_impl(int code, boost::beast::string_view, int, error_code& error) override {
-    told.status = code;
+    read.status = code;
     if (code < 100 || code == 101) Refuse(absl::StrCat("its status is ", code), error);
   }
 
@@ -59,17 +59,16 @@ class AnswerParser::Head final : public http::basic_parser<false> {
                      error_code& error) override {
     const std::string_view text = View(value);
     if (name == http::field::content_type) {
-      told.content_type = std::string(text);
+      read.content_type = std::string(text);
     } else if (name == http::field::retry_after) {
       std::uint32_t seconds = 0;
       if (absl::SimpleAtoi(text, &seconds))
-        told.retry_after = std::chrono::seconds(std::min(seconds, kLongestRetryAfter));
+        read.retry_after = std::chrono::seconds(std::min(seconds, kLongestRetryAfter));
     } else if (name == http::field::transfer_encoding && !absl::EqualsIgnoreCase(text, "chunked")) {
       Refuse(absl::StrCat("its transfer encoding is ", Quoted(text)), error);
     } else if (name == http::field::content_encoding && !absl::EqualsIgnoreCase(text, "identity")) {
-      Refuse(
-          absl::StrCat("its content encoding is ", Quoted(text), ", which nobody asked for"),
-          error);
+      Refuse(absl::StrCat("its content encoding is ", Quoted(text), ", which nobody asked for"),
+             error);
     }
   }
 
@@ -122,7 +121,7 @@ absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view octets) {
 bool AnswerParser::FinishHead() {
   const std::unique_ptr<Head> head = std::exchange(head_, std::make_unique<Head>());
   head_octets_ = 0;
-  const int status = head->told.status;
+  const int status = head->read.status;
   if (status < 200) return true;  // interim
   if (to_ == To::kConnect || status == 204 || status == 304) {
     stage_ = Stage::kDone;
@@ -134,7 +133,8 @@ bool AnswerParser::FinishHead() {
   } else {
     stage_ = Stage::kToTheEnd;
   }
-  return sink_.OnHead(head->told);
+  if (const auto& length = head->content_length()) head->read.content_length = *length;
+  return sink_.OnHead(head->read);
 }
 
 absl::Status AnswerParser::TakeBody(std::string_view octets) {
@@ -169,4 +169,4 @@ absl::Status AnswerParser::End() {
   return absl::OkStatus();
 }
 
-}  // namespace weft::kube
+}  // namespace weft::http1

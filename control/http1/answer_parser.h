@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets of an HTTP/1.1 answer to values, without I/O.
+// The bytes of an HTTP/1.1 answer to values, without I/O.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/kube/client/api_carrier_chunks.h"
-#include "control/kube/client/http_exchange.h"
+#include "control/http1/chunked_body.h"
 
-namespace weft::kube {
+namespace weft::http1 {
 
-// Hears the answer. False: nothing more is wanted.
+struct HttpHead {
+  int status = 0;
+  std::string content_type;  // as the server wrote it, with parameters; empty if absent
+  std::optional<std::chrono::seconds> retry_after;  // as a number of seconds; dates are not taken
+  std::optional<std::uint64_t> content_length = {};
+};
+
+// Receives the answer. False: nothing more is wanted.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
@@ -57,4 +66,4 @@ class AnswerParser {
   ChunkedBody chunks_;
 };
 
-}  // namespace weft::kube
+}  // namespace weft::http1
