@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/admin/http_message.h"
+#include "control/admin/http_codec.h"
 
 namespace boost::asio {
 class io_context;

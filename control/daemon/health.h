@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/admin/http_message.h"
+#include "control/admin/http_codec.h"
 #include "control/admin/schema.h"
 
 namespace weft::daemon {

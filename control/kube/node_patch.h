@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "control/kube/client/http_exchange.h"
+#include "control/kube/codec/api_status.h"
 
 namespace weft::kube {
 
@@ -23,5 +25,9 @@ std::string NetworkAvailablePatch(absl::Time now);
 
 // `node_name` is escaped as one segment of the path.
 HttpRequest NodeStatusPatch(std::string_view node_name, std::string body);
+
+// `subject`: what was to be written, "annotations". `answer` is no success.
+std::string PatchFailure(std::string_view node_name, std::string_view subject,
+                         const absl::StatusOr<ApiStatus>& answer);
 
 }  // namespace weft::kube

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/kube/patch_failure.h"
+#include "control/kube/node_patch.h"
 #include "control/kube/rewrites.h"
 #include "vxlan/text/printable.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "control/kube/codec/decoded_node.h"
+#include "control/kube/codec/node_reader.h"
 #include "vxlan/vni.h"
 
 namespace weft::fuzz {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "control/kube/client/cluster_access_proxy.h"
+#include "control/kube/client/cluster_access.h"
 #include "control/kube/client/url.h"
 #include "tests/fuzz/input.h"
 #include "vxlan/ip_address.h"

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace weft::kube {
@@ -55,5 +56,17 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 absl::StatusOr<ClusterAccess> ReadClusterAccess(const std::string& kubeconfig_file,
                                                 const std::string& api_url,
                                                 const Environment& environment);
+
+// Sets tls, host, port and path of `access` from a server's address. One without a scheme is https
+// when `access` already has something that only TLS needs. Errors begin with `field`.
+absl::Status SetServer(std::string_view url, std::string_view field, ClusterAccess& access);
+
+// "http://user:password@host:port", or without the scheme. Errors begin with `field`.
+absl::StatusOr<Proxy> ParseProxy(std::string_view url, std::string_view field);
+
+// HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as Go reads them: the proxy for
+// `access`'s host, if there is to be one. Never for localhost and loopback addresses.
+absl::StatusOr<std::optional<Proxy>> ProxyOfEnvironment(const ClusterAccess& access,
+                                                        const Environment& environment);
 
 }  // namespace weft::kube

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/client/cluster_access_proxy.h"
+#include "control/kube/client/cluster_access.h"
 
 #include <string>
 #include <utility>

@@ -12,8 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/kube/client/cluster_access_proxy.h"
-#include "control/kube/client/cluster_access_server.h"
+#include "control/kube/client/cluster_access.h"
 #include "vxlan/text/printable.h"
 #include "yaml-cpp/yaml.h"
 

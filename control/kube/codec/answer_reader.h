@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "control/kube/codec/annotation_keys.h"
 #include "control/kube/codec/api_status.h"
-#include "control/kube/codec/decoded_node.h"
 #include "control/kube/codec/node_fields.h"
 #include "control/kube/codec/node_reader.h"
 

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/kube/codec/json_node.h"
-#include "control/kube/codec/json_status.h"
+#include "control/kube/codec/api_status_codec.h"
 #include "control/kube/codec/json_value.h"
 #include "vxlan/text/printable.h"
 

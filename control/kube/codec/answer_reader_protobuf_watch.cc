@@ -4,7 +4,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "control/kube/codec/api_status_codec_protobuf.h"
+#include "control/kube/codec/api_status_codec.h"
 #include "control/kube/codec/node_codec_protobuf.h"
 #include "vxlan/bytes.h"
 #include "vxlan/text/printable.h"

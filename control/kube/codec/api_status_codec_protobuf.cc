@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/codec/api_status_codec_protobuf.h"
 
-#include "control/kube/codec/api_status_text.h"
+#include "control/kube/codec/api_status_codec.h"
 #include "control/kube/codec/node_codec_protobuf_fields.h"
 
 namespace weft::kube {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/codec/json_node.h"
 
 #include <chrono>
 #include <optional>

@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/kube/codec/annotation_keys.h"
+#include "control/kube/codec/node_fields.h"
 #include "simdjson.h"
 
 namespace weft::kube {
@@ -38,5 +40,9 @@ absl::StatusOr<std::optional<simdjson::dom::object>> ObjectMember(simdjson::dom:
 // the word there; its size when it ends too early. Empty when the grammar holds: simdjson also
 // refuses numbers out of range and depth, and reports no place.
 std::optional<std::size_t> FindJsonError(std::string_view text);
+
+// Fills `fields`, which then live as long as the parser's document. A value of the wrong type is a
+// problem of the fields, no failure. Of duplicate members the last counts, as for Go.
+void ReadJsonNode(simdjson::dom::element node, const AnnotationKeys& keys, NodeFields& fields);
 
 }  // namespace weft::kube

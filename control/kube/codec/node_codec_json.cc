@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "control/kube/codec/json_node.h"
 #include "control/kube/codec/json_value.h"
 #include "control/kube/codec/node_fields.h"
 #include "vxlan/text/printable.h"

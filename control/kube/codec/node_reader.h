@@ -2,15 +2,30 @@
 // What a Node's fields mean for leases (upstream v0.28.9), whatever encoding they came in.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "control/kube/codec/annotation_keys.h"
-#include "control/kube/codec/decoded_node.h"
 #include "control/kube/codec/node_fields.h"
+#include "control/lease/lease.h"
+#include "control/lease/own_node.h"
 
 namespace weft::kube {
+
+struct DecodedNode {
+  enum class Kind : std::uint8_t {
+    kLease,
+    kNotManaged,  // no kube-subnet-manager "true": no lease, and nothing wrong with it
+    kRefused,
+  };
+  Kind kind = Kind::kNotManaged;
+  lease::Lease lease;   // kLease: all of it; otherwise only `node`, its name empty where unreadable
+  std::string refusal;  // kRefused: the reason; kNotManaged: what is missing
+  std::optional<lease::OwnNode> own;  // when it is the Node we asked for, whatever `kind` is
+};
 
 // A value. Its results differ only with what it is given.
 class NodeReader {

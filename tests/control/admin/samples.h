@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "control/admin/admin_server.h"
 #include "control/admin/schema.h"
-#include "control/admin/state_provider.h"
 
 namespace weft::admin {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/patch_failure.h"
+#include "control/kube/node_patch.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
-#include "control/kube/client/cluster_access_proxy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
