@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "hns/hresult.h"
+#include "hns/api/hresult.h"
 #include "hns/retry_delay.h"
 
 namespace weft::hns {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hns/guid.h"
+#include "hns/document/guid.h"
 #include "vxlan/ip_prefix.h"
 
 namespace weft::hns {

@@ -2,7 +2,7 @@
 // hcsshim's HNSNetwork and HNSEndpoint, with the keys that upstream v0.28.9 fills in.
 #include "absl/strings/str_cat.h"
 #include "hns/bridge.h"
-#include "hns/document_json.h"
+#include "hns/document/document_json.h"
 #include "hns/overlay_plan.h"
 
 namespace weft::hns {

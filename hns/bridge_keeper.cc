@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hns/api/hresult.h"
 #include "hns/base_network.h"
 #include "hns/bridge_look.h"
 #include "hns/client.h"
 #include "hns/former_network.h"
-#include "hns/hresult.h"
 
 namespace weft::hns {
 

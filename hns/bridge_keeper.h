@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "hns/adapter_doubt.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/bridge.h"
 #include "hns/journal.h"
 #include "hns/overlay_look.h"

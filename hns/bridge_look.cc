@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hns/response.h"
+#include "hns/api/response.h"
 
 namespace weft::hns {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/bridge.h"
 #include "hns/overlay_look.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hns/query.h"
-#include "hns/response.h"
+#include "hns/api/response.h"
+#include "hns/document/query.h"
 
 namespace weft::hns {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hns/api.h"
-#include "hns/endpoint.h"
-#include "hns/network.h"
+#include "hns/api/api.h"
+#include "hns/document/endpoint.h"
+#include "hns/document/network.h"
 #include "hns/version.h"
 
 namespace weft::hns {

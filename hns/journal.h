@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "hns/api.h"
-#include "hns/guid.h"
-#include "hns/hresult.h"
-#include "hns/network.h"
+#include "hns/api/api.h"
+#include "hns/api/hresult.h"
+#include "hns/document/guid.h"
+#include "hns/document/network.h"
 
 namespace weft::hns {
 

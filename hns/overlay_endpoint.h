@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "hns/endpoint.h"
-#include "hns/network.h"
+#include "hns/document/endpoint.h"
+#include "hns/document/network.h"
 
 namespace weft::hns {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hns/hresult.h"
+#include "hns/api/hresult.h"
 
 namespace weft::hns {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hns/hresult.h"
+#include "hns/api/hresult.h"
 #include "hns/overlay_keeper.h"
 
 namespace weft::hns {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hns/api/hresult.h"
 #include "hns/base_network.h"
-#include "hns/hresult.h"
 #include "hns/overlay_keeper.h"
 
 namespace weft::hns {

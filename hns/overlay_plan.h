@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hns/endpoint.h"
-#include "hns/isolation_id.h"
-#include "hns/network.h"
+#include "hns/document/endpoint.h"
+#include "hns/document/isolation_id.h"
+#include "hns/document/network.h"
 #include "hns/version.h"
 #include "vxlan/ip_prefix.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "hns/network.h"
+#include "hns/document/network.h"
 
 namespace weft::hns {
 

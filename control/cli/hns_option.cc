@@ -7,7 +7,7 @@
 #include "control/config/options.h"
 #include "control/emulator/open_hns.h"
 #include "control/host/host.h"
-#include "hns/open_api.h"
+#include "hns/api/open_api.h"
 
 namespace weft::cli {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "control/cli/verb.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/client.h"
 
 namespace CLI {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "control/emulator/open_hns.h"
-#include "hns/open_api.h"
-#include "hns/renewed_api.h"
+#include "hns/api/open_api.h"
+#include "hns/api/renewed_api.h"
 
 namespace weft::daemon {
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "hns/api/renewed_api.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/remote/remote_api.h"
 #include "hns/emulator/simple_host.h"
 #include "hns/emulator/world_file.h"
-#include "hns/renewed_api.h"
 
 namespace weft::emulator {
 namespace {

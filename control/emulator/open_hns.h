@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "control/host/host.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::emulator {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "control/emulator/world.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::emulator {
 

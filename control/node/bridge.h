@@ -16,7 +16,7 @@
 #include "control/host/host.h"
 #include "control/sinks/keeper_thread.h"
 #include "control/trouble.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/bridge_keeper.h"
 
 namespace weft::node {

@@ -10,7 +10,7 @@
 
 #include "control/lease/sink.h"
 #include "control/sinks/keeper_thread.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/journal.h"
 #include "hns/overlay_keeper.h"
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/retry_delay.h"
 
 namespace weft::control {

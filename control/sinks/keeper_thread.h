@@ -19,11 +19,11 @@
 #include "absl/strings/match.h"
 #include "control/sinks/hns_subscription.h"
 #include "control/sinks/round_thread.h"
-#include "hns/api.h"
-#include "hns/function_name.h"
-#include "hns/hresult.h"
+#include "hns/api/api.h"
+#include "hns/api/function_name.h"
+#include "hns/api/hresult.h"
+#include "hns/api/timed_api.h"
 #include "hns/journal.h"
-#include "hns/timed_api.h"
 
 namespace weft::control {
 

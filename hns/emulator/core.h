@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/host_side.h"
 #include "hns/emulator/refusal.h"
 #include "hns/emulator/settings.h"

@@ -3,12 +3,12 @@
 
 #include <utility>
 
+#include "hns/api/intercepted_api.h"
 #include "hns/emulator/life.h"
 #include "hns/emulator/objects.h"
 #include "hns/emulator/service.h"
 #include "hns/emulator/v1_calls.h"
 #include "hns/emulator/world_json.h"
-#include "hns/intercepted_api.h"
 
 namespace weft::hns::emulator {
 

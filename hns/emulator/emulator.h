@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/clock.h"
 #include "hns/emulator/faults.h"
 #include "hns/emulator/host_side.h"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
+#include "hns/api/function_name.h"
 #include "hns/emulator/clock.h"
-#include "hns/function_name.h"
 
 namespace weft::hns::emulator {
 

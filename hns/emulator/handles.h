@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns::emulator {
 

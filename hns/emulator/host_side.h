@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hns/document/guid.h"
 #include "hns/emulator/clock.h"
-#include "hns/guid.h"
 #include "vxlan/ip_prefix.h"
 #include "vxlan/mac_address.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/document.h"
 #include "hns/emulator/policy_list.h"
 #include "hns/emulator/settings.h"

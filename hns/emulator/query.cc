@@ -2,8 +2,8 @@
 #include "hns/emulator/query.h"
 
 #include "absl/strings/match.h"
+#include "hns/document/guid.h"
 #include "hns/emulator/refusal.h"
-#include "hns/guid.h"
 
 namespace weft::hns::emulator {
 namespace {

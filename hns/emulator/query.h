@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/document.h"
 #include "hns/emulator/settings.h"
 

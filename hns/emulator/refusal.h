@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns::emulator {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "hns/api/hresult.h"
 #include "hns/emulator/clock.h"
-#include "hns/hresult.h"
 #include "hns/version.h"
 
 namespace weft::hns::emulator {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "hns/document/guid.h"
 #include "hns/emulator/clock.h"
 #include "hns/emulator/document.h"
 #include "hns/emulator/policy_list.h"
-#include "hns/guid.h"
 #include "vxlan/ip_prefix.h"
 
 namespace weft::hns::emulator {

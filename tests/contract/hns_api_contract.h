@@ -18,7 +18,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
 #include "nlohmann/json.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "hns/guid.h"
+#include "hns/document/guid.h"
 #include "tests/fuzz/input.h"
 #include "vxlan/ip_address.h"
 #include "vxlan/ip_prefix.h"

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "hns/api/hresult.h"
 #include "hns/bridge.h"
-#include "hns/endpoint.h"
-#include "hns/hresult.h"
-#include "hns/network.h"
-#include "hns/query.h"
+#include "hns/document/endpoint.h"
+#include "hns/document/network.h"
+#include "hns/document/query.h"
 #include "hns/version.h"
 
 namespace {

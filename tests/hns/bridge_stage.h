@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "hns/api/renewed_api.h"
+#include "hns/api/response.h"
 #include "hns/bridge_keeper.h"
 #include "hns/bridge_look.h"
-#include "hns/renewed_api.h"
-#include "hns/response.h"
 #include "tests/hns/overlay_stage.h"
 
 namespace weft::hns {

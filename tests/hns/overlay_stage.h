@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "hns/api/renewed_api.h"
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
 #include "hns/overlay_keeper.h"
-#include "hns/renewed_api.h"
 #include "tests/hns/overlay_makers.h"
 #include "tests/hns/watched_api.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "hns/api.h"
-#include "hns/function_name.h"
+#include "hns/api/api.h"
+#include "hns/api/function_name.h"
 
 namespace weft::hns {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hns/hresult.h"
+#include "hns/api/hresult.h"
 
 namespace weft::hns {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns {
 

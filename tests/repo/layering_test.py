@@ -15,7 +15,8 @@ CLEAN = {
     "control/sinks/hns_sink.cc": '#include "control/lease/lease.h"\n#include "hns/api.h"\n',
     "control/daemon/main.cc": '#include "control/sinks/hns_sink.h"\n#include <boost/asio.hpp>\n',
     "control/sinks/hns_sink.h": "",
-    "hns/api.h": "",
+    "hns/api.h": '#include "vxlan/text/printable.h"\n',
+    "vxlan/text/printable.h": "",
     "tests/vxlan/vni_test.cc": '#include <gtest/gtest.h>\n#include <unistd.h>\n#include "vxlan/vni.h"\n',
 }
 
@@ -32,7 +33,7 @@ PLANTED = [
     ("dataplane/a.cc", '#include "absl/container/flat_hash_map.h"', "dataplane may use absl/status"),
     ("dataplane/ports/a.cc", "#include <sys/socket.h>", "OS headers only in"),
     ("dataplane/ports/a_linux.cc", '#include "control/lease/lease.h"', "dataplane/ports may include"),
-    ("hns/a.h", '#include "control/lease/lease.h"', "hns may include vxlan"),
+    ("hns/a.h", '#include "control/lease/lease.h"', "hns may include hns/api hns/document vxlan"),
     ("hns/network_json.h", '#include "nlohmann/json.hpp"', "nlohmann only in"),
     ("hns/api_win.h", '#include "spdlog/spdlog.h"', "hns may use absl nlohmann, not spdlog"),
     ("control/a.h", '#include "hns/api.h"', "control may include control/lease vxlan"),

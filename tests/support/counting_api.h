@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "hns/intercepted_api.h"
+#include "hns/api/intercepted_api.h"
 
 namespace weft::hns {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "hns/guid.h"
-#include "hns/hresult.h"
+#include "hns/api/hresult.h"
+#include "hns/document/guid.h"
 
 struct _GUID;  // NOLINT(bugprone-reserved-identifier): Windows' name
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns::emulator {
 

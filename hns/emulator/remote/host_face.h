@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns::emulator {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/remote/stream.h"
 
 namespace weft::hns::emulator {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/remote/remote_client.h"
 #include "hns/emulator/remote/remote_protocol.h"
 #include "hns/emulator/remote/stream.h"

@@ -12,8 +12,8 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
-#include "hns/api.h"
-#include "hns/guid.h"
+#include "hns/api/api.h"
+#include "hns/document/guid.h"
 
 namespace weft::hns::emulator {
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/emulator/remote/client_view.h"
 #include "hns/emulator/remote/host_face.h"
 #include "hns/emulator/remote/stream.h"

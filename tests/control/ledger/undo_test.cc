@@ -11,10 +11,10 @@
 
 #include "control/file_io.h"
 #include "control/host/emulator.h"
+#include "hns/api/intercepted_api.h"
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
-#include "hns/intercepted_api.h"
 #include "hns/overlay_plan.h"
 #include "tests/hns/recording_api.h"
 #include "tests/support/emulator_clock.h"

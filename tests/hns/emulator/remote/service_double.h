@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns::emulator {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "hns/api_win.h"
+#include "hns/api/api_win.h"
 #include "hns/emulator/remote/remote_server.h"
 
 namespace weft::testing {

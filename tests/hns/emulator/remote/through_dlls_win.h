@@ -3,7 +3,7 @@
 // beside the tests.
 #pragma once
 
-#include "hns/api.h"
+#include "hns/api/api.h"
 
 namespace weft::testing {
 

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// computenetwork.dll and vmcompute.dll, by name: on a Windows without them, or with older ones, the
+// program starts all the same and is told what is missing.
+#include "hns/api/api_win.h"
+
+#include <combaseapi.h>
+#include <computenetwork.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "hns/api/function_name.h"
+#include "hns/api/open_api.h"
+#include "hns/api/subscriptions_win.h"
+#include "vxlan/text/utf16_win.h"
+
+namespace weft::hns {
+namespace {
+
+// A string that a DLL allocated for us, or NULL.
+class TaskText {
+ public:
+  TaskText() = default;
+  ~TaskText() { ::CoTaskMemFree(text_); }
+  TaskText(const TaskText&) = delete;
+  TaskText& operator=(const TaskText&) = delete;
+
+  wchar_t** out() { return &text_; }  // for one call
+  std::string ToUtf8() const { return Utf8(text_); }
+
+ private:
+  wchar_t* text_ = nullptr;
+};
+
+// The header types every handle as void*, so a network's function stands for the other kinds'.
+template <typename Function, typename... Others>
+inline constexpr bool kSame = (std::is_same_v<Function, Others> && ...);
+static_assert(kSame<decltype(::HcnEnumerateNetworks), decltype(::HcnEnumerateEndpoints),
+                    decltype(::HcnEnumerateNamespaces), decltype(::HcnEnumerateLoadBalancers)>);
+static_assert(kSame<decltype(::HcnCreateNetwork), decltype(::HcnCreateNamespace),
+                    decltype(::HcnCreateLoadBalancer)>);
+static_assert(kSame<decltype(::HcnOpenNetwork), decltype(::HcnOpenEndpoint),
+                    decltype(::HcnOpenNamespace), decltype(::HcnOpenLoadBalancer)>);
+static_assert(kSame<decltype(::HcnModifyNetwork), decltype(::HcnModifyEndpoint),
+                    decltype(::HcnModifyNamespace), decltype(::HcnModifyLoadBalancer)>);
+static_assert(
+    kSame<decltype(::HcnQueryNetworkProperties), decltype(::HcnQueryEndpointProperties),
+          decltype(::HcnQueryNamespaceProperties), decltype(::HcnQueryLoadBalancerProperties)>);
+static_assert(kSame<decltype(::HcnDeleteNetwork), decltype(::HcnDeleteEndpoint),
+                    decltype(::HcnDeleteNamespace), decltype(::HcnDeleteLoadBalancer)>);
+static_assert(kSame<decltype(::HcnCloseNetwork), decltype(::HcnCloseEndpoint),
+                    decltype(::HcnCloseNamespace), decltype(::HcnCloseLoadBalancer)>);
+using HnsCall = HRESULT(WINAPI*)(PCWSTR method, PCWSTR path, PCWSTR request, PWSTR* response);
+
+GUID GuidOf(const Guid& id) {
+  const auto& octets = id.octets();
+  const auto number = [&](std::size_t from, std::size_t size) {
+    std::uint32_t value = 0;
+    for (std::size_t at = from; at < from + size; ++at) value = value << 8 | octets[at];
+    return value;
+  };
+  GUID guid{};
+  guid.Data1 = number(0, 4);
+  guid.Data2 = static_cast<unsigned short>(number(4, 2));
+  guid.Data3 = static_cast<unsigned short>(number(6, 2));
+  for (std::size_t at = 0; at < 8; ++at) guid.Data4[at] = octets[8 + at];
+  return guid;
+}
+
+void* PointerOf(Handle handle) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle));
+}
+
+const wchar_t* OrNull(const std::wstring& text) { return text.empty() ? nullptr : text.c_str(); }
+
+Reply OnlyCode(Hresult code) {
+  Reply reply;
+  reply.code = code;
+  return reply;
+}
+
+// What one call gives back.
+struct Answer {
+  TaskText text;
+  TaskText record;
+  void* handle = nullptr;
+
+  Reply Of(HRESULT code) const {
+    Reply reply = OnlyCode(static_cast<Hresult>(code));
+    reply.text = text.ToUtf8();
+    reply.error_record = record.ToUtf8();
+    if (reply.ok()) reply.handle = Handle{reinterpret_cast<std::uintptr_t>(handle)};
+    return reply;
+  }
+};
+
+class Module {
+ public:
+  explicit Module(HMODULE module) : module_(module) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module() {
+    if (module_ != nullptr) ::FreeLibrary(module_);
+  }
+
+  template <typename Function>
+  Function Find(std::string_view name) const {
+    if (module_ == nullptr) return nullptr;
+    return reinterpret_cast<Function>(
+        reinterpret_cast<void*>(::GetProcAddress(module_, name.data())));
+  }
+  // What a call answers whose function is not found.
+  Hresult missing() const {
+    return module_ == nullptr ? hresult::kModuleNotFound : hresult::kFunctionNotFound;
+  }
+  // `make` of the function `name` and an Answer.
+  template <typename Function, typename Make>
+  Reply Call(std::string_view name, const Make& make) const {
+    const auto function = Find<Function>(name);
+    if (function == nullptr) return OnlyCode(missing());
+    Answer answer;
+    const HRESULT code = make(function, answer);
+    return answer.Of(code);
+  }
+
+ private:
+  HMODULE module_;
+};
+
+class WindowsApi final : public Api {
+ public:
+  WindowsApi(HMODULE computenetwork, HMODULE vmcompute)
+      : network_(computenetwork),
+        compute_(vmcompute),
+        subscriptions_(network_.Find<decltype(&::HcnRegisterServiceCallback)>(kSubscribeName),
+                       network_.Find<decltype(&::HcnUnregisterServiceCallback)>(kUnsubscribeName)) {
+  }
+
+  Reply Enumerate(Kind kind, const std::string& query) override {
+    return network_.Call<decltype(&::HcnEnumerateNetworks)>(
+        FunctionName(Operation::kEnumerate, kind), [&](auto function, Answer& answer) {
+          return function(OrNull(Utf16(query)), answer.text.out(), answer.record.out());
+        });
+  }
+
+  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override {
+    const std::string_view name = FunctionName(Operation::kCreate, kind);
+    const std::wstring text = Utf16(settings);
+    if (kind == Kind::kEndpoint) {
+      return network_.Call<decltype(&::HcnCreateEndpoint)>(
+          name, [&](auto function, Answer& answer) {
+            return function(PointerOf(parent), GuidOf(id), text.c_str(), &answer.handle,
+                            answer.record.out());
+          });
+    }
+    return network_.Call<decltype(&::HcnCreateNetwork)>(name, [&](auto function, Answer& answer) {
+      return function(GuidOf(id), text.c_str(), &answer.handle, answer.record.out());
+    });
+  }
+
+  Reply Open(Kind kind, const Guid& id) override {
+    return network_.Call<decltype(&::HcnOpenNetwork)>(
+        FunctionName(Operation::kOpen, kind), [&](auto function, Answer& answer) {
+          return function(GuidOf(id), &answer.handle, answer.record.out());
+        });
+  }
+
+  Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
+    return network_.Call<decltype(&::HcnModifyNetwork)>(
+        FunctionName(Operation::kModify, kind), [&](auto function, Answer& answer) {
+          return function(PointerOf(handle), Utf16(settings).c_str(), answer.record.out());
+        });
+  }
+
+  Reply Query(Kind kind, Handle handle, const std::string& query) override {
+    return network_.Call<decltype(&::HcnQueryNetworkProperties)>(
+        FunctionName(Operation::kQuery, kind), [&](auto function, Answer& answer) {
+          return function(PointerOf(handle), OrNull(Utf16(query)), answer.text.out(),
+                          answer.record.out());
+        });
+  }
+
+  Reply Delete(Kind kind, const Guid& id) override {
+    return network_.Call<decltype(&::HcnDeleteNetwork)>(
+        FunctionName(Operation::kDelete, kind),
+        [&](auto function, Answer& answer) { return function(GuidOf(id), answer.record.out()); });
+  }
+
+  Hresult Close(Kind kind, Handle handle) override {
+    return network_
+        .Call<decltype(&::HcnCloseNetwork)>(
+            FunctionName(Operation::kClose, kind),
+            [&](auto function, Answer&) { return function(PointerOf(handle)); })
+        .code;
+  }
+
+  Reply Call(const std::string& method, const std::string& path,
+             const std::string& request) override {
+    return compute_.Call<HnsCall>(kCallName, [&](auto function, Answer& answer) {
+      return function(Utf16(method).c_str(), Utf16(path).c_str(), Utf16(request).c_str(),
+                      answer.text.out());
+    });
+  }
+
+  Reply Subscribe(OnNotification notify) override {
+    if (!subscriptions_.possible()) return OnlyCode(network_.missing());
+    return subscriptions_.Begin(std::move(notify));
+  }
+
+  Hresult Unsubscribe(Handle handle) override {
+    return subscriptions_.possible() ? subscriptions_.End(handle) : network_.missing();
+  }
+
+ private:
+  const Module network_;
+  const Module compute_;
+  Subscriptions subscriptions_;
+};
+
+// Only from the system's folder: nobody plants a DLL into a service.
+HMODULE Load(const wchar_t* name) {
+  return ::LoadLibraryExW(name, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
+}
+
+}  // namespace
+
+std::unique_ptr<Api> ApiOf(HMODULE computenetwork, HMODULE vmcompute) {
+  return std::make_unique<WindowsApi>(computenetwork, vmcompute);
+}
+
+absl::StatusOr<std::unique_ptr<Api>> OpenApi() {
+  return ApiOf(Load(L"computenetwork.dll"), Load(L"vmcompute.dll"));
+}
+
+}  // namespace weft::hns

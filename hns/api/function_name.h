@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What computenetwork.dll calls its functions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "hns/api/api.h"
+
+namespace weft::hns {
+
+enum class Operation : std::uint8_t {
+  kEnumerate,
+  kCreate,
+  kOpen,
+  kModify,
+  kQuery,
+  kDelete,
+  kClose
+};
+
+// "HcnEnumerateNetworks", "HcnQueryNamespaceProperties"; a string literal.
+std::string_view FunctionName(Operation operation, Kind kind);
+// Whether some function of the two DLLs is called so; of HNSCall, which may be followed by a method
+// and a path.
+bool IsFunctionName(std::string_view name);
+inline constexpr std::string_view kCallName = "HNSCall";
+inline constexpr std::string_view kSubscribeName = "HcnRegisterServiceCallback";
+inline constexpr std::string_view kUnsubscribeName = "HcnUnregisterServiceCallback";
+
+}  // namespace weft::hns

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// After a restart HNS may serve a process no more that called it before: each of its calls fails
+// with 0x800706BF (WSL#9634). Opening the Api again, on Windows with its DLLs loaded again, takes
+// the place of another process. That this helps there is unproven on real Windows.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "hns/api/intercepted_api.h"
+
+namespace weft::hns {
+
+// Any thread. It opens again once two calls in a row that need no handle have failed so, and
+// nothing is in use: no call is under way, no handle or subscription is open.
+class RenewedApi final : public InterceptedApi {
+ public:
+  using Opener = std::function<std::unique_ptr<Api>()>;  // never null
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  // From a subscription's end on for so long it stays as it is: the thread of HNS that called back
+  // may still be inside the DLL.
+  static constexpr std::chrono::seconds kRest{2};
+  explicit RenewedApi(Opener open, Clock now = &std::chrono::steady_clock::now);
+
+ private:
+  RenewedApi(std::unique_ptr<Api> first, Opener open, Clock now);
+  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override;
+
+  std::unique_ptr<Api> api_;
+  const Opener open_;
+  const Clock now_;
+  std::mutex mutex_;        // guards what follows, and api_ while nothing is in use
+  std::size_t in_use_ = 0;  // calls, handles, subscriptions
+  int unserved_ = 0;        // calls in a row
+  std::optional<std::chrono::steady_clock::time_point> unsubscribed_;
+};
+
+}  // namespace weft::hns

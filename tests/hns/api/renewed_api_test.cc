@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/api/renewed_api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "tests/hns/recording_api.h"
+
+namespace weft::hns {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr Hresult kUnserved = hresult::kRpcCallFailedDne;
+const Guid kId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
+
+// One of the Apis that were opened, which outlives what was made of it.
+class Borrowed final : public InterceptedApi {
+ public:
+  using InterceptedApi::InterceptedApi;
+
+ private:
+  Reply Carry(const ApiCall&, absl::FunctionRef<Reply()> make) override { return make(); }
+};
+
+class RenewedApiTest : public ::testing::Test {
+ protected:
+  // `times` answers of `function` as a process gets them that is served no more.
+  void RefuseNext(int times, std::string_view function = "HcnEnumerateNetworks") {
+    while (times-- > 0) opened_.back().AnswerCode(function, kUnserved);
+  }
+  Hresult Ask() { return api_.Enumerate(Kind::kNetwork, "").code; }
+
+  std::deque<RecordingApi> opened_;
+  std::chrono::steady_clock::time_point now_{std::chrono::hours(1)};
+  RenewedApi api_{[this] { return std::make_unique<Borrowed>(opened_.emplace_back()); },
+                  [this] { return now_; }};
+};
+
+TEST_F(RenewedApiTest, OpensAgainAfterTwoCallsThatWereNotServed) {
+  RefuseNext(2);
+  EXPECT_THAT((std::vector{Ask(), Ask(), Ask()}), ElementsAre(kUnserved, kUnserved, hresult::kOk));
+  ASSERT_EQ(opened_.size(), 2u);
+  EXPECT_EQ(opened_[0].calls.size(), 2u);
+  EXPECT_EQ(opened_[1].calls.size(), 1u);
+}
+
+TEST_F(RenewedApiTest, OneMayBeTheConnectionsEnd) {
+  RefuseNext(1);
+  Ask();
+  Ask();
+  RefuseNext(1);
+  Ask();
+  Ask();
+  EXPECT_EQ(opened_.size(), 1u);
+}
+
+TEST_F(RenewedApiTest, OtherFailuresAreNoneOfIts) {
+  for (int times = 0; times < 3; ++times)
+    opened_.back().AnswerCode("HcnEnumerateNetworks", hresult::kRpcServerUnavailable);
+  for (int times = 0; times < 4; ++times) Ask();
+  EXPECT_EQ(opened_.size(), 1u);
+}
+
+TEST_F(RenewedApiTest, WaitsUntilNothingIsOpen) {
+  const Handle network = api_.Open(Kind::kNetwork, kId).handle;
+  const Handle subscription = api_.Subscribe(nullptr).handle;
+  ASSERT_TRUE(network != Handle::kNone && subscription != Handle::kNone);
+  RefuseNext(4);
+  Ask();
+  Ask();
+  api_.Close(Kind::kNetwork, network);
+  Ask();
+  EXPECT_EQ(opened_.size(), 1u) << "the subscription is still open";
+  api_.Unsubscribe(subscription);
+  now_ += RenewedApi::kRest;
+  Ask();
+  EXPECT_EQ(opened_.size(), 2u);
+}
+
+TEST_F(RenewedApiTest, RestsAfterASubscriptionsEnd) {
+  const Handle subscription = api_.Subscribe(nullptr).handle;
+  RefuseNext(4);
+  Ask();
+  Ask();
+  api_.Unsubscribe(subscription);
+  Ask();
+  now_ += RenewedApi::kRest - std::chrono::milliseconds(1);
+  Ask();
+  EXPECT_EQ(opened_.size(), 1u);
+  now_ += std::chrono::milliseconds(1);
+  EXPECT_EQ(Ask(), hresult::kOk);
+  EXPECT_EQ(opened_.size(), 2u);
+}
+
+TEST_F(RenewedApiTest, AHandleOfBeforeARestartSaysNothing) {
+  const Handle network = api_.Open(Kind::kNetwork, kId).handle;
+  RefuseNext(2, "HcnQueryNetworkProperties");
+  RefuseNext(1, "HcnModifyNetwork");
+  api_.Query(Kind::kNetwork, network, "");
+  api_.Query(Kind::kNetwork, network, "");
+  api_.Modify(Kind::kNetwork, network, "");
+  api_.Close(Kind::kNetwork, network);
+  Ask();
+  EXPECT_EQ(opened_.size(), 1u);
+}
+
+TEST_F(RenewedApiTest, AgainWhereTheNewOneIsNotServedEither) {
+  RefuseNext(2);
+  Ask();
+  Ask();
+  Ask();
+  RefuseNext(2);
+  Ask();
+  Ask();
+  Ask();
+  EXPECT_EQ(opened_.size(), 3u);
+}
+
+}  // namespace
+}  // namespace weft::hns
