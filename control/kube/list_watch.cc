@@ -60,40 +60,41 @@ Action ListWatch::Ask() {
   const TimePoint now = clock_.Now();
   emitter_.Close();
   if (!snapshot_wanted_) {
-    question_ = Question::kWatch;
+    kind_ = RequestKind::kWatch;
   } else if (page_token_.empty()) {
-    question_ = BeginSnapshot();
+    kind_ = BeginSnapshot();
   } else {
-    question_ = Question::kPage;
+    kind_ = RequestKind::kPage;
   }
   NodesRequest asked;
-  asked.question = question_;
+  asked.kind = kind_;
   if (!dropped_) asked.version = version_;
   asked.continue_token = page_token_;
   asked.timeout_seconds = 300 + std::min(299, static_cast<int>(random_() * 300));
   asked.json_only = json_only_ = now < no_protobuf_until_;
   phase_ = Phase::kAsked;
   asked_at_ = now;
-  until_ = now + (KindOf(question_) == AnswerKind::kList ? kListHead : kStreamHead);
+  until_ = now + (KindOf(kind_) == AnswerKind::kList ? kListHead : kStreamHead);
   return Send{MakeNodesRequest(asked), until_};
 }
 
-Question ListWatch::BeginSnapshot() {
+RequestKind ListWatch::BeginSnapshot() {
   page_version_.clear();
   // What a snapshot told before it was cut may be newer than `version`. Only a list without a
   // version is surely newer still: a streamed one begins with whatever a cache holds.
   if (synced_ && emitter_.in_mid_snapshot()) dropped_ = true;
-  if (way_ == Way::kStream && (dropped_ || clock_.Now() < no_stream_until_)) way_ = Way::kList;
-  switch (way_) {
-    case Way::kStream:
-      return Question::kStream;
-    case Way::kList:
+  if (list_mode_ == ListMode::kStream && (dropped_ || clock_.Now() < no_stream_until_))
+    list_mode_ = ListMode::kList;
+  switch (list_mode_) {
+    case ListMode::kStream:
+      return RequestKind::kStream;
+    case ListMode::kList:
       // A list in JSON is read when all of it has arrived.
-      return clock_.Now() < no_protobuf_until_ ? Question::kPage : Question::kList;
-    case Way::kPages:
+      return clock_.Now() < no_protobuf_until_ ? RequestKind::kPage : RequestKind::kList;
+    case ListMode::kPages:
       break;
   }
-  return Question::kPage;
+  return RequestKind::kPage;
 }
 
 // Without the version, as fresh as etcd.
@@ -134,7 +135,9 @@ Action ListWatch::TryAndCount(const absl::Status& why, std::optional<seconds> re
   if (++tries_ < kTries) return TryAgain(why, retry_after);
   tries_ = 0;
   if (snapshot_wanted_) {
-    way_ = way_ == Way::kStream ? Way::kList : way_ == Way::kList ? Way::kPages : Way::kStream;
+    list_mode_ = list_mode_ == ListMode::kPages    ? ListMode::kStream
+                 : list_mode_ == ListMode::kStream ? ListMode::kList
+                                                   : ListMode::kPages;
     page_token_.clear();
   }
   snapshot_wanted_ = true;
@@ -143,10 +146,10 @@ Action ListWatch::TryAndCount(const absl::Status& why, std::optional<seconds> re
 
 // A streamed list goes on as a watch.
 bool ListWatch::watching() const {
-  return question_ == Question::kWatch ||
-         (question_ == Question::kStream && emitter_.open() && !answer().initial);
+  return kind_ == RequestKind::kWatch ||
+         (kind_ == RequestKind::kStream && emitter_.open() && !answer().initial);
 }
-Question ListWatch::asked() const { return watching() ? Question::kWatch : question_; }
+RequestKind ListWatch::asked() const { return watching() ? RequestKind::kWatch : kind_; }
 absl::Status ListWatch::Why(absl::StatusCode code, std::string_view cause) const {
   return Trouble(asked(), code, cause);
 }
@@ -249,7 +252,7 @@ void ListWatch::SnapshotEnded(const std::string& at) {
   snapshot_wanted_ = dropped_ = false;
   synced_ = true;
   snapshot_at_ = clock_.Now();
-  way_ = Way::kStream;
+  list_mode_ = ListMode::kStream;
   page_token_.clear();
   not_known_since_.reset();
 }
@@ -272,7 +275,7 @@ Action ListWatch::ListEnded(NodeEmitter::ListEnd end) {
 
 // What the answer has said so far, and what it means for the exchange.
 std::optional<Action> ListWatch::Digest() {
-  if (question_ == Question::kStream && snapshot_wanted_ && !answer().initial) {
+  if (kind_ == RequestKind::kStream && snapshot_wanted_ && !answer().initial) {
     SnapshotEnded(answer().version);
     BeginWatch();
   }
@@ -293,7 +296,7 @@ Action ListWatch::Continue() {
       until_ = heard_at_ + kWatchIdle;
       if (!settled_) until_ = std::min(until_, watching_since_ + kSettled);
     } else {
-      until_ = std::min(heard_at_ + (question_ == Question::kStream ? kMark : kListIdle),
+      until_ = std::min(heard_at_ + (kind_ == RequestKind::kStream ? kMark : kListIdle),
                         asked_at_ + kSnapshotLimit);
     }
   }
@@ -320,8 +323,8 @@ Action ListWatch::OnHead(const HttpHead& its) {
   }
   phase_ = Phase::kAnswered;
   const bool begins = snapshot_wanted_ && page_token_.empty();
-  emitter_.Open(question_, begins, *encoding);
-  if (question_ == Question::kWatch) BeginWatch();
+  emitter_.Open(kind_, begins, *encoding);
+  if (kind_ == RequestKind::kWatch) BeginWatch();
   return Continue();
 }
 
@@ -368,7 +371,7 @@ Action ListWatch::OnTime() {
       return Ask();
     case Phase::kAsked: {
       const absl::Status why = Why(absl::StatusCode::kDeadlineExceeded, "no answer in time");
-      return KindOf(question_) == AnswerKind::kList ? TryAndCount(why) : TryAgain(why);
+      return KindOf(kind_) == AnswerKind::kList ? TryAndCount(why) : TryAgain(why);
     }
     case Phase::kRefused:
       return RefusedByHead();
@@ -376,7 +379,7 @@ Action ListWatch::OnTime() {
       break;
   }
   if (watching()) return Silence();
-  if (question_ == Question::kStream) {  // it ignores what it does not know, or stalls
+  if (kind_ == RequestKind::kStream) {  // it ignores what it does not know, or stalls
     no_stream_until_ = clock_.Now() + kRefusalLasts;
     return Ask();
   }

@@ -84,7 +84,7 @@ class ListWatch {
 
  private:
   // How a snapshot is requested.
-  enum class Way : std::uint8_t { kStream, kList, kPages };
+  enum class ListMode : std::uint8_t { kStream, kList, kPages };
   // Of the exchange.
   enum class Phase : std::uint8_t {
     kNone,
@@ -94,7 +94,7 @@ class ListWatch {
   };
 
   Action Ask();
-  Question BeginSnapshot();
+  RequestKind BeginSnapshot();
   Action AskWithoutVersion();
   Action Pause(control::Duration pause);
   Action WatchAgain();
@@ -104,7 +104,7 @@ class ListWatch {
   Action TryAndCount(const absl::Status& why,
                      std::optional<std::chrono::seconds> retry_after = std::nullopt);
   bool watching() const;
-  Question asked() const;
+  RequestKind asked() const;
   absl::Status Why(absl::StatusCode code, std::string_view cause) const;
   Action Refused(ApiStatus status);
   Action RefusedByHead();
@@ -134,7 +134,7 @@ class ListWatch {
   bool synced_ = false;          // there has been a snapshot
   std::string version_;          // of the last snapshot, bookmark or event
   bool dropped_ = false;         // the next snapshot is requested without it
-  Way way_ = Way::kStream;
+  ListMode list_mode_ = ListMode::kStream;
   int tries_ = 0;  // in vain, this way
   std::string page_token_, page_version_;
   control::TimePoint no_stream_until_ = control::TimePoint::min();
@@ -145,7 +145,7 @@ class ListWatch {
 
   // The exchange.
   Phase phase_ = Phase::kNone;
-  Question question_ = Question::kStream;
+  RequestKind kind_ = RequestKind::kStream;
   bool json_only_ = false;
   control::TimePoint until_;  // of the last action
   control::TimePoint asked_at_, heard_at_, watching_since_;

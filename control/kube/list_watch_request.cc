@@ -37,20 +37,20 @@ std::string NotOlderThan(std::string_view version) {
 }
 
 std::string Query(const NodesRequest& asked) {
-  switch (asked.question) {
-    case Question::kStream:
+  switch (asked.kind) {
+    case RequestKind::kStream:
       return absl::StrCat(
           "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks="
           "true&timeoutSeconds=",
           asked.timeout_seconds, Version(asked.version));
-    case Question::kWatch:
+    case RequestKind::kWatch:
       return absl::StrCat("?watch=1&allowWatchBookmarks=true&timeoutSeconds=",
                           asked.timeout_seconds, Version(asked.version));
-    case Question::kPage:
+    case RequestKind::kPage:
       if (!asked.continue_token.empty())
         return absl::StrCat("?limit=", kPageSize, "&continue=", Escaped(asked.continue_token));
       return absl::StrCat("?limit=", kPageSize, NotOlderThan(asked.version));
-    case Question::kList:
+    case RequestKind::kList:
       break;
   }
   return asked.version.empty() ? "" : absl::StrCat("?", NotOlderThan(asked.version).substr(1));
@@ -61,16 +61,15 @@ std::string Query(const NodesRequest& asked) {
 HttpRequest MakeNodesRequest(const NodesRequest& asked) {
   HttpRequest request;
   request.target = absl::StrCat("/api/v1/nodes", Query(asked));
-  const std::string_view stream =
-      KindOf(asked.question) == AnswerKind::kWatch ? ";stream=watch" : "";
+  const std::string_view stream = KindOf(asked.kind) == AnswerKind::kWatch ? ";stream=watch" : "";
   request.accept = absl::StrCat(kJson, stream);
   if (!asked.json_only) request.accept = absl::StrCat(kProtobuf, stream, ",", request.accept);
   return request;
 }
 
-AnswerKind KindOf(Question question) {
-  return question == Question::kStream || question == Question::kWatch ? AnswerKind::kWatch
-                                                                       : AnswerKind::kList;
+AnswerKind KindOf(RequestKind kind) {
+  return kind == RequestKind::kStream || kind == RequestKind::kWatch ? AnswerKind::kWatch
+                                                                     : AnswerKind::kList;
 }
 
 std::optional<Encoding> EncodingOf(std::string_view content_type) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions that list_watch puts to the API server, as HTTP requests.
+// What list_watch requests of the API server, as HTTP requests.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::kube {
 
-enum class Question : std::uint8_t {
+enum class RequestKind : std::uint8_t {
   kStream,  // every Node as an event, the end mark, then the watch: all in one answer
   kList,    // all Nodes at once
   kPage,    // 500 of them
@@ -20,7 +20,7 @@ enum class Question : std::uint8_t {
 };
 
 struct NodesRequest {
-  Question question = Question::kStream;
+  RequestKind kind = RequestKind::kStream;
   // kWatch: changes after this one. Otherwise the answer is not to be older; empty: as fresh as
   // etcd. Opaque; not sent beside a continue token, which has its own.
   std::string version;
@@ -33,7 +33,7 @@ struct NodesRequest {
 HttpRequest MakeNodesRequest(const NodesRequest& asked);
 
 // What the answer's reader is to expect.
-AnswerKind KindOf(Question question);
+AnswerKind KindOf(RequestKind kind);
 // By the media type, whatever its parameters; none: neither of ours.
 std::optional<Encoding> EncodingOf(std::string_view content_type);
 

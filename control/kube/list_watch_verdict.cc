@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kMaxReason = 40;    // octets shown; the longest real one has 21
 constexpr std::size_t kMaxMessage = 300;  // octets shown
 
-std::string_view Wish(Question question) {
-  return question == Question::kWatch ? "watch nodes" : "list nodes";
+std::string_view Wish(RequestKind kind) {
+  return kind == RequestKind::kWatch ? "watch nodes" : "list nodes";
 }
 
 absl::StatusCode CodeOf(int http) {
@@ -46,7 +46,7 @@ std::string_view NextStep(int http) {
 
 }  // namespace
 
-Verdict Judge(Question question, bool event, const ApiStatus& status) {
+Verdict Judge(RequestKind kind, bool event, const ApiStatus& status) {
   if (status.resource_version_too_large) return Verdict::kNotKnownYet;
   if (status.code == 410 || status.reason == "Expired" || status.reason == "Gone")
     return Verdict::kExpired;
@@ -56,13 +56,13 @@ Verdict Judge(Question question, bool event, const ApiStatus& status) {
       return Verdict::kNoProtobuf;
     case 400:
     case 422:
-      return question == Question::kStream ? Verdict::kNoStreamedList : Verdict::kBadRequest;
+      return kind == RequestKind::kStream ? Verdict::kNoStreamedList : Verdict::kBadRequest;
     case 405:
     case 501:
-      return question == Question::kStream ? Verdict::kNoStreamedList : Verdict::kTryAgain;
+      return kind == RequestKind::kStream ? Verdict::kNoStreamedList : Verdict::kTryAgain;
     case 500:
       // etcd too old for a streamed list (before 3.4.31, 3.5.13).
-      if (question == Question::kStream && event) return Verdict::kNoStreamedList;
+      if (kind == RequestKind::kStream && event) return Verdict::kNoStreamedList;
       return Verdict::kCount;
     case 413:
     case 504:
@@ -80,17 +80,16 @@ Verdict Judge(Question question, bool event, const ApiStatus& status) {
   }
 }
 
-absl::Status Trouble(Question question, const ApiStatus& status) {
-  std::string text =
-      absl::StrCat("cannot ", Wish(question), ": the API server answers ", status.code);
+absl::Status Trouble(RequestKind kind, const ApiStatus& status) {
+  std::string text = absl::StrCat("cannot ", Wish(kind), ": the API server answers ", status.code);
   if (!status.reason.empty()) absl::StrAppend(&text, " (", Quoted(status.reason, kMaxReason), ")");
   if (!status.message.empty()) absl::StrAppend(&text, ": ", Quoted(status.message, kMaxMessage));
   absl::StrAppend(&text, "; ", NextStep(status.code));
   return {CodeOf(status.code), text};
 }
 
-absl::Status Trouble(Question question, absl::StatusCode code, std::string_view cause) {
-  return {code, absl::StrCat("cannot ", Wish(question), ": ", cause, "; trying again")};
+absl::Status Trouble(RequestKind kind, absl::StatusCode code, std::string_view cause) {
+  return {code, absl::StrCat("cannot ", Wish(kind), ": ", cause, "; trying again")};
 }
 
 }  // namespace weft::kube

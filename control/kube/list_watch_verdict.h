@@ -23,11 +23,11 @@ enum class Verdict : std::uint8_t {
 
 // `event`: an ERROR event inside an answer of 200. A streamed list that has become a watch counts
 // as kWatch.
-Verdict Judge(Question question, bool event, const ApiStatus& status);
+Verdict Judge(RequestKind kind, bool event, const ApiStatus& status);
 
 // "cannot list nodes: the API server answers 403 (Forbidden): "nodes is ...": give ..."
-absl::Status Trouble(Question question, const ApiStatus& status);
+absl::Status Trouble(RequestKind kind, const ApiStatus& status);
 // "cannot watch nodes: CAUSE; trying again". `cause` is printable.
-absl::Status Trouble(Question question, absl::StatusCode code, std::string_view cause);
+absl::Status Trouble(RequestKind kind, absl::StatusCode code, std::string_view cause);
 
 }  // namespace weft::kube

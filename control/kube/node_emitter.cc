@@ -11,9 +11,9 @@ NodeEmitter::NodeEmitter(AnnotationKeys keys, std::string own_node_name,
                          lease::SourceListener& listener)
     : keys_(std::move(keys)), own_node_name_(std::move(own_node_name)), listener_(listener) {}
 
-void NodeEmitter::Open(Question question, bool begins, Encoding encoding) {
-  const AnswerKind kind = KindOf(question);
-  answer_.emplace(Answer{encoding, kind, begins, question == Question::kStream});
+void NodeEmitter::Open(RequestKind request, bool begins, Encoding encoding) {
+  const AnswerKind kind = KindOf(request);
+  answer_.emplace(Answer{encoding, kind, begins, request == RequestKind::kStream});
   answer_->reader = MakeAnswerReader(encoding, kind, keys_, own_node_name_, *this);
 }
 

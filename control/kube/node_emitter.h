@@ -29,7 +29,7 @@ class NodeEmitter final : AnswerListener {
   // ---- the answer, of status 200
 
   // `begins`: it is the first answer of a snapshot, which then begins with the first thing read.
-  void Open(Question question, bool begins, Encoding encoding);
+  void Open(RequestKind request, bool begins, Encoding encoding);
   void Close() { answer_.reset(); }
   bool open() const { return answer_.has_value(); }
   // As AnswerReader's.

@@ -14,33 +14,33 @@ TEST(ListWatchRequest, Targets) {
   };
   const Row rows[] = {
       {"a streamed list, as fresh as etcd",
-       {Question::kStream, "", "", 300, false},
+       {RequestKind::kStream, "", "", 300, false},
        "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
        "&timeoutSeconds=300"},
       {"a streamed list, not older than what was seen",
-       {Question::kStream, "107", "", 599, false},
+       {RequestKind::kStream, "107", "", 599, false},
        "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
        "&timeoutSeconds=599&resourceVersion=107"},
-      {"a list", {Question::kList, "", "", 300, false}, ""},
+      {"a list", {RequestKind::kList, "", "", 300, false}, ""},
       {"a list, not older than what was seen",
-       {Question::kList, "107", "", 300, false},
+       {RequestKind::kList, "107", "", 300, false},
        "?resourceVersion=107&resourceVersionMatch=NotOlderThan"},
-      {"the first page", {Question::kPage, "", "", 300, false}, "?limit=500"},
+      {"the first page", {RequestKind::kPage, "", "", 300, false}, "?limit=500"},
       {"the first page, not older than what was seen",
-       {Question::kPage, "107", "", 300, false},
+       {RequestKind::kPage, "107", "", 300, false},
        "?limit=500&resourceVersion=107&resourceVersionMatch=NotOlderThan"},
       {"the next page: its token knows the version",
-       {Question::kPage, "107", "eyJ2Ijo", 300, false},
+       {RequestKind::kPage, "107", "eyJ2Ijo", 300, false},
        "?limit=500&continue=eyJ2Ijo"},
       {"a watch",
-       {Question::kWatch, "107", "", 444, false},
+       {RequestKind::kWatch, "107", "", 444, false},
        "?watch=1&allowWatchBookmarks=true&timeoutSeconds=444&resourceVersion=107"},
       {"a version is opaque",
-       {Question::kWatch, "a/b+c=d&e%\xc3\xa9-._~", "", 444, false},
+       {RequestKind::kWatch, "a/b+c=d&e%\xc3\xa9-._~", "", 444, false},
        "?watch=1&allowWatchBookmarks=true&timeoutSeconds=444"
        "&resourceVersion=a%2fb%2bc%3dd%26e%25%c3%a9-._~"},
       {"so is a token",
-       {Question::kPage, "", "a/b+c==", 300, false},
+       {RequestKind::kPage, "", "a/b+c==", 300, false},
        "?limit=500&continue=a%2fb%2bc%3d%3d"},
   };
   for (const Row& row : rows) {
@@ -52,14 +52,14 @@ TEST(ListWatchRequest, Targets) {
 }
 
 TEST(ListWatchRequest, ProtobufBeforeJsonUnlessThatWasRefused) {
-  const auto accept = [](Question question, bool json_only) {
-    return MakeNodesRequest({question, "", "", 300, json_only}).accept;
+  const auto accept = [](RequestKind kind, bool json_only) {
+    return MakeNodesRequest({kind, "", "", 300, json_only}).accept;
   };
-  for (const Question list : {Question::kList, Question::kPage}) {
+  for (const RequestKind list : {RequestKind::kList, RequestKind::kPage}) {
     EXPECT_EQ(accept(list, false), "application/vnd.kubernetes.protobuf,application/json");
     EXPECT_EQ(accept(list, true), "application/json");
   }
-  for (const Question watch : {Question::kStream, Question::kWatch}) {
+  for (const RequestKind watch : {RequestKind::kStream, RequestKind::kWatch}) {
     EXPECT_EQ(accept(watch, false),
               "application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch");
     EXPECT_EQ(accept(watch, true), "application/json;stream=watch");

@@ -26,7 +26,8 @@ ApiStatus TooLarge() {
   return status;
 }
 
-constexpr Question kAll[] = {Question::kStream, Question::kList, Question::kPage, Question::kWatch};
+constexpr RequestKind kAll[] = {RequestKind::kStream, RequestKind::kList, RequestKind::kPage,
+                                RequestKind::kWatch};
 
 TEST(ListWatchVerdict, WhatEveryQuestionMeans) {
   struct Row {
@@ -52,9 +53,9 @@ TEST(ListWatchVerdict, WhatEveryQuestionMeans) {
       {"a version from the future", TooLarge(), Verdict::kNotKnownYet},
   };
   for (const Row& row : rows) {
-    for (const Question question : kAll) {
-      EXPECT_EQ(Judge(question, false, row.status), row.verdict)
-          << row.description << ", question " << static_cast<int>(question);
+    for (const RequestKind kind : kAll) {
+      EXPECT_EQ(Judge(kind, false, row.status), row.verdict)
+          << row.description << ", kind " << static_cast<int>(kind);
     }
   }
 }
@@ -76,10 +77,10 @@ TEST(ListWatchVerdict, WaysToRefuseAStreamedList) {
       {"any event", true, 0, Verdict::kCount, Verdict::kCount},
   };
   for (const Row& row : rows) {
-    for (const Question question : kAll) {
-      EXPECT_EQ(Judge(question, row.event, Status(row.code)),
-                question == Question::kStream ? row.streamed : row.others)
-          << row.description << ", question " << static_cast<int>(question);
+    for (const RequestKind kind : kAll) {
+      EXPECT_EQ(Judge(kind, row.event, Status(row.code)),
+                kind == RequestKind::kStream ? row.streamed : row.others)
+          << row.description << ", kind " << static_cast<int>(kind);
     }
   }
 }
@@ -108,18 +109,18 @@ TEST(ListWatchVerdict, TroubleNamesAnswerAndNextStep) {
        "cannot list nodes: the API server answers 503: \"not ready\"; trying again"},
   };
   for (const Row& row : rows) {
-    const absl::Status trouble = Trouble(Question::kStream, row.status);
+    const absl::Status trouble = Trouble(RequestKind::kStream, row.status);
     EXPECT_EQ(trouble.code(), row.code);
     EXPECT_EQ(trouble.message(), row.text);
   }
   EXPECT_EQ(
-      Trouble(Question::kWatch, absl::StatusCode::kUnavailable, "no answer in time").message(),
+      Trouble(RequestKind::kWatch, absl::StatusCode::kUnavailable, "no answer in time").message(),
       "cannot watch nodes: no answer in time; trying again");
 }
 
 TEST(ListWatchVerdict, AServersTextIsOneShortLine) {
   const absl::Status trouble =
-      Trouble(Question::kList,
+      Trouble(RequestKind::kList,
               Status(500, std::string(5000, 'r'), "a\nb\x1b[31m" + std::string(5000, 'm')));
   EXPECT_LT(trouble.message().size(), 600u);
   EXPECT_THAT(std::string(trouble.message()), HasSubstr("a\\nb\\x1b[31m"));
