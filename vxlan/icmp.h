@@ -64,7 +64,6 @@ inline constexpr std::uint8_t kRouterAdvertisement = 134;
 inline constexpr std::uint8_t kNeighborSolicitation = 135;
 inline constexpr std::uint8_t kNeighborAdvertisement = 136;
 inline constexpr std::uint8_t kRedirect = 137;
-inline constexpr std::uint8_t kCodeNoRoute = 0;
 inline constexpr std::uint8_t kCodeProhibited = 1;
 inline constexpr std::uint8_t kCodeAddressUnreachable = 3;
 }  // namespace icmp_v6

@@ -17,10 +17,7 @@ constexpr bool IsWire(PortKind kind) {
   return kind == PortKind::kWirePacket || kind == PortKind::kWireDatagram;
 }
 
-// The verdicts of Send: "try again later" and "never".
-constexpr Verdict FullVerdict(PortKind kind) {
-  return IsWire(kind) ? Verdict::kWireFull : Verdict::kPodFull;
-}
+// Send's verdict of what can never be sent.
 constexpr Verdict ErrorVerdict(PortKind kind) {
   return IsWire(kind) ? Verdict::kWireError : Verdict::kPodError;
 }

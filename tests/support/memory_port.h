@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ports joined in memory, of any kind: what one sends the other receives. For tests, benches
-// and the emulator.
+// Two ports joined in memory, of any kind: what one sends the other receives.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/packet_port.h"
+#include "dataplane/ports/port_rules.h"
 #include "vxlan/ip_address.h"
 
 namespace weft::dataplane {
@@ -21,6 +21,11 @@ struct MemoryOptions {
   IpAddress first_address{};
   IpAddress second_address{};
 };
+
+// Of Send: try again later.
+constexpr Verdict FullVerdict(PortKind kind) {
+  return IsWire(kind) ? Verdict::kWireFull : Verdict::kPodFull;
+}
 
 class MemoryLink;
 
