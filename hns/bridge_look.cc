@@ -4,16 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hns/api/response.h"
 
 namespace weft::hns {
-
-absl::StatusOr<std::string> CallHns(Api& api, std::string_view what, const std::string& method,
-                                    const std::string& path, const std::string& request) {
-  absl::StatusOr<Response> response = ResponseOf(what, api.Call(method, path, request));
-  if (!response.ok()) return response.status();
-  return std::move(response->output);
-}
 
 std::string BridgeNetworkPath(const Guid& id) {
   return absl::StrCat("/networks/", id.ToUpperString());
@@ -22,16 +14,16 @@ std::string BridgeEndpointPath(const Guid& id) {
   return absl::StrCat("/endpoints/", id.ToUpperString());
 }
 
-absl::StatusOr<BridgePlan> LookAtBridge(Api& api, const BridgeWish& wish) {
-  const auto networks_text = CallHns(api, "list the networks", "GET", "/networks/");
-  if (!networks_text.ok()) return networks_text.status();
+Sequence<absl::StatusOr<BridgePlan>> LookAtBridge(const BridgeWish& wish) {
+  const auto networks_text = co_await ask::Hns("list the networks", "GET", "/networks/");
+  if (!networks_text.ok()) co_return networks_text.status();
   const auto networks = ParseBridgeNetworks(*networks_text);
-  if (!networks.ok()) return networks.status();
-  const auto endpoints_text = CallHns(api, "list the endpoints", "GET", "/endpoints/");
-  if (!endpoints_text.ok()) return endpoints_text.status();
+  if (!networks.ok()) co_return networks.status();
+  const auto endpoints_text = co_await ask::Hns("list the endpoints", "GET", "/endpoints/");
+  if (!endpoints_text.ok()) co_return endpoints_text.status();
   const auto endpoints = ParseBridgeEndpoints(*endpoints_text);
-  if (!endpoints.ok()) return endpoints.status();
-  return PlanBridge(wish, *networks, *endpoints);
+  if (!endpoints.ok()) co_return endpoints.status();
+  co_return PlanBridge(wish, *networks, *endpoints);
 }
 
 std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish) {

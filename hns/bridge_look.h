@@ -7,23 +7,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hns/api/api.h"
 #include "hns/bridge.h"
 #include "hns/overlay_look.h"
+#include "hns/sequence.h"
 
 namespace weft::hns {
 
 // Makes no modifying call.
-absl::StatusOr<BridgePlan> LookAtBridge(Api& api, const BridgeWish& wish);
+Sequence<absl::StatusOr<BridgePlan>> LookAtBridge(const BridgeWish& wish);
 
 // In the order in which the keeper would make them. The endpoint of a network that is yet to be
 // made shows no id of it.
 std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish);
 Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish);
 
-// HNSCall; its output. `what` as for StatusOf().
-absl::StatusOr<std::string> CallHns(Api& api, std::string_view what, const std::string& method,
-                                    const std::string& path, const std::string& request = "");
 std::string BridgeNetworkPath(const Guid& id);
 std::string BridgeEndpointPath(const Guid& id);
 

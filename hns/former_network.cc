@@ -8,16 +8,27 @@
 
 namespace weft::hns {
 
-absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& former,
-                                        std::span<const JournalEntry> made) {
-  const absl::StatusOr<std::vector<Network>> networks = client.Networks(former.name);
-  if (!networks.ok()) return networks.status();
+std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> names = inhabitants;
+  if (names.size() > kNamed) names.resize(kNamed);
+  const std::size_t count = inhabitants.size();
+  return absl::StrCat(
+      "the HNS network ", former.name, ", made for an earlier net-conf, is left: ", count,
+      count == 1 ? " endpoint lives" : " endpoints live", " in it (", absl::StrJoin(names, ", "),
+      count > kNamed ? ", ..." : "", "); drain this node, and it goes by itself");
+}
+
+Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
+                                                  std::vector<JournalEntry> made) {
+  const absl::StatusOr<std::vector<Network>> networks = co_await ask::Networks(former.name);
+  if (!networks.ok()) co_return networks.status();
   FormerLook look;
   look.there = std::any_of(networks->begin(), networks->end(),
                            [&](const Network& network) { return network.id == former.id; });
-  if (!look.there) return look;
-  const absl::StatusOr<std::vector<Endpoint>> endpoints = client.Endpoints(former.id);
-  if (!endpoints.ok()) return endpoints.status();
+  if (!look.there) co_return look;
+  const absl::StatusOr<std::vector<Endpoint>> endpoints = co_await ask::Endpoints(former.id);
+  if (!endpoints.ok()) co_return endpoints.status();
   for (const Endpoint& endpoint : *endpoints) {
     if (endpoint.is_remote()) continue;
     const auto own = std::find_if(made.begin(), made.end(), [&](const JournalEntry& entry) {
@@ -29,18 +40,36 @@ absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& for
     }
     look.inhabitants.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
   }
-  return look;
+  co_return look;
 }
 
-std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants) {
-  constexpr std::size_t kNamed = 3;
-  std::vector<std::string> names = inhabitants;
-  if (names.size() > kNamed) names.resize(kNamed);
-  const std::size_t count = inhabitants.size();
-  return absl::StrCat(
-      "the HNS network ", former.name, ", made for an earlier net-conf, is left: ", count,
-      count == 1 ? " endpoint lives" : " endpoints live", " in it (", absl::StrJoin(names, ", "),
-      count > kNamed ? ", ..." : "", "); drain this node, and it goes by itself");
+Sequence<FormerRemoval> RemoveFormer(Journal& journal, FormerNetwork former,
+                                     std::vector<JournalEntry> made) {
+  FormerRemoval removal;
+  const absl::StatusOr<FormerLook> look = co_await LookAtFormer(former, std::move(made));
+  removal.status = look.status();
+  if (look.ok()) {
+    removal.there = look->there;
+    if (!look->there) co_return removal;
+    if (!look->inhabitants.empty()) {
+      removal.note = LeftText(former, look->inhabitants);
+      co_return removal;
+    }
+    for (const JournalEntry& own : look->own) {
+      removal.status = co_await ask::DeleteEndpoint(*own.id, own.name);
+      if (!removal.status.ok()) break;
+      journal.Gone(Kind::kEndpoint, own.name);
+    }
+    if (removal.status.ok()) removal.status = co_await ask::Delete(former.id, former.name);
+  }
+  if (removal.status.ok()) {
+    journal.Gone(Kind::kNetwork, former.name);
+  } else {
+    removal.note =
+        absl::StrCat("the HNS network ", former.name,
+                     ", made for an earlier net-conf, still exists: ", removal.status.message());
+  }
+  co_return removal;
 }
 
 }  // namespace weft::hns

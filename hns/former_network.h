@@ -6,13 +6,13 @@
 // one too (kube-proxy's source VIP).
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hns/client.h"
 #include "hns/journal.h"
+#include "hns/sequence.h"
 
 namespace weft::hns {
 
@@ -29,10 +29,20 @@ struct FormerLook {
 };
 
 // Makes no modifying call. `made`: endpoints, as the journal has them (the bridge's .2).
-absl::StatusOr<FormerLook> LookAtFormer(Client& client, const FormerNetwork& former,
-                                        std::span<const JournalEntry> made = {});
+Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
+                                                  std::vector<JournalEntry> made = {});
 
 // Why it is left, and what a person does next.
 std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants);
+
+struct FormerRemoval {
+  bool there = true;    // it was
+  std::string note;     // why it is left; empty: it is gone
+  absl::Status status;  // of the call that failed
+};
+// Deletes it with our own endpoints, and its entries, unless others' endpoints live in it. One that
+// is not there keeps its entry.
+Sequence<FormerRemoval> RemoveFormer(Journal& journal, FormerNetwork former,
+                                     std::vector<JournalEntry> made);
 
 }  // namespace weft::hns

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "hns/api/api.h"
-#include "hns/api/hresult.h"
 #include "hns/document/guid.h"
 #include "hns/document/network.h"
 
@@ -57,17 +56,6 @@ class Journal {
   // Whether one of that name was made by us, in that shape, since the system started.
   bool MadeThisBoot(const JournalObject& object);
 };
-
-// Makes `object` by `make`, which returns a StatusOr. After an answer that is no clear refusal it
-// stays entered: perhaps it was made.
-template <typename Make>
-auto CreateEntered(Journal& journal, const JournalObject& object, const Make& make) {
-  journal.BeforeCreate(object);
-  auto made = make();
-  const auto code = HresultOf(made.status());
-  if (code && ProvesRefusal(*code)) journal.NotCreated(object);
-  return made;
-}
 
 // Of a network that differs, though MadeThisBoot: why it stays, and what a person does next.
 inline constexpr std::string_view kNotAgain =

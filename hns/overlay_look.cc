@@ -54,41 +54,45 @@ void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::si
 
 }  // namespace
 
-void FillUnshown(Client& client, const OverlayWish& wish, std::span<const JournalEntry> made,
-                 std::vector<Network>& networks) {
+Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<JournalEntry> made,
+                                           std::vector<Network> networks) {
   for (Network& network : networks) {
     if (network.name != wish.name) continue;
     for (const JournalEntry& entry : made)
       if (entry.made && entry.id == network.id) FillFromShape(entry.shape, network);
-    if (!Assumed(wish, network).empty()) client.AskSchema1(network).IgnoreError();
+    if (!Assumed(wish, network).empty()) network = co_await ask::Schema1(network);
   }
+  co_return networks;
 }
 
-absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
-                                          const RemoteSubnetRoutes& wanted, bool may_remove,
-                                          std::span<const JournalEntry> made) {
+Sequence<absl::StatusOr<OverlayLook>> LookAtOverlay(const OverlayWish& wish,
+                                                    const RemoteSubnetRoutes& wanted,
+                                                    bool may_remove,
+                                                    std::vector<JournalEntry> made) {
   OverlayLook look;
-  const auto version = client.ReadVersion();
-  if (!version.ok()) return version.status();
+  const auto version = co_await ask::Version();
+  if (!version.ok()) co_return version.status();
   look.version = *version;
-  auto networks = wish.base_network ? client.Networks() : client.Networks(wish.name);
-  if (!networks.ok()) return networks.status();
-  FillUnshown(client, wish, made, *networks);
-  const Network* const existing = FindOverlay(wish, *networks);
+  const std::string of_name = wish.base_network ? "" : wish.name;
+  auto listed = co_await ask::Networks(of_name);
+  if (!listed.ok()) co_return listed.status();
+  const std::vector<Network> networks =
+      co_await FillUnshown(wish, std::move(made), *std::move(listed));
+  const Network* const existing = FindOverlay(wish, networks);
   std::vector<Endpoint> endpoints;
   if (existing != nullptr && !Differences(wish, *existing).empty()) {
-    auto found = client.Endpoints(existing->id);
-    if (!found.ok()) return found.status();
+    auto found = co_await ask::Endpoints(existing->id);
+    if (!found.ok()) co_return found.status();
     endpoints = *std::move(found);
   }
-  look.network = PlanNetwork(wish, *version, *networks, endpoints);
-  if (look.network.action == NetworkAction::kRefuse) return look;
+  look.network = PlanNetwork(wish, *version, networks, endpoints);
+  if (look.network.action == NetworkAction::kRefuse) co_return look;
   const std::vector<Policy> none;
   const bool makes = Makes(look.network);
   look.host_route_missing = makes || !existing->Has(policy_type::kHostRoute);
   look.routes =
       PlanRoutes(wanted, makes ? none : existing->policies, wish.isolation_id, may_remove);
-  return look;
+  co_return look;
 }
 
 std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish) {

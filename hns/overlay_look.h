@@ -3,16 +3,15 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hns/client.h"
 #include "hns/journal.h"
 #include "hns/overlay_plan.h"
 #include "hns/route_plan.h"
+#include "hns/sequence.h"
 
 namespace weft::hns {
 
@@ -26,14 +25,15 @@ struct OverlayLook {
 
 // Makes no modifying call. `wanted` and `may_remove` as PlanRoutes has them; `made`: networks, as
 // the journal has them.
-absl::StatusOr<OverlayLook> LookAtOverlay(Client& client, const OverlayWish& wish,
-                                          const RemoteSubnetRoutes& wanted, bool may_remove = true,
-                                          std::span<const JournalEntry> made = {});
+Sequence<absl::StatusOr<OverlayLook>> LookAtOverlay(const OverlayWish& wish,
+                                                    const RemoteSubnetRoutes& wanted,
+                                                    bool may_remove = true,
+                                                    std::vector<JournalEntry> made = {});
 
-// What schema 2 does not show of those of our name: as they were made, where we made them, else as
-// schema 1 shows it. What cannot be asked stays unknown.
-void FillUnshown(Client& client, const OverlayWish& wish, std::span<const JournalEntry> made,
-                 std::vector<Network>& networks);
+// `networks` with what schema 2 does not show of those of our name: as they were made, where we
+// made them, else as schema 1 shows it. What cannot be asked stays unknown.
+Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<JournalEntry> made,
+                                           std::vector<Network> networks);
 
 // One modifying call that would be made.
 struct PlannedCall {

@@ -45,7 +45,7 @@ void RouteWriter::Take(RoutePlan plan, TimePoint now) {
   if (plan.empty()) Reset();
 }
 
-void RouteWriter::Reset() { *this = RouteWriter(std::move(clock_)); }
+void RouteWriter::Reset() { *this = RouteWriter(); }
 
 // From what was written and, of it, does not show.
 void RouteWriter::Learn(std::size_t not_shown) {
@@ -94,56 +94,55 @@ void RouteWriter::StartOver() {
   for (auto& [destination, refusal] : refused_) refusal.again = true;
 }
 
-absl::Status RouteWriter::WriteBatch(OpenedNetwork& network, TimePoint now) {
-  std::deque<RouteChange>& from = fresh_.empty() ? again_ : fresh_;
-  std::vector<RouteChange> batch;
-  while (!from.empty() && batch.size() < limit_) {
-    batch.push_back(std::move(from.front()));
-    from.pop_front();
-  }
-  const TimePoint begin = clock_();
-  const absl::Status status = Write(network, batch);
-  const Timed timed{batch.size(), clock_() - begin};
-  grows_to_ = 0;
-  if (!status.ok()) {
-    Narrow(std::move(batch), status, now);
-    return status;
-  }
-  in_a_row_ = 0;
-  Took(timed);
-  for (RouteChange& change : batch) {
-    std::string destination = change.destination;
-    written_.insert_or_assign(std::move(destination),
-                              Attempt{std::move(change), timed.size == 1,
-                                      "HNS accepted the change but does not show it"});
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RouteWriter::Write(OpenedNetwork& network, const std::vector<RouteChange>& batch) {
+Sequence<absl::Status> RouteWriter::WriteBatch(TimePoint now, const Clock& clock) {
+  Begin();
   std::vector<Policy> removals, additions;
-  for (const RouteChange& change : batch) {
+  for (const RouteChange& change : batch_) {
     removals.insert(removals.end(), change.removals.begin(), change.removals.end());
     if (change.addition) additions.push_back(*change.addition);
   }
-  if (!removals.empty()) {
-    const absl::Status status = network.Remove(removals);
-    // Of one alone, "not there" is what was wanted; reading back will tell.
-    const bool gone = removals.size() == 1 && HresultOf(status) == hresult::kPolicyNotFound;
-    if (!status.ok() && !gone) return status;
-  }
-  return additions.empty() ? absl::OkStatus() : network.Add(additions);
+  const TimePoint begin = clock();
+  const bool one = removals.size() == 1;
+  absl::Status status;
+  if (!removals.empty()) status = co_await ask::Remove(std::move(removals));
+  // Of one alone, "not there" is what was wanted; reading back will tell.
+  if (one && HresultOf(status) == hresult::kPolicyNotFound) status = absl::OkStatus();
+  if (status.ok() && !additions.empty()) status = co_await ask::Add(std::move(additions));
+  End(status, clock() - begin, now);
+  co_return status;
 }
 
-void RouteWriter::Narrow(std::vector<RouteChange> batch, const absl::Status& status,
-                         TimePoint now) {
-  if (batch.size() > 1) {
-    limit_ = ceiling_ = batch.size() / 2;
+void RouteWriter::Begin() {
+  std::deque<RouteChange>& from = fresh_.empty() ? again_ : fresh_;
+  batch_.clear();
+  while (!from.empty() && batch_.size() < limit_) {
+    batch_.push_back(std::move(from.front()));
+    from.pop_front();
+  }
+}
+
+void RouteWriter::End(const absl::Status& status, Duration took, TimePoint now) {
+  grows_to_ = 0;
+  if (!status.ok()) return Narrow(status, now);
+  in_a_row_ = 0;
+  const std::size_t size = batch_.size();
+  Took({size, took});
+  for (RouteChange& change : batch_) {
+    std::string destination = change.destination;
+    written_.insert_or_assign(
+        std::move(destination),
+        Attempt{std::move(change), size == 1, "HNS accepted the change but does not show it"});
+  }
+}
+
+void RouteWriter::Narrow(const absl::Status& status, TimePoint now) {
+  if (batch_.size() > 1) {
+    limit_ = ceiling_ = batch_.size() / 2;
     return;
   }
   // It alone is to blame, also for the larger batches that it was in.
   ceiling_ = kMostRouteBatch;
-  RouteChange& change = batch.front();
+  RouteChange& change = batch_.front();
   std::string destination = change.destination;
   const auto code = HresultOf(status);
   if (code == hresult::kPolicyAlreadyExists || code == hresult::kPolicyNotFound) {

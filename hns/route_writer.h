@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "hns/client.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
+#include "hns/sequence.h"
 
 namespace weft::hns {
 
@@ -40,20 +40,18 @@ inline constexpr std::size_t kRefusedInARow = 16;
 // others, so that it keeps none of them from being written. One thread.
 class RouteWriter {
  public:
-  // What is read as the time before and after a call.
-  using Clock = std::function<TimePoint()>;
-  explicit RouteWriter(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
-
   // `plan` is of a reading that is newer than all that was written.
   void Take(RoutePlan plan, TimePoint now);
 
   bool has_work() const { return held_back_.empty() && (!fresh_.empty() || !again_.empty()); }
   // Read before the next batch: only one that shows whole is followed by a larger one.
   bool wants_reading() const { return grows_to_ > limit_ && has_work(); }
-  // One batch: the removals in one call, then the additions in one, so that a changed peer is
-  // without a route for a short time only. Not ok: HNS refused, and part of the batch may be
-  // applied; read before the next one. The status is HNS's: the caller sees whether HNS went.
-  absl::Status WriteBatch(OpenedNetwork& network, TimePoint now);
+  // One batch to the open network: the removals in one call, then the additions in one, so that a
+  // changed peer is without a route for a short time only. Not ok: HNS refused, and part of the
+  // batch may be applied; read before the next one. The status is HNS's: the caller sees whether
+  // HNS went. `clock` is read before and after the calls.
+  using Clock = std::function<TimePoint()>;
+  Sequence<absl::Status> WriteBatch(TimePoint now, const Clock& clock);
 
   // When refused ones are tried again; empty: there are none.
   std::optional<TimePoint> next() const { return next_; }
@@ -83,12 +81,14 @@ class RouteWriter {
   void StartOver();
   void Learn(std::size_t not_shown);
   void Took(const Timed& batch);
-  absl::Status Write(OpenedNetwork& network, const std::vector<RouteChange>& batch);
-  void Narrow(std::vector<RouteChange> batch, const absl::Status& status, TimePoint now);
+  void Begin();
+  void End(const absl::Status& status, Duration took, TimePoint now);
+  void Narrow(const absl::Status& status, TimePoint now);
   void WaitFrom(TimePoint now);
 
   std::deque<RouteChange> fresh_;           // of the plan, in order: not refused
   std::deque<RouteChange> again_;           // refused before, and due
+  std::vector<RouteChange> batch_;          // that is being written
   std::map<std::string, Refusal> refused_;  // by destination
   std::map<std::string, Attempt> written_;  // since the last Take, by destination
   std::string held_back_;  // why fresh ones are not tried before next_; empty: they are
@@ -100,7 +100,6 @@ class RouteWriter {
   std::size_t in_a_row_ = 0;
   std::optional<TimePoint> next_;
   RetryDelay delay_{std::chrono::seconds(1), std::chrono::minutes(1)};
-  Clock clock_;
 };
 
 }  // namespace weft::hns

@@ -17,7 +17,7 @@
 #include "control/sinks/keeper_thread.h"
 #include "control/trouble.h"
 #include "hns/api/api.h"
-#include "hns/bridge_keeper.h"
+#include "hns/bridge_machine.h"
 
 namespace weft::node {
 

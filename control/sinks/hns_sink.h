@@ -12,7 +12,7 @@
 #include "control/sinks/keeper_thread.h"
 #include "hns/api/api.h"
 #include "hns/journal.h"
-#include "hns/overlay_keeper.h"
+#include "hns/overlay_machine.h"
 
 namespace weft::control {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/bridge_keeper.h"
+#include "hns/bridge_machine.h"
 
 #include <cstdio>
 
@@ -237,7 +237,7 @@ TEST(BridgeLookTest, SaysWhatTheKeeperThenDoes) {
   BridgeStage stage;
   const auto text = [&] {
     stage.api.changes.clear();
-    const BridgePlan plan = LookAtBridge(stage.api, stage.wish).value();
+    const BridgePlan plan = Caller(stage.api).Run(LookAtBridge(stage.wish)).value();
     EXPECT_THAT(stage.api.changes, IsEmpty());
     return CallsText(DriftOf(plan, stage.wish));
   };

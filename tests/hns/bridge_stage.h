@@ -11,8 +11,8 @@
 
 #include "hns/api/renewed_api.h"
 #include "hns/api/response.h"
-#include "hns/bridge_keeper.h"
 #include "hns/bridge_look.h"
+#include "hns/bridge_machine.h"
 #include "tests/hns/overlay_stage.h"
 
 namespace weft::hns {

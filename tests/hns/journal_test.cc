@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hns/base_network.h"
-#include "hns/bridge_keeper.h"
+#include "hns/bridge_machine.h"
 #include "tests/hns/overlay_stage.h"
 
 namespace weft::hns {

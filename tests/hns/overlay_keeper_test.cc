@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/overlay_keeper.h"
+#include "hns/overlay_machine.h"
 
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"

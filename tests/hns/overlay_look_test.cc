@@ -20,8 +20,8 @@ class OverlayLookTest : public ::testing::Test {
   OverlayLook Look() {
     stage.api.calls = 0;
     stage.api.changes.clear();
-    Client client(stage.api);
-    OverlayLook look = LookAtOverlay(client, stage.wish, stage.routes).value();
+    Caller caller(stage.api);
+    OverlayLook look = caller.Run(LookAtOverlay(stage.wish, stage.routes)).value();
     EXPECT_THAT(stage.api.changes, IsEmpty());
     return look;
   }
@@ -109,8 +109,8 @@ TEST_F(OverlayLookTest, ARefusalSaysWhy) {
 
 TEST_F(OverlayLookTest, WithoutHnsItSaysSo) {
   stage.hns.StopService();
-  Client client(stage.api);
-  EXPECT_TRUE(absl::IsUnavailable(LookAtOverlay(client, stage.wish, stage.routes).status()));
+  Caller caller(stage.api);
+  EXPECT_TRUE(absl::IsUnavailable(caller.Run(LookAtOverlay(stage.wish, stage.routes)).status()));
 }
 
 TEST_F(OverlayLookTest, AListThatFailsIsAnError) {
@@ -121,8 +121,8 @@ TEST_F(OverlayLookTest, AListThatFailsIsAnError) {
       if (step.function != function) return std::nullopt;
       return hresult::kUnspecified;
     };
-    Client client(stage.api);
-    EXPECT_EQ(HresultOf(LookAtOverlay(client, stage.wish, stage.routes).status()),
+    Caller caller(stage.api);
+    EXPECT_EQ(HresultOf(caller.Run(LookAtOverlay(stage.wish, stage.routes)).status()),
               hresult::kUnspecified)
         << function;
   }

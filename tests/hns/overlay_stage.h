@@ -13,7 +13,7 @@
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/simple_host.h"
-#include "hns/overlay_keeper.h"
+#include "hns/overlay_machine.h"
 #include "tests/hns/overlay_makers.h"
 #include "tests/hns/watched_api.h"
 

@@ -71,19 +71,26 @@ class RouteWriterTest : public ::testing::Test {
     for (;;) {
       writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
       if (!writer.has_work()) return;
-      while (writer.has_work() && !writer.wants_reading() && writer.WriteBatch(network, now).ok()) {
+      while (writer.has_work() && !writer.wants_reading() && WriteBatch()) {
       }
       ++reads;
     }
   }
+  bool WriteBatch() {
+    return caller.Run(writer.WriteBatch(now, [this] { return now; })).ok();
+  }
   bool Holds() { return PlanRoutes(wanted, hns.there, Vsid(4096), true).empty(); }
 
   Policies hns;
-  OpenedNetwork network{hns, Handle{7}, "flannel.4096"};
   TimePoint& now = hns.now;
-  RouteWriter writer{[this] { return now; }};
+  RouteWriter writer;
   RemoteSubnetRoutes wanted;
   int reads = 0;
+
+ private:
+  static Sequence<absl::Status> Open() { co_return co_await ask::Open(Network()); }
+  void SetUp() override { ASSERT_TRUE(caller.Run(Open()).ok()); }
+  Caller caller{hns};
 };
 
 bool Holds(const std::vector<Policy>& policies, const RemoteSubnetRoute& route) {
@@ -152,7 +159,7 @@ TEST_F(RouteWriterTest, OneThatDoesNotShowStopsNoOther) {
     std::erase(hns.there, bad);
     writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
     while (writer.has_work() && !writer.wants_reading()) {
-      ASSERT_TRUE(writer.WriteBatch(network, now).ok());
+      ASSERT_TRUE(WriteBatch());
     }
   }
   std::erase(hns.there, bad);
@@ -330,7 +337,7 @@ TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
       const bool all_there = std::all_of(policies.begin(), policies.end(), is_there);
       return add || all_there ? hresult::kOk : hresult::kPolicyNotFound;
     };
-    while (writer.has_work() && !writer.wants_reading() && writer.WriteBatch(network, now).ok()) {
+    while (writer.has_work() && !writer.wants_reading() && WriteBatch()) {
     }
     Work();
     EXPECT_TRUE(Holds());
@@ -343,7 +350,7 @@ TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
 TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
   wanted = RoutesTo({"10.244.1.0/24"});
   writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
-  EXPECT_TRUE(writer.WriteBatch(network, now).ok());
+  EXPECT_TRUE(WriteBatch());
   writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
   EXPECT_FALSE(writer.has_work());
   EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("does not show it")));
@@ -353,7 +360,7 @@ TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
 TEST_F(RouteWriterTest, AWishThatChangesBeforeTheReadBackIsNoRefusal) {
   wanted = RoutesTo({"10.244.1.0/24"});
   writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
-  EXPECT_TRUE(writer.WriteBatch(network, now).ok());
+  EXPECT_TRUE(WriteBatch());
   wanted.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
   Work();
   EXPECT_TRUE(Holds());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "control/emulator/world.h"
-#include "hns/bridge_look.h"
+#include "hns/api/response.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/host_view.h"
 
@@ -93,13 +93,14 @@ class HostGwFixture : public DaemonFixture {
       if (each.forwarding_v4) names.push_back(each.adapter.name);
     return names;
   }
+  static std::string Output(const hns::Reply& reply) {
+    return hns::ResponseOf("list", reply).value().output;
+  }
   std::vector<hns::BridgeNetwork> Networks() {
-    return hns::ParseBridgeNetworks(hns::CallHns(hns(), "list", "GET", "/networks/").value())
-        .value();
+    return hns::ParseBridgeNetworks(Output(hns().Call("GET", "/networks/", ""))).value();
   }
   std::vector<hns::BridgeEndpoint> Endpoints() {
-    return hns::ParseBridgeEndpoints(hns::CallHns(hns(), "list", "GET", "/endpoints/").value())
-        .value();
+    return hns::ParseBridgeEndpoints(Output(hns().Call("GET", "/endpoints/", ""))).value();
   }
   // Of the daemon that runs; empty while there is no section.
   std::string HnsState() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps host-gw's L2Bridge network in HNS right, and the endpoint in it through which the host
-// talks with its pods. Schema 1, HNSCall only, as upstream v0.28.9 does it. Called as OverlayKeeper
-// is.
+// talks with its pods. Schema 1, HNSCall only, as upstream v0.28.9 does it. Called as
+// OverlayMachine is.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "hns/adapter_doubt.h"
-#include "hns/api/api.h"
+#include "absl/status/statusor.h"
 #include "hns/bridge.h"
 #include "hns/journal.h"
+#include "hns/keeper_parts.h"
 #include "hns/overlay_look.h"
 #include "hns/retry_delay.h"
+#include "hns/sequence.h"
 
 namespace weft::hns {
 
@@ -39,11 +40,11 @@ struct BridgeOutcome {
   std::optional<TimePoint> next;  // as OverlayOutcome's
 };
 
-class BridgeKeeper {
+class BridgeMachine {
  public:
-  // `api` outlives it. Its end changes nothing in HNS.
-  BridgeKeeper(Api& api, BridgeWish wish, std::shared_ptr<Journal> journal = nullptr)
-      : api_(api), journal_(OrNone(std::move(journal))), wish_(std::move(wish)) {}
+  // Its end changes nothing in HNS.
+  explicit BridgeMachine(BridgeWish wish, std::shared_ptr<Journal> journal = nullptr)
+      : journal_(OrNone(std::move(journal))), wish_(std::move(wish)) {}
 
   void SetWish(const BridgeWish& wish);
   void OnServiceGone() {
@@ -56,38 +57,27 @@ class BridgeKeeper {
   // not enough: it has been seen to say so of dead endpoints (OVN#580, calico#11203).
   void SetAdapterThere(bool there) { adapter_there_ = there; }
   // What HNS lacks now. Makes no modifying call.
-  absl::StatusOr<Drift> Look();
-  BridgeOutcome Round(TimePoint now);
+  Sequence<absl::StatusOr<Drift>> Look();
+  Sequence<BridgeOutcome> Round(TimePoint now);
 
  private:
-  struct Wait {
-    BridgeState state = BridgeState::kHolds;
-    std::string sentence;
-    std::optional<Duration> again;
-    bool failure = false;
-  };
-  using MaybeWait = std::optional<Wait>;
+  using Wait = hns::Wait<BridgeState>;
+  using MaybeWait = std::optional<Wait>;  // empty: go on
 
-  Wait Work(TimePoint now);
-  MaybeWait FindNetwork(TimePoint now);
-  MaybeWait PutNetwork(const BridgePlan& plan, TimePoint now);
-  absl::StatusOr<std::string> MakeByAnyWay(TimePoint now);
-  MaybeWait AwaitManagementIp(TimePoint now);
-  MaybeWait PutEndpoint();
-  MaybeWait AwaitAdapter(TimePoint now);
+  Sequence<Wait> Work(TimePoint now);
+  Sequence<MaybeWait> FindNetwork(TimePoint now);
+  Sequence<MaybeWait> PutNetwork(const BridgePlan& plan, TimePoint now);
+  Sequence<MaybeWait> AwaitManagementIp(TimePoint now);
+  Sequence<MaybeWait> PutEndpoint();
+  Sequence<MaybeWait> AwaitAdapter(TimePoint now);
   bool WasMade();
-  void RemoveFormer();
-  absl::Status DeleteEndpoint();
-  absl::Status Delete(std::string_view what, const std::string& path);
-  Wait Failed(BridgeState state, const absl::Status& status);
+  Sequence<Nothing> RemoveFormers();
+  Sequence<absl::Status> DeleteEndpoint();
+  Sequence<Wait> Failed(BridgeState state, absl::Status status);
 
   JournalObject NetworkObject() const;
   JournalObject EndpointObject() const;
-  // The answer's output; the journal hears of it before and after.
-  absl::StatusOr<std::string> Make(std::string_view what, const JournalObject& object,
-                                   const std::string& path, const std::string& document);
 
-  Api& api_;
   const std::shared_ptr<Journal> journal_;
   BridgeWish wish_;
   bool looked_ = false;
@@ -98,15 +88,15 @@ class BridgeKeeper {
   bool former_looked_ = false;  // for what was made for an earlier net-conf, since a Recheck
   std::vector<std::string> former_notes_;
   std::string replaced_;
-  std::size_t adapter_way_ = 0;  // of AdapterWays: the last one that was tried
-  AdapterDoubt doubt_;
+  AdapterChoice adapter_;
   std::string made_shape_;        // of the network that this keeper created last
   std::optional<Guid> attached_;  // the endpoint that this keeper attached to the host
   bool adapter_there_ = true;
   std::optional<TimePoint> again_at_;  // the endpoint is made again, unless its adapter comes
   RetryDelay adapter_delay_{std::chrono::seconds(30), std::chrono::minutes(5)};
-  bool failed_ = false;
-  RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
+  FailureDelay failures_;
 };
+
+using BridgeKeeper = Driven<BridgeMachine>;
 
 }  // namespace weft::hns

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps this node's overlay network in HNS right: network, HostRoute, a RemoteSubnetRoute for each
-// peer. Finds what others broke, repairs it, and says what it waits for. Holds no thread and no
-// timer: it is called.
+// peer. Finds what others broke, repairs it, and says what it waits for. Decides which call comes
+// next and makes none (sequence.h); holds no thread and no timer.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,15 +18,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hns/adapter_doubt.h"
-#include "hns/client.h"
 #include "hns/former_network.h"
 #include "hns/journal.h"
+#include "hns/keeper_parts.h"
 #include "hns/overlay_look.h"
 #include "hns/overlay_plan.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
 #include "hns/route_writer.h"
+#include "hns/sequence.h"
 
 namespace weft::hns {
 
@@ -59,13 +62,13 @@ struct OverlayOutcome {
   std::optional<TimePoint> next;
 };
 
-// One thread at a time. `api` outlives it. Its end changes nothing in HNS. May be
-// thrown away at any moment and made anew: all it needs to know it reads from HNS.
-class OverlayKeeper {
+// One thread at a time. Its end changes nothing in HNS. May be thrown away at any moment and made
+// again: all it needs to know it reads from HNS.
+class OverlayMachine {
  public:
   // `clock`: what the time is after a call.
-  OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal = nullptr,
-                RouteWriter::Clock clock = std::chrono::steady_clock::now);
+  explicit OverlayMachine(OverlayWish wish, std::shared_ptr<Journal> journal = nullptr,
+                          RouteWriter::Clock clock = std::chrono::steady_clock::now);
 
   void SetWish(const OverlayWish& wish);
   // Networks under other names that an earlier process of ours made (former_network.h). Those of
@@ -86,74 +89,76 @@ class OverlayKeeper {
   void Recheck();
 
   // What HNS lacks now. Makes no modifying call.
-  absl::StatusOr<Drift> Look();
-  // Does what can be done now, in a bounded number of calls.
-  OverlayOutcome Round(TimePoint now);
+  Sequence<absl::StatusOr<Drift>> Look();
+  // Does what can be done now, in a bounded number of calls. One sequence at a time, run to its end
+  // before anything else of this object is called.
+  Sequence<OverlayOutcome> Round(TimePoint now);
 
  private:
-  struct Wait {
-    OverlayState state = OverlayState::kHolds;
-    std::string sentence;
-    std::optional<Duration> again;
-    bool failure = false;
-  };
+  using Wait = hns::Wait<OverlayState>;
   using MaybeWait = std::optional<Wait>;  // empty: go on
+  // How much of the network in HNS is known, in order.
+  enum class Known : std::uint8_t {
+    kNothing,  // it has to be looked for
+    kNetwork,  // it is open; what is in it was changed, or may have been
+    kReading,  // reading_ is what is in it
+    kPlan,     // writer_ has what it lacks
+  };
+  struct Listing {
+    std::vector<Network> networks;
+    bool all = false;      // not only those of our name
+    std::string unlisted;  // why not all, where they are needed
+  };
 
-  Wait Work(TimePoint now);
-  MaybeWait FindNetwork(TimePoint now);
-  absl::StatusOr<std::vector<Network>> Networks();
-  void LookAtOthers(std::span<const Network> networks, TimePoint now);
+  Sequence<Wait> Work(TimePoint now);
+  Sequence<MaybeWait> FindNetwork(TimePoint now);
+  Sequence<absl::StatusOr<Listing>> List();
+  Sequence<Nothing> InspectOthers(const Listing& listing, TimePoint now);
   MaybeWait AwaitPods(const NetworkPlan& plan, std::span<const Endpoint> endpoints, TimePoint now);
-  std::string BaseTrouble(std::span<const Network> networks);
+  Sequence<std::string> BaseTrouble(const Listing& listing);
   bool WasMade();
-  absl::StatusOr<OpenedNetwork> MakeNetwork(const Network& document);
-  absl::StatusOr<OpenedNetwork> MakeByAnyWay(const NetworkPlan& plan);
+  Sequence<absl::Status> MakeNetwork(Network document);
   void EnterStanding(const Network& network);
-  MaybeWait PutBase(const NetworkPlan& plan, std::span<const Network> networks, TimePoint now);
-  MaybeWait Adopt(const Network& network);
-  MaybeWait Replace(const NetworkPlan& plan);
-  MaybeWait Create(const NetworkPlan& plan);
-  MaybeWait ReadNetwork();
+  Sequence<MaybeWait> PutBase(const NetworkPlan& plan, const Listing& listing, TimePoint now);
+  Sequence<MaybeWait> Adopt(const Network& network);
+  Sequence<MaybeWait> Replace(const NetworkPlan& plan);
+  Sequence<MaybeWait> Create(const NetworkPlan& plan);
+  Sequence<MaybeWait> Read();
   MaybeWait AwaitManagementIp(TimePoint now);
   MaybeWait AwaitAdapter(TimePoint now);
-  MaybeWait PutHostRoute(TimePoint now);
-  Wait WriteRoutes(TimePoint now);
-  void PlanAgain(TimePoint now);
+  Sequence<MaybeWait> PutHostRoute(TimePoint now);
+  Sequence<Wait> WriteRoutes(TimePoint now);
+  void Plan(TimePoint now);
   void WatchAddress(TimePoint now);
   void RoutesChanged();
-  Wait Failed(OverlayState state, const absl::Status& status, std::string_view hint = "");
+  Sequence<Wait> Failed(OverlayState state, absl::Status status, std::string hint = "");
   void TurnFormer(const std::string& name);
-  absl::Status LookAtFormers(Drift& drift);
-  absl::Status Delete(const FormerNetwork& former, const FormerLook& look);
-  MaybeWait RemoveFormer();
-  MaybeWait MakeRoom(const absl::Status& refusal);
-  void ForgetNetwork();
+  Sequence<absl::Status> LookAtFormers(Drift& drift);
+  Sequence<MaybeWait> RemoveFormers();
+  Sequence<MaybeWait> MakeRoom(const absl::Status& refusal);
+  Wait Refused(std::string reason);
+  // The network is looked for again.
+  void Forget();
+  void KnowAtMost(Known known) { known_ = std::min(known_, known); }
   std::vector<std::string> Notes() const;
 
   const std::shared_ptr<Journal> journal_;
-  Client client_;
   OverlayWish wish_;
   RemoteSubnetRoutes wanted_;
   bool wanted_known_ = false;
   bool may_remove_ = false;
 
   std::optional<Version> version_;
-  std::optional<OpenedNetwork> network_;
-  std::optional<Network> reading_;  // of network_, the last one
-  bool looked_ = false;             // for the network, since trust was lost
+  Known known_ = Known::kNothing;
+  bool open_ = false;               // the network of reading_, or one that was just created
+  std::optional<Network> reading_;  // the last one
+  bool written_ = false;            // something was, since reading_
   bool list_all_ = false;           // a create said that the name is taken
-  bool listed_all_ = false;         // and not only the networks of our name, the last time
-  bool stale_ = true;               // reading_ is: the network was changed, or may have been
-  bool written_ = false;            // routes were, since reading_
-  bool planned_ = false;            // routes were, from reading_ and wanted_
-  std::string unlisted_;            // why not all networks could be listed the last time
   std::size_t standing_ = 0;
   const RouteWriter::Clock clock_;
-  RouteWriter writer_{clock_};
+  RouteWriter writer_;
 
-  // After failures: the first time at once, because a dead handle is mended by looking again.
-  bool failed_ = false;
-  RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
+  FailureDelay failures_;
   std::optional<TimePoint> without_ip_since_;
   std::optional<bool> adapter_there_;  // of the network that stands; empty: never given
   std::optional<TimePoint> without_adapter_since_;
@@ -163,8 +168,7 @@ class OverlayKeeper {
   std::optional<TimePoint> address_again_;
   RetryDelay address_delay_{std::chrono::seconds(1), std::chrono::seconds(60)};
   std::optional<Guid> base_id_;
-  std::size_t adapter_way_ = 0;  // of AdapterWays: the last one that was tried
-  AdapterDoubt doubt_;
+  AdapterChoice adapter_;
   // Each is tried again at its time; a note while it is not done.
   struct Extra {
     std::string note;
@@ -186,5 +190,7 @@ class OverlayKeeper {
   bool former_looked_ = false;  // at them, since the last Recheck
   std::vector<std::string> former_notes_;
 };
+
+using OverlayKeeper = Driven<OverlayMachine>;
 
 }  // namespace weft::hns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/overlay_keeper.h"
+#include "hns/overlay_machine.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,93 +19,87 @@ constexpr Duration kAdapterTime = std::chrono::seconds(45);
 
 }  // namespace
 
-OverlayKeeper::OverlayKeeper(Api& api, OverlayWish wish, std::shared_ptr<Journal> journal,
-                             RouteWriter::Clock clock)
-    : journal_(OrNone(std::move(journal))),
-      client_(api),
-      wish_(std::move(wish)),
-      clock_(std::move(clock)) {}
+OverlayMachine::OverlayMachine(OverlayWish wish, std::shared_ptr<Journal> journal,
+                               RouteWriter::Clock clock)
+    : journal_(OrNone(std::move(journal))), wish_(std::move(wish)), clock_(std::move(clock)) {}
 
-void OverlayKeeper::SetWish(const OverlayWish& wish) {
+void OverlayMachine::SetWish(const OverlayWish& wish) {
   if (wish == wish_) return;
   if (wish.name != wish_.name) TurnFormer(wish.name);
   wish_ = wish;
-  ForgetNetwork();
+  Forget();
   reading_.reset();
-  adapter_way_ = 0;
-  doubt_ = AdapterDoubt();
+  adapter_.Forget();
   base_ = Extra();
   address_again_.reset();
   address_delay_.Reset();
 }
 
-void OverlayKeeper::SetRoutes(RemoteSubnetRoutes routes, bool may_remove) {
+void OverlayMachine::SetRoutes(RemoteSubnetRoutes routes, bool may_remove) {
   wanted_ = std::move(routes);
   wanted_known_ = true;
   may_remove_ = may_remove_ || may_remove;
   RoutesChanged();
 }
 
-void OverlayKeeper::PutRoute(const RemoteSubnetRoute& route) {
+void OverlayMachine::PutRoute(const RemoteSubnetRoute& route) {
   wanted_.insert_or_assign(route.destination, route);
   RoutesChanged();
 }
 
-void OverlayKeeper::EraseRoute(const IpPrefix& destination) {
+void OverlayMachine::EraseRoute(const IpPrefix& destination) {
   wanted_.erase(destination);
   RoutesChanged();
 }
 
-void OverlayKeeper::RoutesChanged() {
-  planned_ = false;
-  stale_ = stale_ || written_;
-}
+void OverlayMachine::RoutesChanged() { KnowAtMost(written_ ? Known::kNetwork : Known::kReading); }
 
-void OverlayKeeper::OnServiceGone() {
-  ForgetNetwork();
+void OverlayMachine::OnServiceGone() {
+  Forget();
   version_.reset();
   former_looked_ = false;
-  writer_ = RouteWriter(clock_);
+  writer_ = RouteWriter();
   base_.again.reset();
   host_route_.again.reset();
 }
 
-void OverlayKeeper::SetAdapterThere(bool there) {
+void OverlayMachine::SetAdapterThere(bool there) {
   adapter_there_ = there;
   if (!there) return;
   without_adapter_since_.reset();
   adapter_given_up_ = false;
 }
 
-void OverlayKeeper::Recheck() { looked_ = former_looked_ = false; }
-
-// Its facts stay: they are what was.
-void OverlayKeeper::ForgetNetwork() {
-  network_.reset();
-  looked_ = false;
-  planned_ = false;
+void OverlayMachine::Recheck() {
+  known_ = Known::kNothing;
+  former_looked_ = false;
 }
 
-absl::StatusOr<Drift> OverlayKeeper::Look() {
+// reading_ stays: it is what was.
+void OverlayMachine::Forget() {
+  open_ = false;
+  known_ = Known::kNothing;
+}
+
+Sequence<absl::StatusOr<Drift>> OverlayMachine::Look() {
   absl::StatusOr<OverlayLook> look =
-      LookAtOverlay(client_, wish_, wanted_, may_remove_, journal_->Entries(Kind::kNetwork));
-  if (!look.ok()) return look.status();
+      co_await LookAtOverlay(wish_, wanted_, may_remove_, journal_->Entries(Kind::kNetwork));
+  if (!look.ok()) co_return look.status();
   if (NetworkPlan& plan = look->network; plan.action == NetworkAction::kRecreate && WasMade()) {
     plan.action = NetworkAction::kRefuse;
     absl::StrAppend(&plan.reason, kNotAgain);
   }
   Drift drift = DriftOf(*look, wish_);
-  if (!drift.refused.empty()) return drift;
-  if (absl::Status status = LookAtFormers(drift); !status.ok()) return status;
-  return drift;
+  if (!drift.refused.empty()) co_return drift;
+  const absl::Status status = co_await LookAtFormers(drift);
+  if (!status.ok()) co_return status;
+  co_return drift;
 }
 
-OverlayOutcome OverlayKeeper::Round(TimePoint now) {
-  const Wait wait = Work(now);
-  if (!wait.failure) {
-    failed_ = false;
-    delay_.Reset();
-  }
+Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
+  const Wait wait = co_await Work(now);
+  if (!open_) co_await ask::Close();
+  if (!wait.failure) failures_.Reset();
   if (!written_ && reading_ && reading_->Has(policy_type::kHostRoute)) host_route_ = Extra();
   OverlayOutcome outcome;
   outcome.state = wait.state;
@@ -119,7 +113,7 @@ OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   outcome.base_network_id = base_id_;
   outcome.former = former_;
   outcome.desired = wanted_.size();
-  if (looked_ && planned_) outcome.applied = standing_;
+  if (known_ == Known::kPlan) outcome.applied = standing_;
   outcome.pending = writer_.Pending();
   outcome.refused = writer_.refused_additions();
   outcome.refused_removals = writer_.refused_removals();
@@ -131,31 +125,32 @@ OverlayOutcome OverlayKeeper::Round(TimePoint now) {
   };
   if (wait.again) call_at(now + *wait.again);
   // What this Round did not come to would be due already.
-  if (looked_ && base_.again) call_at(*base_.again);
-  if (looked_ && address_again_) call_at(*address_again_);
+  const bool found = known_ != Known::kNothing;
+  if (found && base_.again) call_at(*base_.again);
+  if (found && address_again_) call_at(*address_again_);
   if (wait.state >= OverlayState::kRoutes && host_route_.again) call_at(*host_route_.again);
-  return outcome;
+  co_return outcome;
 }
 
-OverlayKeeper::Wait OverlayKeeper::Work(TimePoint now) {
-  if (base_.again && now >= *base_.again) looked_ = false;
-  if (!looked_) {
-    if (auto wait = FindNetwork(now)) return *wait;
+Sequence<OverlayMachine::Wait> OverlayMachine::Work(TimePoint now) {
+  if (base_.again && now >= *base_.again) known_ = Known::kNothing;
+  if (known_ == Known::kNothing) {
+    if (auto wait = co_await FindNetwork(now)) co_return *wait;
   }
-  if (address_again_ && now >= *address_again_) stale_ = true;
-  if (stale_) {
-    if (auto wait = ReadNetwork()) return *wait;
+  if (address_again_ && now >= *address_again_) KnowAtMost(Known::kNetwork);
+  if (known_ == Known::kNetwork) {
+    if (auto wait = co_await Read()) co_return *wait;
   }
-  if (auto wait = AwaitManagementIp(now)) return *wait;
-  if (auto wait = PutHostRoute(now)) return *wait;
-  const Wait wait = WriteRoutes(now);
+  if (auto wait = AwaitManagementIp(now)) co_return *wait;
+  if (auto wait = co_await PutHostRoute(now)) co_return *wait;
+  const Wait wait = co_await WriteRoutes(now);
   if (wait.state == OverlayState::kHolds && !former_looked_) {
-    if (auto failed = RemoveFormer()) return *failed;
+    if (auto failed = co_await RemoveFormers()) co_return *failed;
   }
-  return wait;
+  co_return wait;
 }
 
-void OverlayKeeper::WatchAddress(TimePoint now) {
+void OverlayMachine::WatchAddress(TimePoint now) {
   const auto ip = reading_ ? reading_->provider_address() : std::nullopt;
   if (!ip || *ip == wish_.node_address) {
     address_again_.reset();
@@ -164,21 +159,23 @@ void OverlayKeeper::WatchAddress(TimePoint now) {
   }
 }
 
-OverlayKeeper::MaybeWait OverlayKeeper::ReadNetwork() {
-  absl::StatusOr<Network> read = network_->Read();
-  if (!read.ok()) return Failed(OverlayState::kNetwork, read.status());
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::Read() {
+  absl::StatusOr<Network> read = co_await ask::Read();
+  if (!read.ok()) co_return co_await Failed(OverlayState::kNetwork, read.status());
   reading_ = *std::move(read);
-  stale_ = written_ = planned_ = false;
+  known_ = Known::kReading;
+  written_ = false;
   if (Differences(wish_, *reading_).empty()) {
     EnterStanding(*reading_);
-    return std::nullopt;
+    co_return std::nullopt;
   }
   if (std::exchange(creating_, false)) made_ = reading_->id;
-  return Failed(OverlayState::kNetwork, absl::FailedPreconditionError(absl::StrCat(
-                                            "the HNS network ", wish_.name, " was changed")));
+  co_return co_await Failed(
+      OverlayState::kNetwork,
+      absl::FailedPreconditionError(absl::StrCat("the HNS network ", wish_.name, " was changed")));
 }
 
-OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
+OverlayMachine::MaybeWait OverlayMachine::AwaitManagementIp(TimePoint now) {
   const auto ip = reading_->provider_address();
   const bool usable = ip && (!ip->IsLinkLocal() || *ip == wish_.node_address);
   if (usable && reading_->dr_mac()) {
@@ -186,20 +183,15 @@ OverlayKeeper::MaybeWait OverlayKeeper::AwaitManagementIp(TimePoint now) {
     return std::nullopt;
   }
   if (!without_ip_since_) without_ip_since_ = now;
-  stale_ = true;
-  // In whole minutes: what says another thing at every look fills the log.
-  const auto minutes =
-      std::chrono::duration_cast<std::chrono::minutes>(now - *without_ip_since_).count();
+  KnowAtMost(Known::kNetwork);
+  const std::string none = ip && !usable ? absl::StrCat(" (", ip->ToString(), " is none)") : "";
   return Wait{OverlayState::kManagementIp,
-              absl::StrCat("HNS has not given the network ", wish_.name, " its ",
-                           usable ? "router MAC" : "management IP",
-                           ip && !usable ? absl::StrCat(" (", ip->ToString(), " is none)") : "",
-                           minutes > 0 ? absl::StrCat(" for ", minutes, " min") : " yet",
-                           ": it binds the adapter to its switch, which takes up to a minute"),
+              AwaitsText(wish_.name, usable ? "router MAC" : absl::StrCat("management IP", none),
+                         now - *without_ip_since_),
               kManagementIpPeriod};
 }
 
-OverlayKeeper::MaybeWait OverlayKeeper::AwaitAdapter(TimePoint now) {
+OverlayMachine::MaybeWait OverlayMachine::AwaitAdapter(TimePoint now) {
   if (adapter_given_up_ || adapter_there_.value_or(true)) return std::nullopt;
   if (!without_adapter_since_) without_adapter_since_ = now;
   const Duration waited = now - *without_adapter_since_;
@@ -212,101 +204,98 @@ OverlayKeeper::MaybeWait OverlayKeeper::AwaitAdapter(TimePoint now) {
       kAdapterTime - waited};
 }
 
-OverlayKeeper::MaybeWait OverlayKeeper::PutHostRoute(TimePoint now) {
-  if (reading_->Has(policy_type::kHostRoute)) return std::nullopt;
-  if (auto wait = AwaitAdapter(now)) return wait;
-  if (host_route_.again && now < *host_route_.again) return std::nullopt;
-  const absl::Status status = network_->Add({HostRoutePolicy()});
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) {
+  if (reading_->Has(policy_type::kHostRoute)) co_return std::nullopt;
+  if (auto wait = AwaitAdapter(now)) co_return wait;
+  if (host_route_.again && now < *host_route_.again) co_return std::nullopt;
+  std::vector<Policy> added(1, HostRoutePolicy());
+  const absl::Status status = co_await ask::Add(std::move(added));
   if (!status.ok()) {
     const auto code = HresultOf(status);
     // "Not there" may mean the network. If that is found again, it meant something else.
     const bool lost = code && IsNotThere(*code) && not_there_ != reading_->id;
     if (lost) not_there_ = reading_->id;
-    if (!code || lost || client_.ServiceGone(status)) return Failed(OverlayState::kNetwork, status);
+    const bool gone = code && !lost && co_await ask::IsGone(status);
+    if (!code || lost || gone) co_return co_await Failed(OverlayState::kNetwork, status);
   }
   host_route_.again = now + host_route_.delay.Next();
   host_route_.note =
       absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
                    status.ok() ? "HNS accepted it but does not show it" : status.message());
   written_ = true;
-  if (!status.ok()) {
-    // May have been carried out all the same.
-    stale_ = true;
-    return ReadNetwork();
-  }
+  // A refused one may have been carried out all the same.
+  if (!status.ok()) co_return co_await Read();
   reading_->policies.push_back(HostRoutePolicy());  // until it is read back
-  return std::nullopt;
+  co_return std::nullopt;
 }
 
-OverlayKeeper::Wait OverlayKeeper::WriteRoutes(TimePoint now) {
+Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   if (!wanted_known_) {
-    return {OverlayState::kRoutes, "the network stands; the peers are not known yet", std::nullopt};
+    co_return Wait{OverlayState::kRoutes, "the network stands; the peers are not known yet"};
   }
   if (writer_.next() && now >= *writer_.next()) RoutesChanged();
   const TimePoint begin = clock_();
   for (std::size_t batches = 0;;) {
-    if (stale_) {
-      if (auto wait = ReadNetwork()) return *wait;
+    if (known_ == Known::kNetwork) {
+      if (auto wait = co_await Read()) co_return *wait;
     }
-    if (!planned_) PlanAgain(now);
+    if (known_ == Known::kReading) Plan(now);
     if (!writer_.has_work()) {
       if (!written_) break;
-      stale_ = true;  // read back
+      KnowAtMost(Known::kNetwork);  // read back
       continue;
     }
     if (++batches > kBatchesInRound || clock_() - begin > kBatchesTime) {
-      return {OverlayState::kRoutes,
-              absl::StrCat("routes to ", wanted_.size(), " peers are being written"),
-              Duration::zero()};
+      co_return Wait{OverlayState::kRoutes,
+                     absl::StrCat("routes to ", wanted_.size(), " peers are being written"),
+                     Duration::zero()};
     }
     written_ = true;
-    const absl::Status status = writer_.WriteBatch(*network_, now);
+    const absl::Status status = co_await writer_.WriteBatch(now, clock_);
     if (status.ok()) {
-      stale_ = stale_ || writer_.wants_reading();
+      if (writer_.wants_reading()) KnowAtMost(Known::kNetwork);
       continue;
     }
-    if (const auto code = HresultOf(status);
-        !code || IsNotThere(*code) || client_.ServiceGone(status))
-      return Failed(OverlayState::kRoutes, status);
-    stale_ = true;
+    const auto code = HresultOf(status);
+    const bool lost = !code || IsNotThere(*code) || co_await ask::IsGone(status);
+    if (lost) co_return co_await Failed(OverlayState::kRoutes, status);
+    KnowAtMost(Known::kNetwork);
   }
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
-    return {OverlayState::kHolds,
-            absl::StrCat("the HNS network ", wish_.name, " holds ", wanted_.size(),
-                         wanted_.size() == 1 ? " route" : " routes"),
-            std::nullopt};
+    co_return Wait{OverlayState::kHolds,
+                   absl::StrCat("the HNS network ", wish_.name, " holds ", wanted_.size(),
+                                wanted_.size() == 1 ? " route" : " routes")};
   }
-  return {OverlayState::kRoutes,
-          absl::StrCat("HNS holds ", standing_, " of ", wanted_.size(), " routes and refuses ",
-                       pending.size(), pending.size() == 1 ? " change" : " changes",
-                       ", tried again: ", pending.front()),
-          writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
+  co_return Wait{
+      OverlayState::kRoutes,
+      absl::StrCat("HNS holds ", standing_, " of ", wanted_.size(), " routes and refuses ",
+                   pending.size(), pending.size() == 1 ? " change" : " changes",
+                   ", tried again: ", pending.front()),
+      writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
 }
 
-void OverlayKeeper::PlanAgain(TimePoint now) {
+void OverlayMachine::Plan(TimePoint now) {
   RoutePlan plan = PlanRoutes(wanted_, reading_->policies, wish_.isolation_id, may_remove_);
   standing_ = plan.standing;
   writer_.Take(std::move(plan), now);
-  planned_ = true;
+  known_ = Known::kPlan;
 }
 
-OverlayKeeper::Wait OverlayKeeper::Failed(OverlayState state, const absl::Status& status,
-                                          std::string_view hint) {
-  const bool gone = client_.ServiceGone(status);
+Sequence<OverlayMachine::Wait> OverlayMachine::Failed(OverlayState state, absl::Status status,
+                                                      std::string hint) {
+  const bool gone = co_await ask::IsGone(status);
   if (gone) {
     OnServiceGone();
     state = OverlayState::kHns;
   } else {
-    ForgetNetwork();
+    Forget();
   }
-  const Duration again = failed_ ? delay_.Next() : Duration::zero();
-  failed_ = true;
-  return {state, absl::StrCat(gone ? "HNS does not answer: " : "", status.message(), hint), again,
-          true};
+  co_return Wait{state, absl::StrCat(gone ? "HNS does not answer: " : "", status.message(), hint),
+                 failures_.Next(), true};
 }
 
-std::vector<std::string> OverlayKeeper::Notes() const {
+std::vector<std::string> OverlayMachine::Notes() const {
   std::vector<std::string> notes;
   if (!replaced_.empty()) notes.push_back(absl::StrCat("re-created: ", replaced_));
   if (!base_.note.empty()) notes.push_back(base_.note);

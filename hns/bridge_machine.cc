@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/bridge_machine.h"
+
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/api/hresult.h"
+#include "hns/base_network.h"
+#include "hns/bridge_look.h"
+#include "hns/former_network.h"
+
+namespace weft::hns {
+namespace {
+
+// One that is not there is fine.
+Sequence<absl::Status> Delete(std::string what, std::string path) {
+  const auto done = co_await ask::Hns(std::move(what), "DELETE", std::move(path));
+  const auto code = HresultOf(done.status());
+  co_return code&& IsNotThere(*code) ? absl::OkStatus() : done.status();
+}
+
+}  // namespace
+
+void BridgeMachine::SetWish(const BridgeWish& wish) {
+  if (wish == wish_) return;
+  wish_ = wish;
+  adapter_.Forget();
+  looked_ = false;
+}
+
+Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
+  const Wait wait = co_await Work(now);
+  if (!wait.failure) failures_.Reset();
+  BridgeOutcome outcome;
+  outcome.state = wait.state;
+  outcome.sentence = wait.sentence;
+  if (network_) {
+    outcome.network_id = network_->id;
+    outcome.management_ip = network_->management_ip;
+    if (network_->management_ip && *network_->management_ip != wish_.node_address) {
+      outcome.notes.push_back(
+          absl::StrCat("HNS built the network ", wish_.name, " on the adapter with ",
+                       network_->management_ip->ToString(), ", and this node's address is ",
+                       wish_.node_address.ToString()));
+    }
+  }
+  if (endpoint_ && endpoint_right_) outcome.endpoint_id = endpoint_->id;
+  if (!replaced_.empty()) outcome.notes.push_back(absl::StrCat("re-created: ", replaced_));
+  outcome.notes.insert(outcome.notes.end(), former_notes_.begin(), former_notes_.end());
+  if (wait.again) outcome.next = now + *wait.again;
+  co_return outcome;
+}
+
+Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
+  if (!looked_) {
+    if (auto wait = co_await FindNetwork(now)) co_return *wait;
+  }
+  if (auto wait = co_await AwaitManagementIp(now)) co_return *wait;
+  if (auto wait = co_await PutEndpoint()) co_return *wait;
+  if (auto wait = co_await AwaitAdapter(now)) co_return *wait;
+  if (!former_looked_) co_await RemoveFormers();
+  co_return Wait{BridgeState::kHolds,
+                 absl::StrCat("the HNS network ", wish_.name, " and its endpoint ",
+                              wish_.endpoint_name(), " stand")};
+}
+
+Sequence<absl::StatusOr<Drift>> BridgeMachine::Look() {
+  absl::StatusOr<BridgePlan> plan = co_await LookAtBridge(wish_);
+  if (!plan.ok()) co_return plan.status();
+  if (plan->network == BridgeAction::kRecreate && WasMade()) {
+    plan->network = BridgeAction::kRefuse;
+    absl::StrAppend(&plan->reason, kNotAgain);
+  }
+  co_return DriftOf(*plan, wish_);
+}
+
+Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
+  const absl::StatusOr<BridgePlan> looked = co_await LookAtBridge(wish_);
+  if (!looked.ok()) co_return co_await Failed(BridgeState::kHns, looked.status());
+  const BridgePlan& plan = *looked;
+  endpoint_ = plan.existing_endpoint;
+  endpoint_right_ = plan.endpoint == BridgeAction::kAdopt;
+  network_.reset();
+  if (plan.network == BridgeAction::kRecreate && WasMade()) {
+    co_return Wait{BridgeState::kNetwork, absl::StrCat(plan.reason, kNotAgain), kRefusalPeriod};
+  }
+  const bool makes =
+      plan.network == BridgeAction::kCreate || plan.network == BridgeAction::kRecreate;
+  if (makes && AdapterWays(wish_).empty())
+    co_return Wait{BridgeState::kNetwork, wish_.ambiguous, kRefusalPeriod};
+  if (plan.network == BridgeAction::kRefuse)
+    co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
+  if (plan.network == BridgeAction::kAdopt) {
+    network_ = plan.existing;
+    journal_->Stands(NetworkObject(), network_->id);
+    if (endpoint_right_) journal_->Stands(EndpointObject(), endpoint_->id);
+  } else if (auto wait = co_await PutNetwork(plan, now)) {
+    co_return wait;
+  }
+  looked_ = true;
+  co_return std::nullopt;
+}
+
+Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& plan,
+                                                             TimePoint now) {
+  if (plan.network == BridgeAction::kRecreate) {
+    const absl::Status status = co_await Delete(absl::StrCat("delete the network ", wish_.name),
+                                                BridgeNetworkPath(plan.existing->id));
+    if (!status.ok()) co_return co_await Failed(BridgeState::kNetwork, status);
+    journal_->Gone(Kind::kNetwork, wish_.name);
+    replaced_ = plan.reason;
+  }
+  const std::vector<std::string> ways = AdapterWays(wish_);
+  const auto create = [&](std::size_t way) {
+    return CreateEntered(*journal_, NetworkObject(),
+                         ask::Hns(absl::StrCat("create the network ", wish_.name), "POST",
+                                  "/networks/", BridgeNetworkJson(wish_, way)));
+  };
+  const std::function<TimePoint()> clock = [now] { return now; };
+  const absl::StatusOr<std::string> text = co_await adapter_.Try(ways, create, clock);
+  if (!text.ok()) {
+    adapter_.StartOver();
+    if (MayBeAboutAnotherNetwork(text.status())) co_await RemoveFormers();
+    const bool ambiguous = IsAboutAdapter(text.status()) && !wish_.ambiguous.empty();
+    absl::Status status = text.status();
+    if (ambiguous)
+      status = absl::Status(status.code(), absl::StrCat(status.message(), "; ", wish_.ambiguous));
+    co_return co_await Failed(BridgeState::kNetwork, status);
+  }
+  const auto made = ParseBridgeNetworks(*text);
+  if (!made.ok() || made->empty()) {
+    co_return co_await Failed(BridgeState::kNetwork, absl::DataLossError(absl::StrCat(
+                                                         "HNS created the network ", wish_.name,
+                                                         " and did not say its id")));
+  }
+  network_ = made->front();
+  made_shape_ = NetworkObject().shape;
+  journal_->Stands(NetworkObject(), network_->id);
+  co_return std::nullopt;
+}
+
+bool BridgeMachine::WasMade() {
+  return made_shape_ == NetworkObject().shape || journal_->MadeThisBoot(NetworkObject());
+}
+
+// An overlay network of before host-gw, or a bridge of another Backend.Name (former_network.h).
+Sequence<Nothing> BridgeMachine::RemoveFormers() {
+  former_looked_ = true;
+  former_notes_.clear();
+  const std::vector<JournalEntry> endpoints = journal_->Entries(Kind::kEndpoint);
+  for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
+    if (!entry.made || !entry.id || entry.name == wish_.name || entry.name == kBaseNetworkName)
+      continue;
+    const FormerNetwork former{*entry.id, entry.name};
+    // HNS may list late what is not there yet: it keeps its entry.
+    const FormerRemoval removal = co_await RemoveFormer(*journal_, former, endpoints);
+    if (!removal.note.empty()) former_notes_.push_back(removal.note);
+  }
+  co_return Nothing();
+}
+
+Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint now) {
+  // Read again only while it is missing; drift is what Recheck is for.
+  if (!network_->management_ip || network_->management_ip->IsLinkLocal()) {
+    const auto text = co_await ask::Hns(absl::StrCat("read the network ", wish_.name), "GET",
+                                        BridgeNetworkPath(network_->id));
+    if (!text.ok()) co_return co_await Failed(BridgeState::kNetwork, text.status());
+    const auto read = ParseBridgeNetworks(*text);
+    if (!read.ok()) co_return co_await Failed(BridgeState::kNetwork, read.status());
+    if (!read->empty()) network_ = read->front();
+  }
+  const auto& ip = network_->management_ip;
+  if (ip && (!ip->IsLinkLocal() || *ip == wish_.node_address)) {
+    without_ip_since_.reset();
+    co_return std::nullopt;
+  }
+  if (!without_ip_since_) without_ip_since_ = now;
+  // HNS 7.2 gives it only once the host has an endpoint in the network.
+  if (auto wait = co_await PutEndpoint()) co_return wait;
+  co_return Wait{BridgeState::kManagementIp,
+                 AwaitsText(wish_.name, "management IP", now - *without_ip_since_),
+                 kManagementIpPeriod};
+}
+
+Sequence<absl::Status> BridgeMachine::DeleteEndpoint() {
+  const absl::Status status = co_await Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
+                                              BridgeEndpointPath(endpoint_->id));
+  if (!status.ok()) co_return status;
+  journal_->Gone(Kind::kEndpoint, endpoint_->name);
+  endpoint_.reset();
+  co_return absl::OkStatus();
+}
+
+Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
+  if (endpoint_ && !endpoint_right_) {
+    const absl::Status status = co_await DeleteEndpoint();
+    if (!status.ok()) co_return co_await Failed(BridgeState::kEndpoint, status);
+  }
+  if (!endpoint_) {
+    const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
+    const auto text = co_await CreateEntered(
+        *journal_, EndpointObject(),
+        ask::Hns(what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id)));
+    if (!text.ok()) co_return co_await Failed(BridgeState::kEndpoint, text.status());
+    const auto made = ParseBridgeEndpoints(*text);
+    if (!made.ok() || made->empty()) {
+      co_return co_await Failed(
+          BridgeState::kEndpoint,
+          absl::DataLossError(absl::StrCat(what, ": HNS answered without its id")));
+    }
+    endpoint_ = made->front();
+    endpoint_right_ = true;
+    journal_->Stands(EndpointObject(), endpoint_->id);
+  }
+  // Once also where HNS says that it is attached, as upstream does.
+  if (endpoint_->attached && attached_ == endpoint_->id) co_return std::nullopt;
+  const auto attached =
+      co_await ask::Hns(absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"),
+                        "POST", BridgeEndpointPath(endpoint_->id) + "/attach", HostAttachJson());
+  if (!attached.ok()) {
+    const auto code = HresultOf(attached.status());
+    if (code != hresult::kEndpointAlreadyAttached && code != hresult::kWrongDiskette)
+      co_return co_await Failed(BridgeState::kEndpoint, attached.status());
+  }
+  attached_ = endpoint_->id;
+  endpoint_->attached = true;
+  co_return std::nullopt;
+}
+
+// An endpoint whose adapter does not come is made again: it is ours, and people's own cure
+// (flannel#1391).
+Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
+  if (adapter_there_) {
+    again_at_.reset();
+    adapter_delay_.Reset();
+    co_return std::nullopt;
+  }
+  if (!again_at_) again_at_ = now + adapter_delay_.Next();
+  if (now >= *again_at_) {
+    again_at_ = now + adapter_delay_.Next();
+    const absl::Status status = co_await DeleteEndpoint();
+    if (!status.ok()) co_return co_await Failed(BridgeState::kEndpoint, status);
+    if (auto wait = co_await PutEndpoint()) co_return wait;
+  }
+  co_return Wait{BridgeState::kEndpoint,
+                 absl::StrCat("no adapter has ", wish_.endpoint_address().ToString(),
+                              " yet: HNS is making it"),
+                 *again_at_ - now};
+}
+
+JournalObject BridgeMachine::NetworkObject() const {
+  return {Kind::kNetwork, wish_.name, absl::StrCat("L2Bridge ", wish_.subnet.ToString())};
+}
+
+JournalObject BridgeMachine::EndpointObject() const {
+  return {Kind::kEndpoint, wish_.endpoint_name(), wish_.endpoint_address().ToString()};
+}
+
+Sequence<BridgeMachine::Wait> BridgeMachine::Failed(BridgeState state, absl::Status status) {
+  looked_ = false;
+  const bool gone = co_await ask::IsGone(status);
+  co_return Wait{gone ? BridgeState::kHns : state,
+                 absl::StrCat(gone ? "HNS does not answer: " : "", status.message()),
+                 failures_.Next(), true};
+}
+
+}  // namespace weft::hns

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part that looks for the network and makes it, and removes what an earlier wish left.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hns/api/hresult.h"
+#include "hns/base_network.h"
+#include "hns/overlay_machine.h"
+
+namespace weft::hns {
+namespace {
+
+// HNS restores persistent networks a while after it answers.
+constexpr Duration kForgetAfter = std::chrono::minutes(10);
+// How long a network is left to pods of an earlier PodCIDR, and how often they are looked for.
+constexpr Duration kPodsTime = std::chrono::minutes(5);
+constexpr Duration kPodsPeriod = std::chrono::seconds(2);
+
+// What a refused create means to who reads it. The list was read just before.
+std::string CreateHint(const absl::Status& status, const OverlayWish& wish) {
+  switch (HresultOf(status).value_or(hresult::kOk)) {
+    case hresult::kElementNotFound:
+    case hresult::kUnspecified:
+      return "; HNS may still be settling after a delete, it is asked again";
+    case hresult::kNetworkAlreadyExists:
+      return absl::StrCat("; HNS says that the name ", wish.name,
+                          " is taken and did not list it: made just now, or left over from a "
+                          "delete; it is looked for again, and if this stays, restart the service "
+                          "hns; if that does not help, reboot this node");
+    case hresult::kAdapterNotFound:
+      return absl::StrCat("; asked for was \"", PhysicalAdapter(wish.adapter), "\" (--iface)");
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
+  if (!open_) co_await ask::Close();
+  if (!version_) {
+    const absl::StatusOr<Version> version = co_await ask::Version();
+    if (!version.ok()) co_return co_await Failed(OverlayState::kHns, version.status());
+    version_ = *version;
+  }
+  absl::StatusOr<Listing> listed = co_await List();
+  if (!listed.ok()) co_return co_await Failed(OverlayState::kHns, listed.status());
+  Listing listing = *std::move(listed);
+  listing.networks =
+      co_await FillUnshown(wish_, journal_->Entries(Kind::kNetwork), std::move(listing.networks));
+  std::vector<Endpoint> endpoints;
+  const Network* const existing = FindOverlay(wish_, listing.networks);
+  if (existing == nullptr) {
+    reading_.reset();
+  } else if (!Differences(wish_, *existing).empty()) {
+    absl::StatusOr<std::vector<Endpoint>> found = co_await ask::Endpoints(existing->id);
+    if (!found.ok()) co_return co_await Failed(OverlayState::kNetwork, found.status());
+    endpoints = *std::move(found);
+  }
+  const NetworkPlan plan =
+      PlanNetwork(wish_, *version_, listing.networks, endpoints, adapter_.way());
+  if (plan.action == NetworkAction::kRefuse) {
+    version_.reset();  // updates may bring another one
+    co_return Refused(plan.reason);
+  }
+  if (plan.action == NetworkAction::kRecreate && WasMade())
+    co_return Refused(absl::StrCat(plan.reason, kNotAgain));
+  if (plan.action != NetworkAction::kRecreate)
+    pods_since_.reset();
+  else if (auto wait = AwaitPods(plan, endpoints, now))
+    co_return wait;
+  co_await InspectOthers(listing, now);
+  if (auto wait = co_await PutBase(plan, listing, now)) co_return wait;
+  switch (plan.action) {
+    case NetworkAction::kAdopt:
+      co_return co_await Adopt(*plan.existing);
+    case NetworkAction::kRecreate:
+      co_return co_await Replace(plan);
+    default:
+      co_return co_await Create(plan);
+  }
+}
+
+OverlayMachine::Wait OverlayMachine::Refused(std::string reason) {
+  Forget();
+  reading_.reset();
+  return {OverlayState::kNetwork, std::move(reason), kRefusalPeriod};
+}
+
+// All of them only where they matter: one of another's that cannot be read fails the list.
+Sequence<absl::StatusOr<OverlayMachine::Listing>> OverlayMachine::List() {
+  Listing listing;
+  if (wish_.base_network || list_all_) {
+    absl::StatusOr<std::vector<Network>> all = co_await ask::Networks();
+    if (all.ok()) {
+      listing.networks = *std::move(all);
+      listing.all = true;
+      co_return listing;
+    }
+    if (co_await ask::IsGone(all.status())) co_return all.status();
+    list_all_ = false;
+    listing.unlisted = all.status().message();
+  }
+  absl::StatusOr<std::vector<Network>> named = co_await ask::Networks(wish_.name);
+  if (!named.ok()) co_return named.status();
+  listing.networks = *std::move(named);
+  co_return listing;
+}
+
+// What the journal holds next to our network: the base network, and what an earlier wish made.
+Sequence<Nothing> OverlayMachine::InspectOthers(const Listing& listing, TimePoint now) {
+  for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
+    if (entry.name == wish_.name) continue;
+    absl::StatusOr<std::vector<Network>> named;
+    if (!listing.all) {
+      named = co_await ask::Networks(entry.name);
+      if (!named.ok()) continue;
+    }
+    const Network* found = nullptr;
+    for (const Network& network : listing.all ? listing.networks : *named) {
+      if (network.name == entry.name && (found == nullptr || network.id == entry.id))
+        found = &network;
+    }
+    if (found == nullptr) {
+      const auto [since, first] = missing_since_.try_emplace(entry.name, now);
+      if (first || now - since->second < kForgetAfter) continue;
+      missing_since_.erase(since);
+      journal_->Gone(Kind::kNetwork, entry.name);
+      continue;
+    }
+    missing_since_.erase(entry.name);
+    journal_->Stands({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
+    const FormerNetwork former{found->id, entry.name};
+    if (entry.made && entry.id == found->id && entry.name != kBaseNetworkName &&
+        std::find(former_.begin(), former_.end(), former) == former_.end())
+      former_.push_back(former);
+  }
+  co_return Nothing();
+}
+
+// Pods of another PodCIDR than ours now go by themselves, once the kubelet has seen that their
+// Node is another one: those that run are given the time, and no more, as nothing reaches them.
+OverlayMachine::MaybeWait OverlayMachine::AwaitPods(const NetworkPlan& plan,
+                                                    std::span<const Endpoint> endpoints,
+                                                    TimePoint now) {
+  const auto pods = std::count_if(endpoints.begin(), endpoints.end(), [&](const Endpoint& each) {
+    return each.network == plan.existing->id && !each.is_remote() &&
+           !each.compartment_namespace.is_zero();
+  });
+  if (pods == 0) {
+    pods_since_.reset();
+    return std::nullopt;
+  }
+  if (!pods_since_) pods_since_ = now;
+  if (now - *pods_since_ >= kPodsTime) return std::nullopt;
+  Wait wait = Refused(absl::StrCat(
+      plan.reason, ", but ", pods,
+      pods == 1 ? " pod of another PodCIDR runs" : " pods of another PodCIDR run",
+      " in it: it is replaced once they are gone, or after ",
+      std::chrono::duration_cast<std::chrono::minutes>(kPodsTime).count(), " minutes"));
+  wait.again = kPodsPeriod;
+  return wait;
+}
+
+// A network for this desired state, since the system started: one that is read back otherwise, or
+// in whose place another program puts its own, is not deleted without end.
+bool OverlayMachine::WasMade() {
+  const std::string shape = ShapeOf(OverlayNetwork(wish_));
+  return made_shape_ == shape || journal_->MadeThisBoot({Kind::kNetwork, wish_.name, shape});
+}
+
+Sequence<absl::Status> OverlayMachine::MakeNetwork(Network document) {
+  JournalObject object{Kind::kNetwork, document.name, ShapeOf(document)};
+  return CreateEntered(*journal_, std::move(object), ask::Create(std::move(document)));
+}
+
+Sequence<std::string> OverlayMachine::BaseTrouble(const Listing& listing) {
+  std::string trouble;
+  if (!wish_.base_network || wish_.name == kBaseNetworkName) co_return trouble;
+  for (const Network& network : listing.networks) {
+    if (!KeepsTheSwitch(wish_, network)) continue;
+    const Network shown = co_await ask::Schema1(network);
+    std::string why = BaseNetworkTrouble(wish_, shown);
+    if (why.empty()) co_return why;  // one is enough
+    if (trouble.empty()) trouble = std::move(why);
+  }
+  co_return trouble;
+}
+
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutBase(const NetworkPlan& plan,
+                                                            const Listing& listing, TimePoint now) {
+  if (!plan.base) {
+    base_ = Extra();
+    base_.note = co_await BaseTrouble(listing);
+    co_return std::nullopt;
+  }
+  if (base_.again && now < *base_.again) co_return std::nullopt;
+  if (!listing.unlisted.empty()) {
+    base_.note = absl::StrCat("whether a network keeps the vSwitch over reboots is not known: ",
+                              listing.unlisted);
+    base_.again = now + base_.delay.Next();
+    co_return std::nullopt;
+  }
+  open_ = false;  // the base network is, for a moment
+  const absl::Status status = co_await MakeNetwork(*plan.base);
+  if (status.ok()) {
+    base_ = Extra();
+    const absl::StatusOr<Network> read = co_await ask::Read();
+    if (read.ok()) {
+      base_id_ = read->id;
+      journal_->Stands({Kind::kNetwork, read->name, ShapeOf(*read)}, read->id);
+    }
+    co_await ask::Close();
+    co_return std::nullopt;
+  }
+  if (co_await ask::IsGone(status)) co_return co_await Failed(OverlayState::kHns, status);
+  base_.note = absl::StrCat("the vSwitch may not outlive a reboot: ", status.message());
+  base_.again = now + base_.delay.Next();
+  co_return std::nullopt;
+}
+
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::Adopt(const Network& network) {
+  if (!open_ || !reading_ || reading_->id != network.id) {
+    open_ = false;
+    const absl::Status opened = co_await ask::Open(network);
+    if (!opened.ok()) co_return co_await Failed(OverlayState::kNetwork, opened);
+    open_ = true;
+    if (!reading_ || reading_->id != network.id) writer_ = RouteWriter();
+  }
+  reading_ = network;
+  assumed_ = made_ == network.id ? "" : Assumed(wish_, network);
+  EnterStanding(network);
+  known_ = Known::kReading;
+  written_ = false;
+  co_return std::nullopt;
+}
+
+// In the shape in which we made it, if we did: HNS may show less of it.
+void OverlayMachine::EnterStanding(const Network& network) {
+  const bool created = std::exchange(creating_, false);
+  if (created) made_ = network.id;
+  journal_->Stands({Kind::kNetwork, network.name, created ? made_shape_ : ShapeOf(network)},
+                   network.id);
+}
+
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::Replace(const NetworkPlan& plan) {
+  open_ = false;
+  co_await ask::Close();
+  reading_.reset();
+  const absl::Status status = co_await ask::Delete(plan.existing->id, plan.existing->name);
+  if (!status.ok()) co_return co_await Failed(OverlayState::kNetwork, status);
+  journal_->Gone(Kind::kNetwork, plan.existing->name);
+  replaced_ = plan.reason;
+  co_return co_await Create(plan);
+}
+
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& plan) {
+  open_ = false;
+  const std::vector<std::vector<Policy>> ways = AdapterWays(wish_);
+  const auto create = [&](std::size_t way) { return MakeNetwork(OverlayNetwork(wish_, way)); };
+  const absl::Status created = co_await adapter_.Try(ways, create, clock_);
+  if (!created.ok()) {
+    adapter_.StartOver();
+    if (IsAboutAdapter(created) && !wish_.ambiguous.empty())
+      co_return co_await Failed(OverlayState::kNetwork, created,
+                                absl::StrCat("; ", wish_.ambiguous));
+    if (auto wait = co_await MakeRoom(created)) {
+      adapter_.Forget();
+      co_return wait;
+    }
+    list_all_ = HresultOf(created) == hresult::kNetworkAlreadyExists;
+    co_return co_await Failed(OverlayState::kNetwork, created, CreateHint(created, wish_));
+  }
+  open_ = true;
+  writer_ = RouteWriter();
+  made_shape_ = ShapeOf(plan.document);
+  assumed_.clear();
+  without_adapter_since_.reset();
+  adapter_given_up_ = false;
+  if (adapter_there_) adapter_there_ = false;  // what was there before tells nothing
+  creating_ = true;
+  known_ = Known::kNetwork;
+  co_return std::nullopt;
+}
+
+void OverlayMachine::SetFormer(std::vector<FormerNetwork> made) {
+  former_ = std::move(made);
+  former_looked_ = false;
+}
+
+// What was made under the old name is former now, and what is former under the new one is ours
+// again.
+void OverlayMachine::TurnFormer(const std::string& name) {
+  if (made_) former_.push_back({*made_, wish_.name});
+  made_.reset();
+  const auto again = std::find_if(former_.begin(), former_.end(),
+                                  [&](const FormerNetwork& each) { return each.name == name; });
+  if (again != former_.end()) {
+    made_ = again->id;
+    former_.erase(again);
+  }
+  former_looked_ = false;
+}
+
+// What RemoveFormers would do, last of all.
+Sequence<absl::Status> OverlayMachine::LookAtFormers(Drift& drift) {
+  std::vector<JournalEntry> endpoints;
+  if (!former_.empty()) endpoints = journal_->Entries(Kind::kEndpoint);
+  for (const FormerNetwork& former : former_) {
+    const absl::StatusOr<FormerLook> look = co_await LookAtFormer(former, endpoints);
+    if (!look.ok()) co_return look.status();
+    if (!look->there || !look->inhabitants.empty()) continue;
+    drift.Add(absl::StrCat("the network ", former.name, ", made for an earlier net-conf,"),
+              "still exists");
+    for (const JournalEntry& own : look->own)
+      drift.calls.push_back({absl::StrCat("delete the endpoint ", own.name), ""});
+    drift.calls.push_back({absl::StrCat("delete the network ", former.name, " (",
+                                        former.id.ToString(), "), made for an earlier net-conf"),
+                           ""});
+  }
+  co_return absl::OkStatus();
+}
+
+// Empty: what could go is gone. A refusal is a note, tried again after the next Recheck.
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::RemoveFormers() {
+  former_looked_ = true;
+  former_notes_.clear();
+  std::vector<JournalEntry> endpoints;
+  if (!former_.empty()) endpoints = journal_->Entries(Kind::kEndpoint);
+  for (std::size_t i = former_.size(); i-- > 0;) {
+    const FormerNetwork former = former_[i];
+    if (!reading_ || former.id != reading_->id) {
+      const FormerRemoval removal = co_await RemoveFormer(*journal_, former, endpoints);
+      if (!removal.there) journal_->Gone(Kind::kNetwork, former.name);
+      if (!removal.status.ok() && co_await ask::IsGone(removal.status))
+        co_return co_await Failed(OverlayState::kHns, removal.status);
+      if (!removal.note.empty()) {
+        former_notes_.push_back(removal.note);
+        continue;
+      }
+    }
+    former_.erase(former_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  co_return std::nullopt;
+}
+
+// After a refused create: HNS may take no two networks with one subnet or one VSID, and then what
+// may go goes first. Empty: there was nothing to make room.
+Sequence<OverlayMachine::MaybeWait> OverlayMachine::MakeRoom(const absl::Status& refusal) {
+  if (!MayBeAboutAnotherNetwork(refusal)) co_return std::nullopt;
+  const std::size_t before = former_.size();
+  if (auto failed = co_await RemoveFormers()) co_return failed;
+  former_looked_ = false;
+  if (former_.size() == before) co_return std::nullopt;
+  co_return Wait{
+      OverlayState::kNetwork,
+      absl::StrCat("the HNS network ", wish_.name, " is made again, now that what stood in ",
+                   "its way is gone: ", refusal.message()),
+      Duration::zero()};
+}
+
+}  // namespace weft::hns
