@@ -13,7 +13,7 @@
 #include "control/daemon/vni_trouble.h"
 #include "control/file_io.h"
 #include "control/log.h"
-#include "control/node/own_underlay.h"
+#include "control/underlay/own_underlay.h"
 
 namespace weft::daemon {
 namespace {
@@ -208,7 +208,7 @@ void Daemon::Identify() {
   std::vector<lease::HostClaim> claims = *network_.claims();
   if (member_) {
     for (const IpAddress& address : member_->ServerAddresses())
-      claims.push_back(node::ClaimOf(address, "the API server's address"));
+      claims.push_back(underlay::ClaimOf(address, "the API server's address"));
   }
   // Those of our own pod network: no other node has it, and it may be another one tomorrow.
   std::erase_if(claims, [this](const lease::HostClaim& claim) {
@@ -237,14 +237,14 @@ std::optional<kube::Publication> Daemon::Wanted() const {
   if (!facts_.ok() || !network_.stands()) return std::nullopt;
   control::OwnFacts facts = *facts_;
   if (const auto mac = network_.router_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
-  node::InterfaceChoice underlay = network_.setup()->underlay;
-  for (std::optional<node::ChosenFamily>* half : {&underlay.v4, &underlay.v6}) {
+  underlay::InterfaceChoice underlay = network_.setup()->underlay;
+  for (std::optional<underlay::ChosenFamily>* half : {&underlay.v4, &underlay.v6}) {
     if (!*half) continue;
     const std::optional<IpAddress> address = network_.public_ip((*half)->address.family());
     if (!address) return std::nullopt;
     (*half)->public_ip = *address;
   }
-  return node::PublicationOf(facts, config_.conf, underlay);
+  return underlay::PublicationOf(facts, config_.conf, underlay);
 }
 
 void Daemon::Schedule() {

@@ -34,12 +34,12 @@
 #include "control/kube/client/cluster_access.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
-#include "control/node/host_needs.h"
 #include "control/node/node_network.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
 #include "control/sources/file_source.h"
 #include "control/trouble.h"
+#include "control/underlay/host_needs.h"
 
 namespace weft::daemon {
 
@@ -129,7 +129,7 @@ class Daemon final : public admin::StateProvider {
       absl::UnavailableError("the source of leases has not been read yet");
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
   NetworkNow network_now_;
-  node::HostNeeds needs_;
+  underlay::HostNeeds needs_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of the network's host
   control::Trouble net_conf_trouble_;

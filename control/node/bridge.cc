@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/log.h"
 #include "control/node/hns_status.h"
-#include "control/node/interface_choice.h"
+#include "control/underlay/interface_choice.h"
 
 namespace weft::node {
 namespace {
@@ -69,7 +69,7 @@ std::string Bridge::Unforwarded(const State& state) const {
 
 std::string Bridge::ForwardingOn(const IpAddress& address,
                                  const std::vector<host::Adapter>& adapters) {
-  const host::Adapter* adapter = OwnerOf(address, adapters);
+  const host::Adapter* adapter = underlay::OwnerOf(address, adapters);
   if (!adapter)
     return absl::StrCat("no adapter has ", address.ToString(), " yet: HNS is making it");
   const absl::StatusOr<bool> on = host_.Forwarding(adapter->index, IpFamily::kV4);
@@ -86,10 +86,10 @@ std::string Bridge::ForwardingOn(const IpAddress& address,
 void Bridge::ForwardingOff(const std::set<IpAddress>& addresses,
                            const std::vector<host::Adapter>& adapters) {
   std::erase_if(switched_on_, [&](std::uint32_t index) {
-    const host::Adapter* const adapter = ByIndex(index, adapters);
+    const host::Adapter* const adapter = underlay::ByIndex(index, adapters);
     if (adapter == nullptr) return true;
     for (const IpAddress& address : addresses) {
-      const host::Adapter* const owner = OwnerOf(address, adapters);
+      const host::Adapter* const owner = underlay::OwnerOf(address, adapters);
       if (owner && owner->index == index) return false;
     }
     if (!host_.SetForwarding(index, IpFamily::kV4, false).ok()) return false;
@@ -100,7 +100,7 @@ void Bridge::ForwardingOff(const std::set<IpAddress>& addresses,
 
 void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
   const State state = thread_.State();
-  const bool there = OwnerOf(wish_.endpoint_address(), adapters) != nullptr;
+  const bool there = underlay::OwnerOf(wish_.endpoint_address(), adapters) != nullptr;
   if (state.outcome.endpoint_id && there != std::exchange(adapter_there_, there))
     thread_.Ask([there](hns::BridgeKeeper& keeper) { keeper.SetAdapterThere(there); });
   forwarded_.reset();
@@ -110,7 +110,8 @@ void Bridge::Forward(const std::vector<host::Adapter>& adapters) {
     std::set<IpAddress> addresses = {wish_.node_address, wish_.endpoint_address()};
     // Another one where HNS chose another adapter; or the node's former address.
     const auto& management_ip = state.outcome.management_ip;
-    if (management_ip && OwnerOf(*management_ip, adapters)) addresses.insert(*management_ip);
+    if (management_ip && underlay::OwnerOf(*management_ip, adapters))
+      addresses.insert(*management_ip);
     for (const IpAddress& address : addresses) {
       std::string failure = ForwardingOn(address, adapters);
       if (forwarding_.empty()) forwarding_ = std::move(failure);

@@ -25,8 +25,8 @@ std::string Text(const host::Route& route) {
 
 }  // namespace
 
-void HostUpkeep::Look(const HostFacts& facts, const InterfaceChoice& underlay) {
-  if (const host::Adapter* const adapter = ByIndex(underlay.index, facts.adapters))
+void HostUpkeep::Look(const underlay::HostFacts& facts, const underlay::InterfaceChoice& underlay) {
+  if (const host::Adapter* const adapter = underlay::ByIndex(underlay.index, facts.adapters))
     CarryRoutes(facts, *adapter);
   // host-gw takes over those of exactly a peer's subnet, and its sink names those that it cannot.
   if (conf_.type != control::BackendType::kVxlan || !conf_.network) return;
@@ -48,7 +48,7 @@ host::CarriedRoutes::Memory HostUpkeep::Recall() {
   return memory;
 }
 
-void HostUpkeep::CarryRoutes(const HostFacts& facts, const host::Adapter& adapter) {
+void HostUpkeep::CarryRoutes(const underlay::HostFacts& facts, const host::Adapter& adapter) {
   std::vector<host::Route> routes;
   for (const std::vector<host::Route>* of : {&facts.routes_v4, &facts.routes_v6}) {
     std::copy_if(of->begin(), of->end(), std::back_inserter(routes), [&](const host::Route& route) {

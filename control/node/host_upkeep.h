@@ -14,9 +14,9 @@
 #include "control/host/host.h"
 #include "control/ledger/node_ledger.h"
 #include "control/net_conf.h"
-#include "control/node/interface_choice.h"
 #include "control/node/setup.h"
 #include "control/trouble.h"
+#include "control/underlay/interface_choice.h"
 
 namespace weft::node {
 
@@ -30,7 +30,7 @@ class HostUpkeep {
       : host_(host), conf_(conf), ledger_(std::move(ledger)), keeps_switch_(keeps_switch) {}
 
   // At each look at the host, before HNS is asked for anything.
-  void Look(const HostFacts& facts, const InterfaceChoice& underlay);
+  void Look(const underlay::HostFacts& facts, const underlay::InterfaceChoice& underlay);
   // About every second while an overlay network has this port: makes the firewall's rule, soon
   // again where that fails, and every five minutes to see whether it is there still.
   void AllowTunnel(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
@@ -41,7 +41,7 @@ class HostUpkeep {
   const control::Trouble& left_routes() const { return left_routes_; }
 
  private:
-  void CarryRoutes(const HostFacts& facts, const host::Adapter& adapter);
+  void CarryRoutes(const underlay::HostFacts& facts, const host::Adapter& adapter);
   bool IsCarried(const host::Route& route) const;
   host::CarriedRoutes::Memory Recall();
   absl::Status Allow(const std::string& rule, std::uint16_t port);

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/log.h"
-#include "control/node/own_underlay.h"
 #include "control/node/pod_device.h"
+#include "control/underlay/own_underlay.h"
 
 namespace weft::node {
 namespace {
@@ -67,13 +67,15 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
     HostChanged();
   }
   const std::optional<IpAddress> awaited = AwaitedByHns();  // before the adapters are read
-  const absl::StatusOr<HostFacts> host = ReadHost();
-  if (host.ok() && awaited && OwnerOf(*awaited, host->adapters)) hns_sink_->SetAdapterThere();
+  const absl::StatusOr<underlay::HostFacts> host = ReadHost();
+  if (host.ok() && awaited && underlay::OwnerOf(*awaited, host->adapters))
+    hns_sink_->SetAdapterThere();
   if (host.ok()) ReadClaims(*host);
-  const absl::StatusOr<InterfaceChoice> choice =
-      host.ok() ? ChooseUnderlay(options_, conf_, node, *host, setup_ ? &setup_->underlay : nullptr,
-                                 MayReturn(*host, now))
-                : absl::StatusOr<InterfaceChoice>(host.status());
+  const absl::StatusOr<underlay::InterfaceChoice> choice =
+      host.ok()
+          ? underlay::ChooseUnderlay(options_, conf_, node, *host,
+                                     setup_ ? &setup_->underlay : nullptr, MayReturn(*host, now))
+          : absl::StatusOr<underlay::InterfaceChoice>(host.status());
   interface_trouble_.Set(choice.status().message());
   if (!choice.ok()) {
     if (!host_again_) host_again_ = now + kHostPause;
@@ -85,10 +87,10 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
     return own_trouble_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));
   }
   own_trouble_.Set("");
-  public_ip_trouble_.Set(PublicIpTrouble(options_, *node, *choice));
+  public_ip_trouble_.Set(underlay::PublicIpCondition(options_, *node, *choice));
   interface_ = choice->name;
-  link_trouble_.Set(LinkTrouble(*choice, *host));
-  mtu_trouble_.Set(MtuTrouble(*choice, conf_));
+  link_trouble_.Set(underlay::LinkCondition(*choice, *host));
+  mtu_trouble_.Set(underlay::MtuCondition(*choice, conf_));
   if (carries_routes()) upkeep_.Look(*host, *choice);
   const absl::StatusOr<Setup> setup =
       MakeSetup(*facts, conf_, *choice, SetupOptionsOf(options_), host->adapters);
@@ -98,8 +100,8 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
 }
 
 // Windows may not list a NIC while a switch is bound to it.
-bool NodeNetwork::MayReturn(const HostFacts& facts, control::TimePoint now) {
-  if (!setup_ || !host_->is_windows() || IsThere(setup_->underlay, facts.adapters)) {
+bool NodeNetwork::MayReturn(const underlay::HostFacts& facts, control::TimePoint now) {
+  if (!setup_ || !host_->is_windows() || underlay::IsThere(setup_->underlay, facts.adapters)) {
     missing_since_.reset();
     return false;
   }
@@ -124,16 +126,17 @@ void NodeNetwork::WithdrawOthersFile(const control::OwnFacts& facts) {
         absl::StrCat("withdrew ", subnet_file_.path(), ": it is of another lease, ", *other));
 }
 
-void NodeNetwork::ReadClaims(const HostFacts& facts) {
+void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
   std::vector<std::string> own_devices;
   if (setup_) {
     for (const TunnelConfig& tunnel : setup_->tunnels) own_devices.push_back(tunnel.device);
   }
   const absl::StatusOr<std::vector<IpAddress>> servers = host_->NameServers();
-  claims_ = ClaimsOf(facts, servers.ok() ? *servers : std::vector<IpAddress>(), own_devices);
+  claims_ =
+      underlay::ClaimsOf(facts, servers.ok() ? *servers : std::vector<IpAddress>(), own_devices);
 }
 
-absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
+absl::Status NodeNetwork::Rebuild(const Setup& setup, const underlay::HostFacts& facts) {
   for (std::size_t i = tunnels_.size(); i-- > 0;) {
     const Tunnel& tunnel = *tunnels_[i];
     const bool wanted = std::find(setup.tunnels.begin(), setup.tunnels.end(), tunnel.config()) !=
@@ -170,12 +173,12 @@ absl::Status NodeNetwork::Rebuild(const Setup& setup, const HostFacts& facts) {
 
 std::optional<IpAddress> NodeNetwork::public_ip(IpFamily family) const {
   if (!setup_ || !setup_->underlay.of(family)) return std::nullopt;
-  const ChosenFamily& chosen = *setup_->underlay.of(family);
+  const underlay::ChosenFamily& chosen = *setup_->underlay.of(family);
   const bool by_hns = hns_decides() && family == IpFamily::kV4 && (hns_sink_ || bridge_);
   if (!by_hns || chosen.configured) return chosen.public_ip;
   const std::optional<IpAddress> ip =
       hns_sink_ ? hns_sink_->State().outcome.management_ip : bridge_->management_ip();
-  return ip && IsUnset(*ip) && *ip != chosen.address ? std::nullopt : ip;
+  return ip && underlay::IsUnset(*ip) && *ip != chosen.address ? std::nullopt : ip;
 }
 
 std::optional<IpAddress> NodeNetwork::AwaitedByHns() const {
@@ -229,7 +232,7 @@ void NodeNetwork::LookAtHns() {
   ledger_trouble_.Set(ledger_->trouble());
 }
 
-void NodeNetwork::FollowUnderlay(const HostFacts& facts) {
+void NodeNetwork::FollowUnderlay(const underlay::HostFacts& facts) {
   if (host_routes_.empty() && !conf_.direct_routing) return;
   bool look = false;
   for (const host::Adapter& adapter : facts.adapters) {

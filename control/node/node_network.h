@@ -25,9 +25,7 @@
 #include "control/ledger/route_ledger.h"
 #include "control/net_conf.h"
 #include "control/node/bridge.h"
-#include "control/node/host_needs.h"
 #include "control/node/host_upkeep.h"
-#include "control/node/interface_choice.h"
 #include "control/node/pod_rules.h"
 #include "control/node/setup.h"
 #include "control/node/subnet_file.h"
@@ -37,6 +35,8 @@
 #include "control/sinks/hns_sink.h"
 #include "control/sinks/host_route_sink.h"
 #include "control/trouble.h"
+#include "control/underlay/host_needs.h"
+#include "control/underlay/interface_choice.h"
 
 namespace weft::node {
 
@@ -144,8 +144,8 @@ class NodeNetwork {
   void FillStatus(admin::Status& status) const;
 
  private:
-  void ReadClaims(const HostFacts& facts);
-  absl::StatusOr<HostFacts> ReadHost();
+  void ReadClaims(const underlay::HostFacts& facts);
+  absl::StatusOr<underlay::HostFacts> ReadHost();
   // Static routes are put back that a vSwitch took along.
   bool carries_routes() const {
     return hns_decides() ||
@@ -155,12 +155,12 @@ class NodeNetwork {
   // Once for each lease of ours, which the source has confirmed.
   void WithdrawOthersFile(const control::OwnFacts& facts);
   // Whether the chosen adapter, which is not there, is still waited for.
-  bool MayReturn(const HostFacts& facts, control::TimePoint now);
+  bool MayReturn(const underlay::HostFacts& facts, control::TimePoint now);
   // The address of the adapter that HNS's network waits for.
   std::optional<IpAddress> AwaitedByHns() const;
-  absl::Status Rebuild(const Setup& setup, const HostFacts& facts);
+  absl::Status Rebuild(const Setup& setup, const underlay::HostFacts& facts);
   // What is on link decides the way to a peer: with other addresses the sinks look again.
-  void FollowUnderlay(const HostFacts& facts);
+  void FollowUnderlay(const underlay::HostFacts& facts);
   absl::Status OpenTunnel(const TunnelConfig& config);
   void CloseTunnel(std::size_t index);
   void OpenHostRoutes(const control::HostRouteConfig& config);
@@ -191,7 +191,7 @@ class NodeNetwork {
   const std::unique_ptr<ledger::RouteLedger> route_ledger_;  // null without ledger
 
   std::optional<std::vector<lease::HostClaim>> claims_;
-  std::optional<HostFacts> host_facts_;  // as last read; empty: to be read
+  std::optional<underlay::HostFacts> host_facts_;  // as last read; empty: to be read
   // When they are to be read again while no interface fits.
   std::optional<control::TimePoint> host_again_;
   std::string interface_;  // as chosen last; empty: not yet

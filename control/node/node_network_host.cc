@@ -10,11 +10,11 @@ namespace {
 
 // Whether the adapters of the routes in `before` are as they were: what comes and goes with pods
 // has none of them. A route that came is reported.
-bool SameWays(const HostFacts& before, const std::vector<host::Adapter>& now) {
+bool SameWays(const underlay::HostFacts& before, const std::vector<host::Adapter>& now) {
   for (const std::vector<host::Route>* routes : {&before.routes_v4, &before.routes_v6}) {
     for (const host::Route& route : *routes) {
-      const host::Adapter* const was = ByIndex(route.adapter_index, before.adapters);
-      const host::Adapter* const is = ByIndex(route.adapter_index, now);
+      const host::Adapter* const was = underlay::ByIndex(route.adapter_index, before.adapters);
+      const host::Adapter* const is = underlay::ByIndex(route.adapter_index, now);
       if (!was || !is || *was != *is) return false;
     }
   }
@@ -23,7 +23,7 @@ bool SameWays(const HostFacts& before, const std::vector<host::Adapter>& now) {
 
 }  // namespace
 
-absl::StatusOr<HostFacts> NodeNetwork::ReadHost() {
+absl::StatusOr<underlay::HostFacts> NodeNetwork::ReadHost() {
   if (host_facts_) {
     absl::StatusOr<std::vector<host::Adapter>> adapters = host_->Adapters();
     if (!adapters.ok()) return adapters.status();
@@ -34,7 +34,7 @@ absl::StatusOr<HostFacts> NodeNetwork::ReadHost() {
     }
     host_facts_.reset();
   }
-  absl::StatusOr<HostFacts> facts = ReadHostFacts(*host_);
+  absl::StatusOr<underlay::HostFacts> facts = underlay::ReadHostFacts(*host_);
   if (!facts.ok()) return facts;
   host_facts_ = *std::move(facts);
   if (!carries_routes()) {

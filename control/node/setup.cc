@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "control/underlay/adapter_below.h"
 
 namespace weft::node {
 namespace {
@@ -19,7 +19,7 @@ std::string DeviceName(IpFamily family, Vni vni) {
 }
 
 control::HostRouteConfig HostRoutesOf(IpFamily family, const control::NetConf& conf,
-                                      const InterfaceChoice& underlay) {
+                                      const underlay::InterfaceChoice& underlay) {
   control::HostRouteConfig routes;
   routes.family = family;
   routes.underlay = {underlay.index, underlay.name};
@@ -29,7 +29,7 @@ control::HostRouteConfig HostRoutesOf(IpFamily family, const control::NetConf& c
 }
 
 TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
-                      const control::NetConf& conf, const InterfaceChoice& underlay,
+                      const control::NetConf& conf, const underlay::InterfaceChoice& underlay,
                       const SetupOptions& options) {
   TunnelConfig tunnel;
   tunnel.family = family;
@@ -40,7 +40,7 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
   tunnel.vtep_mac = facts.vtep_mac;
   // Where peers send to another address than the interface's (--public-ip), it may be on another
   // adapter.
-  const ChosenFamily& chosen = *underlay.of(family);
+  const underlay::ChosenFamily& chosen = *underlay.of(family);
   const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
   tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
   tunnel.link_mtu = underlay.mtu;
@@ -55,8 +55,9 @@ TunnelConfig TunnelOf(IpFamily family, const control::OwnFamilyFacts& facts,
 
 // Empty: HNS takes no such VNI, which was told at the start.
 std::optional<hns::OverlayWish> OverlayOf(const TunnelConfig& tunnel, const control::NetConf& conf,
-                                          const InterfaceChoice& underlay,
-                                          const SetupOptions& options, const AdapterHint& nic) {
+                                          const underlay::InterfaceChoice& underlay,
+                                          const SetupOptions& options,
+                                          const underlay::AdapterHint& nic) {
   const std::optional<hns::IsolationId> isolation_id = hns::IsolationId::Of(tunnel.vni.value());
   if (!isolation_id) return std::nullopt;
   return hns::OverlayWish{conf.name,
@@ -72,7 +73,8 @@ std::optional<hns::OverlayWish> OverlayOf(const TunnelConfig& tunnel, const cont
 }
 
 absl::StatusOr<hns::BridgeWish> BridgeOf(const IpPrefix& subnet, const control::NetConf& conf,
-                                         const InterfaceChoice& underlay, const AdapterHint& nic) {
+                                         const underlay::InterfaceChoice& underlay,
+                                         const underlay::AdapterHint& nic) {
   hns::BridgeWish wish{conf.name,
                        subnet,
                        conf.dns_servers,
@@ -88,48 +90,14 @@ absl::StatusOr<hns::BridgeWish> BridgeOf(const IpPrefix& subnet, const control::
                    ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
 }
 
-bool IsVirtualSwitchs(std::string_view adapter) { return adapter.starts_with("vEthernet ("); }
-
 }  // namespace
 
-AdapterHint AdapterBelow(const InterfaceChoice& underlay,
-                         const std::vector<host::Adapter>& adapters,
-                         const std::vector<std::string>& iface) {
-  AdapterHint hint;
-  // "vEthernet (X) 2" and a name that Hyper-V gave hold no name of a NIC.
-  const std::string physical = hns::PhysicalAdapter(underlay.name);
-  const bool there =
-      std::any_of(adapters.begin(), adapters.end(),
-                  [&](const host::Adapter& adapter) { return adapter.name == physical; });
-  std::vector<std::string> same;  // the vNIC's MAC is its NIC's
-  for (const host::Adapter& adapter : adapters) {
-    if (adapter.index == underlay.index || adapter.mac != underlay.mac ||
-        adapter.mac == MacAddress() || IsVirtualSwitchs(adapter.name))
-      continue;
-    same.push_back(adapter.name);
-  }
-  // Windows may not list a NIC that a switch has bound, which has no IP any more: then its name is
-  // the one in the vNIC's.
-  const bool hidden = physical != underlay.name && same.empty();
-  if (there || hidden || adapters.empty()) hint.name = physical;
-  if (IsVirtualSwitchs(hint.name)) hint.name.clear();
-  const auto given = std::find_first_of(same.begin(), same.end(), iface.begin(), iface.end());
-  if (given != same.end()) same = {*given};
-  if (same.size() == 1 && same.front() != hint.name) hint.by_mac = same.front();
-  if (same.size() > 1) {
-    hint.ambiguous =
-        absl::StrCat("which physical adapter is below ", underlay.name,
-                     " is not known: ", absl::StrJoin(same, " and "), " have its MAC ",
-                     underlay.mac.ToString(), ", as in a team; name the one to use with --iface");
-  }
-  return hint;
-}
-
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
-                                const InterfaceChoice& underlay, const SetupOptions& options,
+                                const underlay::InterfaceChoice& underlay,
+                                const SetupOptions& options,
                                 const std::vector<host::Adapter>& adapters) {
   Setup setup{underlay, {}, {}, {}, {}, {}};
-  const AdapterHint nic = AdapterBelow(underlay, adapters, options.iface);
+  const underlay::AdapterHint nic = underlay::AdapterBelow(underlay, adapters, options.iface);
   setup.env.ip_masq = options.ip_masq;
   // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
   std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);

@@ -10,10 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "control/net_conf.h"
-#include "control/node/interface_choice.h"
 #include "control/node/subnet_env.h"
 #include "control/own_facts.h"
 #include "control/sinks/host_route_sink.h"
+#include "control/underlay/interface_choice.h"
 #include "dataplane/forwarder.h"
 #include "hns/bridge.h"
 #include "hns/overlay_plan.h"
@@ -58,7 +58,7 @@ struct SetupOptions {
 };
 
 struct Setup {
-  InterfaceChoice underlay;
+  underlay::InterfaceChoice underlay;
   std::vector<TunnelConfig> tunnels;                  // v4 before v6
   std::vector<control::HostRouteConfig> host_routes;  // the same; host-gw
   // The network in HNS: vxlan's or host-gw's.
@@ -71,19 +71,8 @@ struct Setup {
 // `underlay` has the addresses of every enabled family and is one of `adapters`. The error: an MTU
 // that leaves no room for a packet, or a PodCIDR none for the host's own endpoint.
 absl::StatusOr<Setup> MakeSetup(const control::OwnFacts& facts, const control::NetConf& conf,
-                                const InterfaceChoice& underlay, const SetupOptions& options,
+                                const underlay::InterfaceChoice& underlay,
+                                const SetupOptions& options,
                                 const std::vector<host::Adapter>& adapters = {});
-
-// How HNS, which builds on physical adapters only, is given the one below `underlay`.
-struct AdapterHint {
-  std::string name;       // empty: not known by its name
-  std::string by_mac;     // the one other adapter with the MAC; empty: there is none, or several
-  std::string ambiguous;  // why there is none, for people: several have it
-  friend bool operator==(const AdapterHint&, const AdapterHint&) = default;
-};
-// `iface`: names that were given, of which one may decide.
-AdapterHint AdapterBelow(const InterfaceChoice& underlay,
-                         const std::vector<host::Adapter>& adapters,
-                         const std::vector<std::string>& iface = {});
 
 }  // namespace weft::node

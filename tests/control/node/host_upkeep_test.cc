@@ -56,14 +56,14 @@ class HostUpkeepTest : public ::testing::Test {
     ASSERT_TRUE(host_.PutRoutes({route})[0].ok());
   }
   void Look() {
-    const auto facts = ReadHostFacts(host_);
+    const auto facts = underlay::ReadHostFacts(host_);
     ASSERT_TRUE(facts.ok()) << facts.status();
     upkeep_.Look(*facts, underlay_);
   }
 
   host::EmulatedHost host_;
   control::NetConf conf_;
-  InterfaceChoice underlay_;
+  underlay::InterfaceChoice underlay_;
   HostUpkeep upkeep_{host_, conf_};
 };
 
@@ -255,7 +255,7 @@ class RestartedUpkeepTest : public HostUpkeepTest {
   void LookOnce(bool keeps_switch = false) {
     HostUpkeep upkeep(host_, conf_, std::make_shared<ledger::NodeLedger>(folder_.string(), boot_),
                       keeps_switch);
-    const auto facts = ReadHostFacts(host_);
+    const auto facts = underlay::ReadHostFacts(host_);
     ASSERT_TRUE(facts.ok()) << facts.status();
     upkeep.Look(*facts, underlay_);
   }
@@ -393,7 +393,7 @@ TEST_F(RestartedUpkeepTest, WhatIsNoRouteOfOursIsPassedOver) {
   entries.push_back({"static-route", "nonsense", "192.168.1.254", true, good, boot_});
   ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
   HostUpkeep upkeep(host_, conf_, std::make_shared<ledger::NodeLedger>(folder_.string(), boot_));
-  upkeep.Look(*ReadHostFacts(host_), underlay_);
+  upkeep.Look(*underlay::ReadHostFacts(host_), underlay_);
   EXPECT_THAT(Destinations(), ElementsAre());
   EXPECT_EQ(upkeep.route_trouble().text(), "") << "none was tried";
 }

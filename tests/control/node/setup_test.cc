@@ -21,14 +21,14 @@ class SetupTest : public ::testing::Test {
     facts_.v4 =
         control::OwnFamilyFacts{Prefix("10.244.3.0/24"), *MacAddress::Parse("02:00:00:00:00:03")};
     underlay_.name = "eth0";
-    underlay_.v4 = ChosenFamily{Address("192.168.1.3"), Address("192.168.1.3")};
+    underlay_.v4 = underlay::ChosenFamily{Address("192.168.1.3"), Address("192.168.1.3")};
   }
   void EnableV6() {
     conf_.enable_ipv6 = true;
     conf_.ipv6_network = Prefix("fd00:10:244::/56");
     facts_.v6 = control::OwnFamilyFacts{Prefix("fd00:10:244:3::/64"),
                                         *MacAddress::Parse("02:00:00:00:00:03")};
-    underlay_.v6 = ChosenFamily{Address("fd00:1::3"), Address("fd00:1::3")};
+    underlay_.v6 = underlay::ChosenFamily{Address("fd00:1::3"), Address("fd00:1::3")};
   }
   Wanted Make() {
     absl::StatusOr<Wanted> setup = MakeSetup(facts_, conf_, underlay_, options_);
@@ -38,7 +38,7 @@ class SetupTest : public ::testing::Test {
 
   control::OwnFacts facts_;
   control::NetConf conf_;
-  InterfaceChoice underlay_;
+  underlay::InterfaceChoice underlay_;
   SetupOptions options_;
 };
 
@@ -262,88 +262,6 @@ TEST_F(SetupTest, DiffersWhenAnythingOfOursDoes) {
   facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:03");
   underlay_.v4->public_ip = Address("192.168.1.4");
   EXPECT_NE(before, Make());
-}
-
-// ---- what HNS is told of the adapter
-
-host::Adapter Nic(std::uint32_t index, const char* name, const char* mac) {
-  return {index, name, 1500, true, false, *MacAddress::Parse(mac), {}};
-}
-
-TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
-  constexpr char kMac[] = "00:15:5d:00:00:0a", kOther[] = "00:15:5d:00:00:0b";
-  const struct {
-    const char* description;
-    const char* chosen;
-    std::vector<host::Adapter> others;
-    std::vector<std::string> iface;
-    AdapterHint hint;
-  } rows[] = {
-      {"a NIC", "Ethernet", {Nic(2, "Ethernet 2", kOther)}, {}, {"Ethernet", "", ""}},
-      {"its vNIC",
-       "vEthernet (Ethernet)",
-       {Nic(2, "Ethernet", kMac), Nic(3, "Ethernet 2", kOther)},
-       {},
-       {"Ethernet", "", ""}},
-      {"a vNIC with a suffix",
-       "vEthernet (Ethernet) 2",
-       {Nic(2, "Ethernet", kMac), Nic(3, "Ethernet 2", kOther)},
-       {},
-       {"", "Ethernet", ""}},
-      {"of a switch that Hyper-V named",
-       "vEthernet (LAN)",
-       {Nic(2, "Ethernet", kMac), Nic(3, "vEthernet (nat)", kMac)},
-       {},
-       {"", "Ethernet", ""}},
-      {"a vNIC whose name says nothing",
-       "Host",
-       {Nic(2, "Ethernet", kMac)},
-       {},
-       {"Host", "Ethernet", ""}},
-      {"no NIC has the MAC: it may be hidden",
-       "vEthernet (Ethernet)",
-       {Nic(2, "Ethernet 2", kOther)},
-       {},
-       {"Ethernet", "", ""}},
-      {"a hidden NIC whose vNIC's name does not say it",
-       "vEthernet (Ethernet) 2",
-       {Nic(2, "Ethernet 2", kOther)},
-       {},
-       {"", "", ""}},
-      {"a team: several have it",
-       "vEthernet (LAN)",
-       {Nic(2, "Team", kMac), Nic(3, "NIC 1", kMac)},
-       {},
-       {"", "",
-        "which physical adapter is below vEthernet (LAN) is not known: Team and NIC 1 have its MAC "
-        "00:15:5d:00:00:0a, as in a team; name the one to use with --iface"}},
-      {"a team, and one is named",
-       "vEthernet (LAN)",
-       {Nic(2, "Team", kMac), Nic(3, "NIC 1", kMac)},
-       {"NIC 1"},
-       {"", "NIC 1", ""}},
-  };
-  for (const auto& row : rows) {
-    InterfaceChoice underlay;
-    underlay.index = 1;
-    underlay.name = row.chosen;
-    underlay.mac = *MacAddress::Parse(kMac);
-    std::vector<host::Adapter> adapters = row.others;
-    adapters.push_back(Nic(1, row.chosen, kMac));
-    const AdapterHint hint = AdapterBelow(underlay, adapters, row.iface);
-    EXPECT_EQ(hint.name, row.hint.name) << row.description;
-    EXPECT_EQ(hint.by_mac, row.hint.by_mac) << row.description;
-    EXPECT_EQ(hint.ambiguous, row.hint.ambiguous) << row.description;
-  }
-}
-
-TEST(AdapterBelow, WithoutAMacNothingIsTheSame) {
-  InterfaceChoice underlay;
-  underlay.index = 1;
-  underlay.name = "LAN";
-  constexpr char kNoMac[] = "00:00:00:00:00:00";
-  EXPECT_EQ(AdapterBelow(underlay, {Nic(1, "LAN", kNoMac), Nic(2, "Tunnel", kNoMac)}),
-            (AdapterHint{"LAN", "", ""}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which interface carries the outer packets, and which addresses peers are told
+// Which interface carries the outer packets, and which of its addresses are published
 // (upstream v0.28.9).
 //
 // Where we differ from upstream: of several default routes the one with the lowest metric counts
@@ -17,7 +17,7 @@
 #include "vxlan/ip_address.h"
 #include "vxlan/mtu.h"
 
-namespace weft::node {
+namespace weft::underlay {
 
 // The flags, with node-public-ip annotations already put over public_ip and public_ipv6. An enabled
 // family needs an address.
@@ -30,7 +30,7 @@ struct InterfaceRequest {
   std::string public_ip;
   std::string public_ipv6;
   // A virtual switch takes a NIC's addresses to an adapter of its own, with the NIC's MAC; and
-  // 169.254/16 is what an adapter has until it is given an address: none, unless it is named.
+  // 169.254/16 is what an adapter has until it has another: no address, unless it is named.
   bool windows = false;
 
   bool names_interface() const {
@@ -38,10 +38,10 @@ struct InterfaceRequest {
   }
 };
 
-// What the choice looks at.
+// What the choice depends on.
 struct HostFacts {
   std::vector<host::Adapter> adapters;
-  std::vector<host::Route> routes_v4, routes_v6;  // the choice looks at default ones only
+  std::vector<host::Route> routes_v4, routes_v6;  // the choice uses default ones only
   std::function<absl::StatusOr<host::Route>(const IpAddress&)> route_to;
 };
 
@@ -90,7 +90,7 @@ const host::Adapter* ByIndex(std::uint32_t index, const std::vector<host::Adapte
 // The adapter that has `address`, or null.
 const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);
 
-// Asks `host` for what ChooseInterface looks at. `host` outlives the result.
+// Reads from `host` what ChooseInterface needs. `host` outlives the result.
 absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host);
 
-}  // namespace weft::node
+}  // namespace weft::underlay

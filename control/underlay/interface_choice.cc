@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/interface_choice.h"
+#include "control/underlay/interface_choice.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "re2/re2.h"
 
-namespace weft::node {
+namespace weft::underlay {
 namespace {
 
 using host::Adapter;
@@ -333,4 +333,4 @@ absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {
                    [&host](const IpAddress& destination) { return host.RouteTo(destination); }};
 }
 
-}  // namespace weft::node
+}  // namespace weft::underlay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/interface_choice.h"
+#include "control/underlay/interface_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "tests/support/lease_makers.h"
 
-namespace weft::node {
+namespace weft::underlay {
 namespace {
 
 using host::Adapter;
@@ -417,4 +417,4 @@ TEST_F(InterfaceChoiceTest, MalformedFlagsAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft::node
+}  // namespace weft::underlay

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/host_needs.h"
+#include "control/underlay/host_needs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/lease_makers.h"
 
-namespace weft::node {
+namespace weft::underlay {
 namespace {
 
 using ::testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(HostNeeds, AreRememberedForTenMinutes) {
 }
 
 }  // namespace
-}  // namespace weft::node
+}  // namespace weft::underlay

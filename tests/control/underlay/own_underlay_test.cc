@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/own_underlay.h"
+#include "control/underlay/own_underlay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft::node {
+namespace weft::underlay {
 namespace {
 
 using ::testing::HasSubstr;
@@ -91,23 +91,23 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
   const IpAddress ours = *IpAddress::Parse("192.0.2.1"), other = *IpAddress::Parse("203.0.113.9");
   choice.v4 = {ours, ours};
   lease::OwnNode node;
-  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
+  EXPECT_EQ(PublicIpCondition({}, node, choice), "");
   node.v4.published_public_ip = ours;
-  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
+  EXPECT_EQ(PublicIpCondition({}, node, choice), "");
   node.v4.published_public_ip = other;
-  EXPECT_THAT(PublicIpTrouble({}, node, choice),
+  EXPECT_THAT(PublicIpCondition({}, node, choice),
               ::testing::StartsWith("peers send to 203.0.113.9 as the leases say of this node, but "
                                     "its address is 192.0.2.1 on eth0"));
   InterfaceChoice both = choice;
   both.v6 = {*IpAddress::Parse("fd00::1"), *IpAddress::Parse("fd00::1")};
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
-  EXPECT_THAT(PublicIpTrouble({}, node, both), HasSubstr("or --iface; peers send to fd00::9 as"));
+  EXPECT_THAT(PublicIpCondition({}, node, both), HasSubstr("or --iface; peers send to fd00::9 as"));
   node.v6.published_public_ip.reset();
   node.v4.public_ip_overwrite = "203.0.113.9";
-  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
+  EXPECT_EQ(PublicIpCondition({}, node, choice), "");
   // Of a family that is not carried nothing is said.
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
-  EXPECT_EQ(PublicIpTrouble({}, node, choice), "");
+  EXPECT_EQ(PublicIpCondition({}, node, choice), "");
 }
 
 // What we publish ourselves is put right, not followed.
@@ -119,7 +119,7 @@ TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoTrouble
   const auto choice = ChooseUnderlay(options, {}, node, TwoAdapters());
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_EQ(choice->name, "eth0");
-  EXPECT_EQ(PublicIpTrouble(options, node, *choice), "");
+  EXPECT_EQ(PublicIpCondition(options, node, *choice), "");
 }
 
 // Peers may be told an address that is not of this host (NAT), or of another adapter.
@@ -218,11 +218,11 @@ TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsTrouble) {
   facts.adapters.resize(1);
   facts.adapters[0].index = 2;
   facts.adapters[0].up = true;
-  EXPECT_EQ(LinkTrouble(choice, facts), "");
+  EXPECT_EQ(LinkCondition(choice, facts), "");
   facts.adapters[0].up = false;
-  EXPECT_THAT(LinkTrouble(choice, facts), ::testing::HasSubstr("the interface eth0 is down"));
+  EXPECT_THAT(LinkCondition(choice, facts), ::testing::HasSubstr("the interface eth0 is down"));
   facts.adapters[0].index = 3;
-  EXPECT_EQ(LinkTrouble(choice, facts), "");
+  EXPECT_EQ(LinkCondition(choice, facts), "");
 }
 
 TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsTrouble) {
@@ -230,11 +230,11 @@ TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsTrouble) {
   choice.name = "eth0";
   choice.mtu = *OuterMtu::Of(1500);
   control::NetConf conf;
-  EXPECT_EQ(MtuTrouble(choice, conf), "");
+  EXPECT_EQ(MtuCondition(choice, conf), "");
   conf.mtu = OuterMtu::Of(1500);
-  EXPECT_EQ(MtuTrouble(choice, conf), "");
+  EXPECT_EQ(MtuCondition(choice, conf), "");
   conf.mtu = OuterMtu::Of(1501);
-  EXPECT_THAT(MtuTrouble(choice, conf),
+  EXPECT_THAT(MtuCondition(choice, conf),
               ::testing::HasSubstr("Backend.MTU 1501 of net-conf exceeds the MTU of eth0, 1500"));
 }
 
@@ -268,4 +268,4 @@ TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {
 }
 
 }  // namespace
-}  // namespace weft::node
+}  // namespace weft::underlay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/host_needs.h"
+#include "control/underlay/host_needs.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/lease/host_claims.h"
 
-namespace weft::node {
+namespace weft::underlay {
 
 lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what) {
   return {*IpPrefix::Of(address, address.bits()), absl::StrCat(what, " ", address.ToString())};
@@ -57,4 +57,4 @@ std::vector<lease::HostClaim> HostNeeds::Of(IpFamily family) const {
   return claims;
 }
 
-}  // namespace weft::node
+}  // namespace weft::underlay

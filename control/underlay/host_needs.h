@@ -9,9 +9,9 @@
 
 #include "control/clock.h"
 #include "control/lease/own_identity.h"
-#include "control/node/interface_choice.h"
+#include "control/underlay/interface_choice.h"
 
-namespace weft::node {
+namespace weft::underlay {
 
 // Of what was read of the host. Adapters named in `own_devices` are our tunnels: left out, as is
 // what lies in ranges that no lease can have.
@@ -22,7 +22,7 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
 lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what);
 
 // Remembers claims for a while: an address that an adapter loses (HNS makes a vSwitch, DHCP) comes
-// back, and by then no lease may stand in its place. One thread.
+// back, and until then no lease may take its place. One thread.
 class HostNeeds {
  public:
   static constexpr control::Duration kMemory = std::chrono::minutes(10);
@@ -40,4 +40,4 @@ class HostNeeds {
   std::map<IpPrefix, Seen> seen_;
 };
 
-}  // namespace weft::node
+}  // namespace weft::underlay

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/own_underlay.h"
+#include "control/underlay/own_underlay.h"
 
 #include "absl/strings/str_cat.h"
 #include "vxlan/text/printable.h"
 
-namespace weft::node {
+namespace weft::underlay {
 namespace {
 
-// The annotation wins over the flag. Nobody publishes for a file: what it says of us is where peers
-// send to.
+// The annotation wins over the flag. With a file of leases nothing is published: peers send to the
+// address in it.
 std::string PublicIp(const config::Options& options, const std::string& flag,
                      const lease::OwnNodeFamily& own, const HostFacts& host) {
   if (!own.node_public_ip.empty()) return own.node_public_ip;
@@ -18,7 +18,7 @@ std::string PublicIp(const config::Options& options, const std::string& flag,
                                                                          : flag;
 }
 
-// The Node's owner can mend it while we wait, unlike a flag.
+// The Node's owner can correct it while we wait, unlike a flag.
 absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
   const bool v4 = family == IpFamily::kV4;
   const std::string& text = v4 ? node.v4.node_public_ip : node.v6.node_public_ip;
@@ -51,9 +51,9 @@ absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lea
 
 void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& own) {
   if (!chosen) return;
-  const auto told = kube::ParsePublicIp(own.public_ip_overwrite, chosen->address.family());
-  if (!told) return;
-  chosen->public_ip = *told;
+  const auto overwrite = kube::ParsePublicIp(own.public_ip_overwrite, chosen->address.family());
+  if (!overwrite) return;
+  chosen->public_ip = *overwrite;
   chosen->configured = true;
 }
 
@@ -97,25 +97,25 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
   return choice;
 }
 
-std::string PublicIpTrouble(const config::Options& options, const lease::OwnNode& node,
-                            const InterfaceChoice& choice) {
-  std::string trouble;
-  if (options.kube_subnet_mgr) return trouble;
+std::string PublicIpCondition(const config::Options& options, const lease::OwnNode& node,
+                              const InterfaceChoice& choice) {
+  std::string condition;
+  if (options.kube_subnet_mgr) return condition;
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node.v4 : node.v6;
     const std::optional<ChosenFamily>& chosen = choice.of(family);
     const std::optional<IpAddress>& published = own.published_public_ip;
     if (!chosen || !published || !own.public_ip_overwrite.empty()) continue;
     if (*published == chosen->public_ip) continue;
-    absl::StrAppend(&trouble, trouble.empty() ? "" : "; ", "peers send to ", published->ToString(),
-                    " as the leases say of this node, but its address is ",
+    absl::StrAppend(&condition, condition.empty() ? "" : "; ", "peers send to ",
+                    published->ToString(), " as the leases say of this node, but its address is ",
                     chosen->public_ip.ToString(), " on ", choice.name,
                     ": correct the public-ip annotation, or --iface");
   }
-  return trouble;
+  return condition;
 }
 
-std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host) {
+std::string LinkCondition(const InterfaceChoice& choice, const HostFacts& host) {
   const host::Adapter* const adapter = ByIndex(choice.index, host.adapters);
   if (adapter == nullptr || adapter->up) return "";
   return absl::StrCat("the interface ", choice.name,
@@ -123,7 +123,7 @@ std::string LinkTrouble(const InterfaceChoice& choice, const HostFacts& host) {
                       "with --iface");
 }
 
-std::string MtuTrouble(const InterfaceChoice& choice, const control::NetConf& conf) {
+std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& conf) {
   if (!conf.mtu || conf.mtu->octets() <= choice.mtu.octets()) return "";
   return absl::StrCat("Backend.MTU ", conf.mtu->octets(), " of net-conf exceeds the MTU of ",
                       choice.name, ", ", choice.mtu.octets(),
@@ -147,4 +147,4 @@ kube::Publication PublicationOf(const control::OwnFacts& facts, const control::N
   return publication;
 }
 
-}  // namespace weft::node
+}  // namespace weft::underlay
