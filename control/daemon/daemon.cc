@@ -83,7 +83,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
              loop_.Post([this, alive] {
                const std::shared_ptr<bool> still = alive.lock();
                if (!still || !*still) return;
-               network_.HnsChanged();
+               network_.OnHnsChange();
                Schedule();
              });
            }},
@@ -234,10 +234,10 @@ void Daemon::DeriveFacts() {
 }
 
 std::optional<kube::Publication> Daemon::Wanted() const {
-  if (!facts_.ok() || !network_.stands()) return std::nullopt;
+  if (!facts_.ok() || !network_.is_up()) return std::nullopt;
   control::OwnFacts facts = *facts_;
-  if (const auto mac = network_.router_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
-  underlay::InterfaceChoice underlay = network_.setup()->underlay;
+  if (const auto mac = network_.vtep_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
+  underlay::InterfaceChoice underlay = network_.plan()->underlay;
   for (std::optional<underlay::ChosenFamily>* half : {&underlay.v4, &underlay.v6}) {
     if (!*half) continue;
     const std::optional<IpAddress> address = network_.public_ip((*half)->address.family());
@@ -298,8 +298,8 @@ void Daemon::ArmHousekeeping() {
     network_now_.Look();
     Identify();
     LookAtVni();
-    network_.LookAtHns();
-    network_.LookAtPodRules(steady_clock::now());
+    network_.Poll();
+    network_.PollPodRules(steady_clock::now());
     Settle();
     ArmHousekeeping();
   });

@@ -27,7 +27,7 @@ std::optional<absl::StatusOr<admin::Plan>> Daemon::AskPlan(const std::string& as
       if (admin_) admin_->Answered();
     });
   };
-  if (!network_.AskHns(repair, told)) {
+  if (!network_.RequestPlan(repair, told)) {
     return absl::FailedPreconditionError(
         config_.hns ? "flanneld does not know yet what HNS should have; \"flannelctl status\" says "
                       "what it waits for"

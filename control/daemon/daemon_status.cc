@@ -28,17 +28,19 @@ std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
   return admin::Reach{peers.all, peers.usable - std::min(missed, peers.usable)};
 }
 
-void Append(std::string subject, const control::Trouble& trouble,
-            std::vector<admin::TroubleStatus>& out) {
-  if (trouble.times() > 0) out.push_back({std::move(subject), trouble.text(), trouble.times()});
-}
-
-// Two of one subject: the text is the first one's, if it has any; both count.
-void AppendOneOf(std::string subject, const control::Trouble& first, const control::Trouble& second,
-                 std::vector<admin::TroubleStatus>& out) {
-  const std::uint64_t times = first.times() + second.times();
-  const std::string& text = first.text().empty() ? second.text() : first.text();
-  if (times > 0) out.push_back({std::move(subject), text, times});
+// Of several with one subject the text is the first one's that has any; all count.
+std::vector<admin::TroubleStatus> Aggregate(
+    const std::vector<backend::NamedCondition>& conditions) {
+  std::vector<admin::TroubleStatus> out;
+  for (const auto& [subject, condition] : conditions) {
+    if (condition.times() == 0) continue;
+    auto same = std::find_if(out.begin(), out.end(),
+                             [&](const auto& each) { return each.subject == subject; });
+    if (same == out.end()) same = out.insert(out.end(), {std::string(subject), "", 0});
+    if (same->trouble.empty()) same->trouble = condition.text();
+    same->times += condition.times();
+  }
+  return out;
 }
 
 }  // namespace
@@ -86,27 +88,22 @@ admin::Status Daemon::ReadStatus() {
     if (facts_.ok() && facts_->of(family)) {
       own.subnet = facts_->of(family)->subnet;
       own.vtep_mac = facts_->of(family)->vtep_mac;
-      if (network_.hns_decides()) own.vtep_mac = network_.router_mac();
+      if (config_.options.data_plane == config::DataPlane::kHns) own.vtep_mac = network_.vtep_mac();
     }
     own.public_ip = network_.public_ip(family);
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
-  Append("net-conf", net_conf_trouble_, status.troubles);
-  Append("health", health_trouble_, status.troubles);
-  Append("admin", admin_trouble_, status.troubles);
-  AppendOneOf("subnet-file", network_.file_trouble(), network_.foreign_trouble(), status.troubles);
-  Append("public-ip", network_.public_ip_trouble(), status.troubles);
-  Append("interface", network_.link_trouble(), status.troubles);
-  Append("mtu", network_.mtu_trouble(), status.troubles);
-  Append("vni", vni_trouble_, status.troubles);
-  Append("masquerade", network_.pod_rules().masquerade_trouble(), status.troubles);
-  Append("forward-rules", network_.pod_rules().forward_trouble(), status.troubles);
-  Append("hns", network_.hns_trouble(), status.troubles);
-  Append("ledger", network_.ledger_trouble(), status.troubles);
-  Append("static-routes", network_.upkeep().route_trouble(), status.troubles);
-  Append("left-routes", network_.upkeep().left_routes(), status.troubles);
-  Append("firewall", network_.upkeep().firewall_trouble(), status.troubles);
+  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_trouble_},
+                                                     {"health", health_trouble_},
+                                                     {"admin", admin_trouble_},
+                                                     {"vni", vni_trouble_}};
+  network_.AppendConditions(conditions);
+  if (member_) {
+    conditions.push_back({"node-name", member_->name_trouble()});
+    conditions.push_back({"publish", member_->publish_trouble()});
+  }
+  status.troubles = Aggregate(conditions);
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusals_told > 0) {
       status.troubles.push_back(
@@ -116,10 +113,6 @@ admin::Status Daemon::ReadStatus() {
       status.troubles.push_back(
           {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.notes_told});
     }
-  }
-  if (member_) {
-    Append("node-name", member_->name_trouble(), status.troubles);
-    Append("publish", member_->publish_trouble(), status.troubles);
   }
   status.leases = admin::CountLeases(reconciler_.table());
   status.refused_nodes = report.refused;

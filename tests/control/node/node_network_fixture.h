@@ -89,6 +89,17 @@ class NodeNetworkFixture : public ::testing::Test {
     return {};
   }
 
+  // The first of the subject.
+  const control::Trouble& Condition(std::string_view subject) const {
+    std::vector<backend::NamedCondition> conditions;
+    network_->AppendConditions(conditions);
+    for (const auto& [name, condition] : conditions) {
+      if (name == subject) return condition;
+    }
+    ADD_FAILURE() << "no condition " << subject;
+    return conditions.front().condition;
+  }
+
   const std::filesystem::path folder_ = weft::testing::TestPath();
   config::Options options_;
   control::NetConf conf_;

@@ -17,9 +17,9 @@
 #include <fstream>
 #include <utility>
 
+#include "control/backend/userspace/pod_device.h"
 #include "control/daemon/service.h"
 #include "control/log.h"
-#include "control/node/pod_device.h"
 #include "tests/control/node/node_network_fixture.h"
 #include "tests/support/host_view.h"
 #include "tests/support/netns.h"
@@ -107,7 +107,7 @@ TEST_F(NodeNetworkLinuxTest, QueuesThatGoByFlowAreSaid) {
   control::StartLog(control::LogFormat::kKlog, 0);
   const auto log_of = [](const std::string& name) {
     ::testing::internal::CaptureStderr();
-    const auto device = OpenPodDevice(name);
+    const auto device = backend::OpenPodDevice(name);
     EXPECT_TRUE(device.ok()) << device.status();
     return ::testing::internal::GetCapturedStderr();
   };
@@ -269,7 +269,7 @@ TEST_F(NodeNetworkLinuxTest, TheKernelsCountersAreThoseOfTheDeviceAndOfUdp) {
   using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
   const auto counts = [](const char* device) {
     Counts found;
-    for (const dataplane::NamedCount& each : KernelCounts(device))
+    for (const dataplane::NamedCount& each : backend::KernelCounts(device))
       found.emplace_back(each.name, each.value);
     return found;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands and what is told on a host in memory, round by round. Tunnels need a kernel:
+// What exists and what is reported on a host in memory, round by round. Tunnels need a kernel:
 // node_network_linux_test.cc.
 #include "control/node/node_network.h"
 #include "control/log.h"
@@ -43,7 +43,7 @@ TEST_F(NodeNetworkTest, StandsAfterOneRound) {
     EXPECT_TRUE(CheckNamed(name).ok) << name << ": " << CheckNamed(name).text;
   EXPECT_EQ(CheckNamed("sinks").text, "");
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
-  EXPECT_EQ(network_->setup()->underlay.name, "eth0");
+  EXPECT_EQ(network_->plan()->underlay.name, "eth0");
   admin::Status status;
   network_->FillStatus(status);
   EXPECT_EQ(status.interface_name, "eth0");
@@ -95,7 +95,7 @@ TEST_F(NodeNetworkTest, WhereHnsHasNothingToDoNothingIsWaitedFor) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   EXPECT_EQ(Round(), "");
-  EXPECT_TRUE(network_->stands());
+  EXPECT_TRUE(network_->is_up());
 }
 
 TEST_F(NodeNetworkTest, TheFileWaitsForTheSinks) {
@@ -170,7 +170,7 @@ TEST_F(NodeNetworkTest, AnotherProgramsFileIsNotTakenAwayAgainAndAgain) {
   EXPECT_FALSE(CheckNamed("subnet-file").ok);
   EXPECT_EQ(Round(), "");
   EXPECT_EQ(Env(), ours);
-  EXPECT_THAT(network_->file_trouble().text(), HasSubstr("another program keeps changing it"));
+  EXPECT_THAT(Condition("subnet-file").text(), HasSubstr("another program keeps changing it"));
 }
 
 // MTU and IPMASQ are no lease: the file stays until its new text takes its place.
@@ -202,14 +202,14 @@ TEST_F(NodeNetworkTest, AFileThatCannotBeWrittenTakesNothingElseAway) {
   std::filesystem::create_directories(Path("subnet.env") + "/full");
   Lease("10.244.1.0/24", "10.9.0.1");
   EXPECT_EQ(Round(), "");
-  EXPECT_TRUE(network_->stands());
+  EXPECT_TRUE(network_->is_up());
   EXPECT_FALSE(CheckNamed("subnet-file").ok);
-  EXPECT_THAT(network_->file_trouble().text(), HasSubstr("subnet.env: cannot "));
+  EXPECT_THAT(Condition("subnet-file").text(), HasSubstr("subnet.env: cannot "));
   EXPECT_EQ(Round(), "");
-  EXPECT_EQ(network_->file_trouble().times(), 1u);
+  EXPECT_EQ(Condition("subnet-file").times(), 1u);
   std::filesystem::remove_all(Path("subnet.env"));
   EXPECT_EQ(Round(), "");
-  EXPECT_EQ(network_->file_trouble().text(), "");
+  EXPECT_EQ(Condition("subnet-file").text(), "");
   EXPECT_TRUE(CheckNamed("subnet-file").ok);
 }
 
@@ -259,17 +259,17 @@ TEST_F(NodeNetworkTest, TheFileSaysThatPodsAreMasqueradedOnlyWhileTheyAre) {
   ASSERT_EQ(Round(), "");
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
   EXPECT_TRUE(CheckNamed("subnet-file").ok);
-  EXPECT_THAT(network_->pod_rules().masquerade_trouble().text(), HasSubstr("not permitted"));
+  EXPECT_THAT(Condition("masquerade").text(), HasSubstr("not permitted"));
 
   auto now = std::chrono::steady_clock::now();
   filter_->writable = absl::OkStatus();
-  network_->LookAtPodRules(now += std::chrono::seconds(5));
+  network_->PollPodRules(now += std::chrono::seconds(5));
   EXPECT_EQ(Round(), "");
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=true\n"));
 
   filter_->held.clear();
   filter_->writable = absl::PermissionDeniedError("not permitted");
-  network_->LookAtPodRules(now += std::chrono::seconds(5));
+  network_->PollPodRules(now += std::chrono::seconds(5));
   EXPECT_EQ(Round(), "");
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
 }
@@ -317,7 +317,7 @@ TEST_F(NodeNetworkTest, ALostLeaseTakesNothingBack) {
   facts_ = absl::NotFoundError("node \"a\" is not there");
   Apply();
   EXPECT_EQ(Env(), env);
-  EXPECT_TRUE(network_->setup());
+  EXPECT_TRUE(network_->plan());
 }
 
 TEST_F(NodeNetworkTest, CloseLeavesTheFile) {
@@ -543,7 +543,7 @@ class TwoNicsTest : public NodeNetworkTest {
     ASSERT_EQ(Round(), "");
     ASSERT_EQ(Address(), "10.9.0.1");
   }
-  std::string Address() const { return network_->setup()->underlay.v4->address.ToString(); }
+  std::string Address() const { return network_->plan()->underlay.v4->address.ToString(); }
   // With an address its default route goes.
   void LoseAddress() {
     host_->adapters[0].addresses.clear();
@@ -624,7 +624,7 @@ TEST_F(TwoNicsTest, AnAddressThatMovedIsFollowed) {
   LoseAddress();
   host_->adapters[1].addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
   EXPECT_EQ(Round(), "");
-  EXPECT_EQ(network_->setup()->underlay.name, "eth1");
+  EXPECT_EQ(network_->plan()->underlay.name, "eth1");
 }
 
 // A bridge or a virtual switch has its NIC's MAC.
@@ -693,7 +693,7 @@ TEST_F(NodeNetworkTest, AnMtuTooSmallIsWaitedFor) {
   EXPECT_TRUE(CheckNamed("tunnels").ok);
   host_->adapters[0].mtu = 1300;
   EXPECT_THAT(Round(), HasSubstr("the MTU of eth0 leaves 1230"));
-  EXPECT_EQ(network_->setup()->env.mtu.octets(), 1430u);
+  EXPECT_EQ(network_->plan()->mtu.octets(), 1430u);
 }
 
 // The address is nobody's, so the UDP port cannot be had, on any system.

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/tunnel.h"
+#include "control/backend/userspace/tunnel.h"
 
 #include <algorithm>
 #include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "control/node/pod_device.h"
+#include "control/backend/userspace/pod_device.h"
 #include "control/sinks/dataplane_sink.h"
-#include "control/sinks/host_route_sink.h"
-#include "dataplane/forwarder.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/worker.h"
 
-namespace weft::node {
+namespace weft::backend {
 namespace {
 
 std::string_view PeerCheckWord(dataplane::PeerCheck check) {
@@ -64,24 +62,6 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
   return device->index;
 }
 
-// The table knows every peer, for one that has another setting may send through the tunnel what we
-// send by a route; the routes lead each peer one way.
-std::unique_ptr<control::HostRouteSink> RouteSinkFor(const TunnelConfig& config,
-                                                     std::uint32_t index, host::Host& host,
-                                                     control::RouteJournal* journal) {
-  control::HostRouteConfig routes;
-  if (config.direct) {
-    routes = *config.direct;
-  } else {
-    routes.family = config.family;
-    routes.network = config.network;
-    routes.node_address = config.node_address;
-    routes.direct = false;
-  }
-  routes.tunnel = {index, config.device};
-  return std::make_unique<control::HostRouteSink>(host, std::move(routes), journal);
-}
-
 admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
   admin::DirectionStatus out;
   out.octets = counts.octets;
@@ -114,7 +94,6 @@ struct Tunnel::Parts {
   dataplane::Worker worker;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
-  std::unique_ptr<control::HostRouteSink> route_sink;
   std::jthread thread;
 };
 
@@ -122,7 +101,7 @@ Tunnel::Tunnel(const TunnelConfig& config) : config_(config) {}
 Tunnel::~Tunnel() = default;
 
 absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
-    const TunnelConfig& config, host::Host& host, control::RouteJournal* journal,
+    const TunnelConfig& config, host::Host& host,
     std::function<void(const absl::Status&)> on_broken) {
   dataplane::UdpOptions udp;
   udp.family = config.family;
@@ -140,7 +119,6 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
-  parts.route_sink = RouteSinkFor(config, *index, host, journal);
   parts.thread = std::jthread(
       [&worker = parts.worker, on_broken = std::move(on_broken)](std::stop_token stop) {
         const absl::Status status = worker.Run(stop);
@@ -149,11 +127,9 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   return tunnel;
 }
 
-std::vector<lease::Sink*> Tunnel::sinks() const {
-  return {&parts_->table_sink, parts_->route_sink.get()};
-}
+std::uint32_t Tunnel::adapter_index() const { return parts_->adapter_index; }
 
-control::HostRouteSink& Tunnel::route_sink() const { return *parts_->route_sink; }
+lease::Sink& Tunnel::sink() const { return parts_->table_sink; }
 
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
   for (const host::Adapter& adapter : adapters) {
@@ -208,4 +184,4 @@ void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
   }
 }
 
-}  // namespace weft::node
+}  // namespace weft::backend

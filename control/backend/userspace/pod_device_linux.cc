@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "control/backend/userspace/pod_device.h"
 #include "control/host/kernel_device_linux.h"
 #include "control/log.h"
-#include "control/node/pod_device.h"
 #include "dataplane/ports/tun_port.h"
 
-namespace weft::node {
+namespace weft::backend {
 namespace {
 
 // /proc/net/snmp: a line of names, then a line of values, each beginning with the protocol.
@@ -60,12 +60,12 @@ std::vector<dataplane::NamedCount> DeviceCounts(const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<bool> ClearPlace(const std::string& name, Vni vni, bool replace) {
+absl::StatusOr<bool> ClearName(const std::string& name, Vni vni, bool replace) {
   const absl::StatusOr<std::vector<host::KernelDevice>> devices = host::KernelDevices();
   if (!devices.ok()) return devices.status();
   const auto device = std::find_if(devices->begin(), devices->end(),
                                    [&](const auto& each) { return each.name == name; });
-  // A tun device is another flanneld's, which the UDP port will say.
+  // A tun device is another flanneld's: the UDP port reports it.
   if (device == devices->end() || device->kind == "tun") return false;
   const std::string remedy =
       absl::StrCat("delete it once what made it has stopped (ip link delete ", name, ")");
@@ -122,4 +122,4 @@ std::vector<dataplane::NamedCount> KernelCounts(const std::string& name) {
   return counts;
 }
 
-}  // namespace weft::node
+}  // namespace weft::backend

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/node/pod_device.h"
+#include "control/backend/userspace/pod_device.h"
 
 #include "control/config/options.h"
 
-namespace weft::node {
+namespace weft::backend {
 
-absl::StatusOr<bool> ClearPlace(const std::string&, Vni, bool) { return false; }
+absl::StatusOr<bool> ClearName(const std::string&, Vni, bool) { return false; }
 std::string PortHolders(std::uint16_t) { return ""; }
 
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string&) {
@@ -14,4 +14,4 @@ absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::
 
 std::vector<dataplane::NamedCount> KernelCounts(const std::string&) { return {}; }
 
-}  // namespace weft::node
+}  // namespace weft::backend

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// One way to reach peers: a tunnel, host routes, a network in HNS. A node has none, one, or several
+// that are opened in order; control/node chooses them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/admin/schema.h"
+#include "control/backend/node_plan.h"
+#include "control/config/options.h"
+#include "control/host/host.h"
+#include "control/ledger/node_ledger.h"
+#include "control/net_conf.h"
+#include "control/reconciler.h"
+#include "control/sinks/route_journal.h"
+#include "control/trouble.h"
+#include "control/underlay/interface_choice.h"
+#include "hns/api.h"
+#include "hns/journal.h"
+
+namespace weft::backend {
+
+// What backends are built on. All of it outlives them.
+struct Context {
+  const config::Options& options;
+  const control::NetConf& conf;
+  host::Host& host;
+  control::Reconciler& reconciler;
+  // Where what is created is recorded; null: nowhere.
+  std::shared_ptr<ledger::NodeLedger> ledger;
+  control::RouteJournal* route_journal = nullptr;
+  std::shared_ptr<hns::Journal> hns_journal;
+  std::shared_ptr<hns::Api> hns;        // null: HNS is not programmed
+  std::function<void()> on_hns_change;  // on the HNS thread: OnHnsChange has something to do
+  // On a packet thread that ended by itself: its device is to be given to CloseDevice.
+  std::function<void(const std::string& device, const absl::Status& why)> on_broken;
+};
+
+// What a network in HNS decides of our IPv4 lease; empty: not known yet.
+struct LeaseFacts {
+  bool has_vtep_mac = false;  // an overlay's
+  std::optional<MacAddress> vtep_mac;
+  std::optional<IpAddress> management_ip;
+};
+
+struct NamedCondition {
+  std::string_view subject;
+  const control::Trouble& condition;
+};
+
+using PlanReply = std::function<void(absl::StatusOr<admin::Plan>)>;
+
+// Control thread. A backend adds its sinks to the reconciler and removes them. Its end removes its
+// devices; host routes and HNS keep what they have.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Stores what is to exist for `plan`; opens and ends nothing. Error: the plan cannot be had.
+  virtual absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) = 0;
+  // Ends what is not configured any more, and what another program changed.
+  virtual void Inspect(const underlay::HostFacts&) {}
+  // Opens what is configured and missing. Error: what it waits for; called again in each round.
+  virtual absl::Status Open() = 0;
+  // What is open is what is configured.
+  virtual bool IsComplete() const = 0;
+  // It works, so that the next backend may be opened and subnet.env written.
+  virtual bool IsUp() const { return IsComplete(); }
+  virtual void Close() = 0;
+  // What belongs to `device`, whose packet thread ended; the next Open opens it again.
+  virtual void CloseDevice(const std::string& /*device*/) {}
+
+  // Empty: this backend decides nothing of the lease.
+  virtual std::optional<LeaseFacts> lease_facts() const { return std::nullopt; }
+  // Adapters that are this backend's, by name.
+  virtual std::vector<std::string> devices() const { return {}; }
+
+  // The host's adapters as just read, also while no interface fits.
+  virtual void OnAdapters(const std::vector<host::Adapter>&) {}
+  virtual void OnHnsChange() {}
+  // About every second.
+  virtual void Poll(control::TimePoint) {}
+  // Whether these may be routes of ours.
+  virtual bool IsConcernedBy(const host::RouteChanges&) const { return false; }
+  // Reads our routes again and puts what is missing; `all`: also where nothing was written since.
+  virtual void RecheckRoutes(bool /*all*/) {}
+
+  // What differs in HNS, read on the HNS thread; `repair`: after it was corrected. False: nothing
+  // of this backend is in HNS.
+  virtual bool RequestPlan(bool /*repair*/, const PlanReply&) { return false; }
+  // For the check "tunnels" while all is up; empty: another backend's.
+  virtual std::string TunnelsText() const { return ""; }
+  virtual void AppendChecks(std::vector<admin::Check>&) const {}
+  // Conditions that fail no check.
+  virtual void AppendConditions(std::vector<NamedCondition>&) const {}
+  virtual void FillStatus(admin::Status&) const {}
+};
+
+inline control::Families FamiliesOf(IpFamily family) {
+  return family == IpFamily::kV4 ? control::Families::kV4 : control::Families::kV6;
+}
+
+}  // namespace weft::backend

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/backend/hns_bridge/hns_bridge.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/backend/hns_network.h"
+#include "control/log.h"
+#include "control/underlay/adapter_below.h"
+
+namespace weft::backend {
+namespace {
+
+std::string_view BridgeStateName(hns::BridgeState state) {
+  switch (state) {
+    case hns::BridgeState::kHns:
+      return "hns";
+    case hns::BridgeState::kNetwork:
+      return "network";
+    case hns::BridgeState::kManagementIp:
+      return "management-ip";
+    case hns::BridgeState::kEndpoint:
+      return "endpoint";
+    case hns::BridgeState::kHolds:
+      return "holds";
+  }
+  return "hns";
+}
+
+std::vector<std::string> BridgeCauses(const hns::BridgeOutcome& outcome) {
+  std::vector<std::string> causes;
+  if (outcome.state < hns::BridgeState::kHolds) causes.push_back(outcome.sentence);
+  causes.insert(causes.end(), outcome.notes.begin(), outcome.notes.end());
+  return causes;
+}
+
+bool InSync(const control::KeeperState<hns::BridgeOutcome>& state) {
+  return state.settled && state.outcome.state == hns::BridgeState::kHolds;
+}
+
+}  // namespace
+
+absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Options& options,
+                                          const control::NetConf& conf,
+                                          const std::vector<host::Adapter>& adapters) {
+  const underlay::AdapterHint nic = underlay::AdapterBelow(plan.underlay, adapters, options.iface);
+  const IpPrefix& subnet = plan.v4->subnet;
+  hns::BridgeWish wish{conf.name,
+                       subnet,
+                       conf.dns_servers,
+                       nic.name,
+                       plan.underlay.v4->address,
+                       nic.by_mac,
+                       /*any_adapter=*/true,
+                       nic.ambiguous};
+  if (subnet.Contains(wish.endpoint_address())) return wish;
+  return absl::FailedPreconditionError(
+      absl::StrCat("our PodCIDR ", subnet.ToString(), " has no room for the host's own endpoint, ",
+                   wish.endpoint_address().ToString(),
+                   ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
+}
+
+absl::Status HnsBridge::Configure(const NodePlan& plan, const underlay::HostFacts& host) {
+  if (!plan.v4) {
+    desired_.reset();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<hns::BridgeWish> bridge =
+      BridgeFor(plan, context_.options, context_.conf, host.adapters);
+  if (!bridge.ok()) return bridge.status();
+  desired_ = *std::move(bridge);
+  return absl::OkStatus();
+}
+
+absl::Status HnsBridge::Open() {
+  if (!desired_) {
+    Close();
+    return absl::OkStatus();
+  }
+  const bool differs = std::exchange(wish_, *desired_) != *desired_;
+  if (thread_ && differs) {
+    forwarded_.reset();
+    thread_->Tell([wish = wish_](hns::BridgeKeeper& keeper) { keeper.SetWish(wish); });
+  }
+  if (thread_) return absl::OkStatus();
+  forwarded_.reset();
+  adapter_there_ = true;
+  thread_ = std::make_unique<Thread>(
+      context_.hns, context_.hns_journal,
+      [this](hns::Api& api, const std::shared_ptr<hns::Journal>& journal) {
+        auto keeper = std::make_unique<hns::BridgeKeeper>(api, wish_, journal);
+        keeper->SetAdapterThere(adapter_there_);
+        return keeper;
+      },
+      context_.on_hns_change, control::RoundThread::Limits());
+  control::LogInfo(absl::StrCat("pods are reached through the HNS network ", wish_.name));
+  return absl::OkStatus();
+}
+
+bool HnsBridge::IsUp() const {
+  if (follower_ || !IsComplete() || !thread_) return IsComplete();
+  const State state = thread_->State();
+  return InSync(state) && Unforwarded(state).empty();
+}
+
+std::optional<LeaseFacts> HnsBridge::lease_facts() const {
+  if (!thread_ || follower_) return std::nullopt;
+  return LeaseFacts{false, std::nullopt, thread_->State().outcome.management_ip};
+}
+
+void HnsBridge::OnHnsChange() {
+  if (!thread_ || follower_) return;
+  const State state = thread_->State();
+  const bool inspected = forwarded_ == state.outcome.endpoint_id;
+  if (state.known && state.outcome.state < hns::BridgeState::kHolds)
+    network_condition_.Set(state.outcome.sentence);
+  else
+    network_condition_.Set(inspected ? forwarding_ : "");
+}
+
+void HnsBridge::Poll(control::TimePoint now) {
+  if (thread_) condition_.Set(thread_->Look(now));
+}
+
+bool HnsBridge::RequestPlan(bool repair, const PlanReply& reply) {
+  if (!thread_) return false;
+  thread_->Ask([repair, reply, name = wish_.name](hns::BridgeKeeper& keeper) {
+    reply(ReadPlan(keeper, name, repair, BridgeCauses));
+  });
+  return true;
+}
+
+std::string HnsBridge::Unforwarded(const State& state) const {
+  return forwarded_ == state.outcome.endpoint_id ? forwarding_ : "forwarding has not been read yet";
+}
+
+std::string HnsBridge::ForwardingOn(const IpAddress& address,
+                                    const std::vector<host::Adapter>& adapters) {
+  const host::Adapter* adapter = underlay::OwnerOf(address, adapters);
+  if (!adapter) return absl::StrCat("no adapter has ", address.ToString(), " yet: HNS creates it");
+  const absl::StatusOr<bool> on = context_.host.Forwarding(adapter->index, IpFamily::kV4);
+  if (!on.ok()) return std::string(on.status().message());
+  if (*on) return {};
+  const absl::Status status = context_.host.SetForwarding(adapter->index, IpFamily::kV4, true);
+  if (status.ok()) {
+    switched_on_.insert(adapter->index);
+    control::LogInfo(absl::StrCat("switched IPv4 forwarding on for ", adapter->name));
+  }
+  return std::string(status.message());
+}
+
+void HnsBridge::ForwardingOff(const std::set<IpAddress>& addresses,
+                              const std::vector<host::Adapter>& adapters) {
+  std::erase_if(switched_on_, [&](std::uint32_t index) {
+    const host::Adapter* const adapter = underlay::ByIndex(index, adapters);
+    if (adapter == nullptr) return true;
+    for (const IpAddress& address : addresses) {
+      const host::Adapter* const owner = underlay::OwnerOf(address, adapters);
+      if (owner && owner->index == index) return false;
+    }
+    if (!context_.host.SetForwarding(index, IpFamily::kV4, false).ok()) return false;
+    control::LogInfo(absl::StrCat("switched IPv4 forwarding off again for ", adapter->name));
+    return true;
+  });
+}
+
+void HnsBridge::Inspect(const underlay::HostFacts& host) {
+  if (!thread_ || follower_) return;
+  const std::vector<host::Adapter>& adapters = host.adapters;
+  const State state = thread_->State();
+  const bool there = underlay::OwnerOf(wish_.endpoint_address(), adapters) != nullptr;
+  if (state.outcome.endpoint_id && there != std::exchange(adapter_there_, there))
+    thread_->Ask([there](hns::BridgeKeeper& keeper) { keeper.SetAdapterThere(there); });
+  forwarded_.reset();
+  forwarding_.clear();
+  if (InSync(state)) {
+    forwarded_ = state.outcome.endpoint_id;
+    std::set<IpAddress> addresses = {wish_.node_address, wish_.endpoint_address()};
+    // Another one where HNS chose another adapter; or the node's former address.
+    const auto& management_ip = state.outcome.management_ip;
+    if (management_ip && underlay::OwnerOf(*management_ip, adapters))
+      addresses.insert(*management_ip);
+    for (const IpAddress& address : addresses) {
+      std::string failure = ForwardingOn(address, adapters);
+      if (forwarding_.empty()) forwarding_ = std::move(failure);
+    }
+    if (forwarding_.empty()) ForwardingOff(addresses, adapters);
+  }
+  OnHnsChange();
+}
+
+admin::HnsStatus HnsBridge::ReadStatus() const {
+  const State state = thread_->State();
+  admin::HnsStatus status = HnsStatusOf(wish_.name, state);
+  status.state = BridgeStateName(state.outcome.state);
+  if (state.outcome.state != hns::BridgeState::kHolds) return status;
+  if (const std::string missing = Unforwarded(state); !state.settled) {
+    status.state = BridgeStateName(hns::BridgeState::kNetwork);
+    status.text = absl::StrCat("the HNS network ", wish_.name, " is to change");
+  } else if (!missing.empty()) {
+    status.state = "forwarding";
+    status.text = missing;
+  }
+  return status;
+}
+
+void HnsBridge::AppendChecks(std::vector<admin::Check>& checks) const {
+  if (thread_ && !follower_) checks.push_back({"hns", IsUp(), ReadStatus().text});
+}
+
+void HnsBridge::AppendConditions(std::vector<NamedCondition>& out) const {
+  out.push_back({"hns", condition_});
+}
+
+void HnsBridge::FillStatus(admin::Status& status) const {
+  if (thread_) status.hns = ReadStatus();
+}
+
+}  // namespace weft::backend

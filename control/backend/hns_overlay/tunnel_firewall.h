@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule of Windows' firewall that lets in the packets of an overlay network in HNS.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "control/clock.h"
+#include "control/host/host.h"
+#include "control/ledger/node_ledger.h"
+#include "control/trouble.h"
+
+namespace weft::backend {
+
+// Control thread.
+class TunnelFirewall {
+ public:
+  // `host` outlives it. `ledger` records the rules that are created; null: nothing is recorded.
+  explicit TunnelFirewall(host::Host& host, std::shared_ptr<ledger::NodeLedger> ledger = nullptr)
+      : host_(host), ledger_(std::move(ledger)) {}
+
+  // About every second while an overlay network has this UDP port: creates the rule, soon again
+  // where that fails, and every five minutes in case another program removed it.
+  void Allow(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
+
+  // The rule cannot be created. Fails no check.
+  const control::Trouble& condition() const { return condition_; }
+
+ private:
+  absl::Status Create(const std::string& rule, std::uint16_t port);
+
+  host::Host& host_;
+  const std::shared_ptr<ledger::NodeLedger> ledger_;
+  std::optional<std::uint16_t> allowed_;
+  control::TimePoint again_{};
+  control::Duration pause_{};
+  control::Trouble condition_;
+};
+
+}  // namespace weft::backend

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/backend/node_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::backend {
+
+// Shorter where upstream's name would exceed what Linux takes for a device (IFNAMSIZ): upstream
+// cannot start with such a VNI.
+std::string TunnelDevice(IpFamily family, Vni vni) {
+  constexpr std::size_t kLongest = 15;  // bytes
+  const bool v4 = family == IpFamily::kV4;
+  std::string name = absl::StrCat(v4 ? "flannel." : "flannel-v6.", vni.value());
+  return name.size() <= kLongest ? name : absl::StrCat(v4 ? "flan." : "flan6.", vni.value());
+}
+
+InnerMtu TunnelMtu(IpFamily family, const control::NetConf& conf,
+                   const underlay::InterfaceChoice& underlay) {
+  return conf.mtu.value_or(underlay.mtu).Inner(family);
+}
+
+absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const control::NetConf& conf,
+                                      const underlay::InterfaceChoice& underlay) {
+  NodePlan plan{underlay, {}, {}};
+  // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
+  std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
+    const std::optional<IpPrefix>& network = conf.network_of(family);
+    if (!own || !network) continue;
+    (family == IpFamily::kV4 ? plan.v4 : plan.v6) =
+        FamilyPlan{*network, own->subnet, own->vtep_mac};
+    if (conf.type == control::BackendType::kVxlan)
+      mtu = std::min(mtu, TunnelMtu(family, conf, underlay).octets());
+  }
+  // Every IPv6 link carries 1,280 octets (RFC 8200 section 5): the kernel takes no smaller MTU for
+  // an IPv6 device.
+  constexpr std::uint32_t kLeastV6 = 1280;
+  if (plan.v6 && mtu < kLeastV6) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the MTU of ", underlay.name, " leaves ", mtu,
+                     " octets for a pod's packet, but IPv6 needs ", kLeastV6,
+                     "; raise that MTU, choose another interface with --iface, or switch "
+                     "EnableIPv6 off in net-conf.json"));
+  }
+  plan.mtu = *InnerMtu::Of(mtu);
+  return plan;
+}
+
+}  // namespace weft::backend

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// One family's userspace tunnel: its ports, forwarder, tables, sink, and the thread that moves its
+// packets. Routes into it are a HostRouteSink's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/admin/schema.h"
+#include "control/host/host.h"
+#include "control/lease/sink.h"
+#include "dataplane/forwarder.h"
+
+namespace weft::backend {
+
+// Outer and inner packets are of one family, as upstream has it.
+struct TunnelConfig {
+  IpFamily family = IpFamily::kV4;
+  std::string device;  // "flannel.4096", "flannel-v6.4096"
+  Vni vni = kFlannelWindowsVni;
+  std::uint16_t port = kVxlanPort;  // UDP
+  IpPrefix subnet;  // our PodCIDR; its base is the device's address, as a /32 or /128
+  MacAddress vtep_mac;
+  IpAddress bind_address;  // unspecified: every local address
+  OuterMtu link_mtu = *OuterMtu::Of(1500);
+  InnerMtu mtu = *InnerMtu::Of(1450);      // of the device
+  InnerMtu pod_mtu = *InnerMtu::Of(1450);  // subnet.env's: the least of all devices'
+  bool udp_checksum = true;                // of outer IPv4; IPv6 always has it
+  dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
+};
+
+// Control thread, but for the worker's own. Members end in the reverse order of their beginning:
+// the thread is joined first, the device goes last.
+class Tunnel {
+ public:
+  // Binds the UDP port before it creates the device, so that a second daemon leaves nothing behind;
+  // then device up, address, thread. `on_broken` is called on the worker's thread if that ends by
+  // itself.
+  static absl::StatusOr<std::unique_ptr<Tunnel>> Open(
+      const TunnelConfig& config, host::Host& host,
+      std::function<void(const absl::Status&)> on_broken);
+  // Joins the thread and removes the device.
+  ~Tunnel();
+  Tunnel(const Tunnel&) = delete;
+  Tunnel& operator=(const Tunnel&) = delete;
+
+  const TunnelConfig& config() const { return config_; }
+  std::uint32_t adapter_index() const;
+  lease::Sink& sink() const;
+  // Whether `adapters` still show the device as Open left it.
+  bool IsIntact(const std::vector<host::Adapter>& adapters) const;
+
+  admin::TunnelStatus ReadStatus() const;
+  // One row for each peer that has a slot.
+  void AppendPeers(std::vector<admin::PeerStatus>& out) const;
+
+ private:
+  struct Parts;
+  explicit Tunnel(const TunnelConfig& config);
+
+  TunnelConfig config_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace weft::backend

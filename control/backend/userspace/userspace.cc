@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/backend/userspace/userspace.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/backend/userspace/pod_device.h"
+#include "control/log.h"
+
+namespace weft::backend {
+
+std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Options& options,
+                                        const control::NetConf& conf) {
+  std::vector<TunnelConfig> tunnels;
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!plan.of(family)) continue;
+    TunnelConfig& tunnel = tunnels.emplace_back();
+    tunnel.family = family;
+    tunnel.device = TunnelDevice(family, conf.vni);
+    tunnel.vni = conf.vni;
+    tunnel.port = conf.port;
+    tunnel.subnet = plan.of(family)->subnet;
+    tunnel.vtep_mac = plan.of(family)->vtep_mac;
+    // Where peers send to another address than the interface's (--public-ip), it may be on another
+    // adapter.
+    const underlay::ChosenFamily& chosen = *plan.underlay.of(family);
+    const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
+    tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
+    tunnel.link_mtu = plan.underlay.mtu;
+    tunnel.mtu = TunnelMtu(family, conf, plan.underlay);
+    tunnel.pod_mtu = plan.mtu;
+    tunnel.udp_checksum = options.udp_checksum;
+    tunnel.peer_check = options.peer_check;
+  }
+  return tunnels;
+}
+
+std::optional<control::HostRouteConfig::Device> Userspace::DeviceOf(IpFamily family) const {
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
+    if (tunnel->config().family == family)
+      return control::HostRouteConfig::Device{tunnel->adapter_index(), tunnel->config().device};
+  }
+  return std::nullopt;
+}
+
+absl::Status Userspace::Configure(const NodePlan& plan, const underlay::HostFacts&) {
+  underlay_ = plan.underlay.name;
+  configs_ = TunnelConfigs(plan, context_.options, context_.conf);
+  return absl::OkStatus();
+}
+
+void Userspace::Inspect(const underlay::HostFacts& host) {
+  std::erase_if(tunnels_, [&](const std::unique_ptr<Tunnel>& tunnel) {
+    const bool desired =
+        std::find(configs_.begin(), configs_.end(), tunnel->config()) != configs_.end();
+    if (desired && tunnel->IsIntact(host.adapters)) return false;
+    control::LogInfo(absl::StrCat("taking down ", tunnel->config().device,
+                                  desired ? ": its device was changed or is gone" : ""));
+    context_.reconciler.RemoveSink(tunnel->sink());
+    return true;
+  });
+}
+
+bool Userspace::IsOpen(const TunnelConfig& config) const {
+  return std::any_of(tunnels_.begin(), tunnels_.end(),
+                     [&](const auto& tunnel) { return tunnel->config() == config; });
+}
+
+absl::Status Userspace::Open() {
+  for (const TunnelConfig& config : configs_) {
+    if (IsOpen(config)) continue;
+    if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
+  const bool replace =
+      context_.options.replace_kernel_device && !replaced_devices_.contains(config.device);
+  const absl::StatusOr<bool> replaced = ClearName(config.device, config.vni, replace);
+  if (!replaced.ok()) return replaced.status();
+  if (*replaced) {
+    replaced_devices_.insert(config.device);
+    control::LogInfo(absl::StrCat("deleted the kernel's vxlan device ", config.device,
+                                  " (--replace-kernel-device)"));
+  }
+  absl::StatusOr<std::unique_ptr<Tunnel>> tunnel =
+      Tunnel::Open(config, context_.host,
+                   [on_broken = context_.on_broken, device = config.device](
+                       const absl::Status& status) { on_broken(device, status); });
+  if (absl::IsAlreadyExists(tunnel.status())) {
+    // What has the port or the name may go: it is tried again.
+    const std::string holders = PortHolders(config.port);
+    return absl::UnavailableError(
+        absl::StrCat(tunnel.status().message(), holders.empty() ? "" : ": ", holders));
+  }
+  if (!tunnel.ok()) return tunnel.status();
+  tunnels_.push_back(*std::move(tunnel));
+  context_.reconciler.AddSink(tunnels_.back()->sink(), FamiliesOf(config.family));
+  control::LogInfo(absl::StrCat(
+      config.device, " is up: ", config.subnet.base().ToString(), ", MTU ", config.mtu.octets(),
+      ", VTEP MAC ", config.vtep_mac.ToString(), ", UDP port ", config.port, " on ", underlay_));
+  return absl::OkStatus();
+}
+
+void Userspace::CloseDevice(const std::string& device) {
+  std::erase_if(tunnels_, [&](const std::unique_ptr<Tunnel>& tunnel) {
+    if (tunnel->config().device != device) return false;
+    context_.reconciler.RemoveSink(tunnel->sink());
+    return true;
+  });
+}
+
+void Userspace::Close() {
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_)
+    context_.reconciler.RemoveSink(tunnel->sink());
+  tunnels_.clear();
+}
+
+std::vector<std::string> Userspace::devices() const {
+  std::vector<std::string> names;
+  for (const TunnelConfig& config : configs_) names.push_back(config.device);
+  return names;
+}
+
+std::string Userspace::TunnelsText() const { return absl::StrCat(tunnels_.size(), " up"); }
+
+void Userspace::FillStatus(admin::Status& status) const {
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
+    status.tunnels.push_back(tunnel->ReadStatus());
+    tunnel->AppendPeers(status.peers);
+  }
+}
+
+}  // namespace weft::backend

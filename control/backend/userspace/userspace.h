@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// flanneld moves the packets itself: a tunnel for each family. The routes into them are
+// host_routes'.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/backend/backend.h"
+#include "control/backend/userspace/tunnel.h"
+#include "control/sinks/host_route_sink.h"
+
+namespace weft::backend {
+
+// v4 before v6. Pure.
+std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Options& options,
+                                        const control::NetConf& conf);
+
+class Userspace final : public Backend {
+ public:
+  explicit Userspace(const Context& context) : context_(context) {}
+  ~Userspace() override { Close(); }
+  Userspace(const Userspace&) = delete;
+  Userspace& operator=(const Userspace&) = delete;
+
+  // The device of the family's tunnel; empty: it is not open.
+  std::optional<control::HostRouteConfig::Device> DeviceOf(IpFamily family) const;
+
+  absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) override;
+  void Inspect(const underlay::HostFacts& host) override;
+  absl::Status Open() override;
+  bool IsComplete() const override { return tunnels_.size() == configs_.size(); }
+  void Close() override;
+  void CloseDevice(const std::string& device) override;
+  std::vector<std::string> devices() const override;
+  std::string TunnelsText() const override;
+  void FillStatus(admin::Status& status) const override;
+
+ private:
+  absl::Status OpenTunnel(const TunnelConfig& config);
+  bool IsOpen(const TunnelConfig& config) const;
+
+  const Context& context_;
+  std::string underlay_;  // its name
+  std::vector<TunnelConfig> configs_;
+  std::vector<std::unique_ptr<Tunnel>> tunnels_;  // after Inspect each has one of `configs_`
+  std::set<std::string> replaced_devices_;        // upstream's, once each
+};
+
+}  // namespace weft::backend

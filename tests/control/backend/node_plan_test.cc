@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan, and what each backend makes of it.
+#include "control/backend/node_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/backend/hns_bridge/hns_bridge.h"
+#include "control/backend/hns_overlay/hns_overlay.h"
+#include "control/backend/host_routes/host_routes.h"
+#include "control/backend/userspace/userspace.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::backend {
+namespace {
+
+using ::weft::testing::Address;
+using ::weft::testing::Prefix;
+
+// A dual-stack node with its defaults; each test changes what it is about.
+class NodePlanTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    conf_.network = Prefix("10.244.0.0/16");
+    facts_.v4 =
+        control::OwnFamilyFacts{Prefix("10.244.3.0/24"), *MacAddress::Parse("02:00:00:00:00:03")};
+    underlay_.name = "eth0";
+    underlay_.v4 = underlay::ChosenFamily{Address("192.168.1.3"), Address("192.168.1.3")};
+  }
+  void EnableV6() {
+    conf_.enable_ipv6 = true;
+    conf_.ipv6_network = Prefix("fd00:10:244::/56");
+    facts_.v6 = control::OwnFamilyFacts{Prefix("fd00:10:244:3::/64"),
+                                        *MacAddress::Parse("02:00:00:00:00:03")};
+    underlay_.v6 = underlay::ChosenFamily{Address("fd00:1::3"), Address("fd00:1::3")};
+  }
+  NodePlan Make() {
+    absl::StatusOr<NodePlan> plan = MakeNodePlan(facts_, conf_, underlay_);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan.ok() ? *plan : NodePlan{underlay_, {}, {}};
+  }
+  std::vector<TunnelConfig> Tunnels() { return TunnelConfigs(Make(), options_, conf_); }
+
+  control::OwnFacts facts_;
+  control::NetConf conf_;
+  underlay::InterfaceChoice underlay_;
+  config::Options options_;
+};
+
+TEST_F(NodePlanTest, AV4NodeHasUpstreamsDevice) {
+  ASSERT_EQ(Tunnels().size(), 1u);
+  const TunnelConfig tunnel = Tunnels()[0];
+  EXPECT_EQ(tunnel.device, "flannel.4096");
+  EXPECT_EQ(tunnel.subnet, Prefix("10.244.3.0/24"));
+  EXPECT_EQ(tunnel.mtu.octets(), 1450u);
+  EXPECT_EQ(tunnel.link_mtu.octets(), 1500u);
+  EXPECT_EQ(tunnel.port, 4789);
+  EXPECT_EQ(tunnel.bind_address, Address("192.168.1.3"));
+  const NodePlan plan = Make();
+  EXPECT_EQ(plan.mtu.octets(), 1450u);
+  EXPECT_EQ(plan.v4, (FamilyPlan{Prefix("10.244.0.0/16"), Prefix("10.244.3.0/24"),
+                                 *MacAddress::Parse("02:00:00:00:00:03")}));
+  EXPECT_EQ(plan.v6, std::nullopt);
+}
+
+TEST_F(NodePlanTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
+  EnableV6();
+  const std::vector<TunnelConfig> tunnels = Tunnels();
+  ASSERT_EQ(tunnels.size(), 2u);
+  EXPECT_EQ(tunnels[0].device, "flannel.4096");
+  EXPECT_EQ(tunnels[0].mtu.octets(), 1450u);
+  EXPECT_EQ(tunnels[1].device, "flannel-v6.4096");
+  EXPECT_EQ(tunnels[1].mtu.octets(), 1430u);
+  EXPECT_EQ(tunnels[1].bind_address, Address("fd00:1::3"));
+  EXPECT_EQ(Make().mtu.octets(), 1430u);
+  for (const TunnelConfig& tunnel : tunnels) EXPECT_EQ(tunnel.pod_mtu, Make().mtu);
+}
+
+TEST_F(NodePlanTest, V6AloneHasNoV4Half) {
+  EnableV6();
+  conf_.enable_ipv4 = false;
+  conf_.network.reset();
+  facts_.v4.reset();
+  ASSERT_EQ(Tunnels().size(), 1u);
+  EXPECT_EQ(Tunnels()[0].device, "flannel-v6.4096");
+  EXPECT_EQ(Make().v4, std::nullopt);
+}
+
+TEST_F(NodePlanTest, TheConfiguredMtuReplacesTheLinks) {
+  conf_.mtu = OuterMtu::Of(1400);
+  EXPECT_EQ(Tunnels()[0].mtu.octets(), 1350u);
+  EXPECT_EQ(Tunnels()[0].link_mtu.octets(), 1500u);
+  EXPECT_EQ(Make().mtu.octets(), 1350u);
+}
+
+// Nothing is encapsulated: the link's own MTU, and a peer's route by its own address.
+TEST_F(NodePlanTest, HostGwHasRoutesByThePeersOwnAddresses) {
+  conf_.type = control::BackendType::kHostGw;
+  underlay_.index = 2;
+  EnableV6();
+  EXPECT_EQ(Make().mtu.octets(), 1500u);
+  const auto routes = HostRouteConfigs(Make(), conf_, /*into_tunnels=*/false);
+  ASSERT_EQ(routes.size(), 2u);
+  EXPECT_EQ(routes[0], (control::HostRouteConfig{.underlay = {2, "eth0"},
+                                                 .network = Prefix("10.244.0.0/16"),
+                                                 .tunnel = {},
+                                                 .upstream_device = "flannel.4096"}));
+  EXPECT_EQ(routes[1].family, IpFamily::kV6);
+  EXPECT_EQ(routes[1].network, Prefix("fd00:10:244::/56"));
+}
+
+TEST_F(NodePlanTest, HostGwThroughHnsHasABridge) {
+  conf_.type = control::BackendType::kHostGw;
+  conf_.name = "cbr0";
+  conf_.dns_servers = "10.96.0.10";
+  EnableV6();
+  const auto bridge = BridgeFor(Make(), options_, conf_, {});
+  ASSERT_TRUE(bridge.ok()) << bridge.status();
+  EXPECT_EQ(*bridge, (hns::BridgeWish{"cbr0", Prefix("10.244.3.0/24"), "10.96.0.10", "eth0",
+                                      Address("192.168.1.3"), "",
+                                      /*any_adapter=*/true, ""}));
+}
+
+TEST_F(NodePlanTest, ABridgeNeedsRoomForTheHostsEndpoint) {
+  conf_.type = control::BackendType::kHostGw;
+  facts_.v4->subnet = Prefix("10.244.3.0/31");
+  const auto bridge = BridgeFor(Make(), options_, conf_, {});
+  ASSERT_FALSE(bridge.ok());
+  EXPECT_THAT(std::string(bridge.status().message()),
+              ::testing::HasSubstr("10.244.3.0/31 has no room for the host's own endpoint"));
+}
+
+TEST_F(NodePlanTest, DirectRoutingGoesNextToTheTunnel) {
+  auto routes = HostRouteConfigs(Make(), conf_, /*into_tunnels=*/true);
+  ASSERT_EQ(routes.size(), 1u);
+  EXPECT_FALSE(routes[0].direct);
+  EXPECT_EQ(routes[0].underlay.name, "");
+  EXPECT_EQ(routes[0].node_address, Address("192.168.1.3"));
+  conf_.direct_routing = true;
+  routes = HostRouteConfigs(Make(), conf_, /*into_tunnels=*/true);
+  EXPECT_TRUE(routes[0].direct);
+  EXPECT_EQ(routes[0].underlay.name, "eth0");
+  EXPECT_EQ(Make().mtu.octets(), 1450u) << "some peers are behind the tunnel";
+}
+
+TEST_F(NodePlanTest, AFamilyWithoutNetworkHasNothing) {
+  EnableV6();
+  conf_.ipv6_network.reset();
+  ASSERT_EQ(Tunnels().size(), 1u);
+  EXPECT_EQ(Tunnels()[0].family, IpFamily::kV4);
+  EXPECT_EQ(HostRouteConfigs(Make(), conf_, true).size(), 1u);
+  EXPECT_EQ(Make().v6, std::nullopt);
+}
+
+// HNS has no overlay of IPv6.
+TEST_F(NodePlanTest, AnOverlayIsOfIpv4AndOfHns) {
+  EnableV6();
+  const auto overlay = OverlayFor(Make(), options_, conf_, {});
+  ASSERT_TRUE(overlay.ok()) << overlay.status();
+  EXPECT_EQ(overlay->subnet, Prefix("10.244.3.0/24"));
+  conf_.vni = *Vni::Of(1);  // none of HNS's
+  EXPECT_FALSE(OverlayFor(Make(), options_, conf_, {}).ok());
+}
+
+TEST_F(NodePlanTest, AJumboLinkGivesJumboPods) {
+  underlay_.mtu = *OuterMtu::Of(9000);
+  EXPECT_EQ(Make().mtu.octets(), 8950u);
+}
+
+TEST_F(NodePlanTest, TheLargestMtusAreCut) {
+  conf_.mtu = OuterMtu::Of(OuterMtu::kMax);
+  underlay_.mtu = *OuterMtu::Of(OuterMtu::kMax);
+  EXPECT_EQ(Make().mtu.octets(), InnerMtu::kMax);
+}
+
+TEST_F(NodePlanTest, VniAndPortComeFromNetConf) {
+  conf_.vni = *Vni::Of(1);
+  conf_.port = 8472;
+  EXPECT_EQ(Tunnels()[0].device, "flannel.1");
+  EXPECT_EQ(Tunnels()[0].vni, *Vni::Of(1));
+  EXPECT_EQ(Tunnels()[0].port, 8472);
+}
+
+// Linux takes 15 bytes.
+TEST_F(NodePlanTest, DeviceNamesFitTheKernelUnderEveryVni) {
+  EnableV6();
+  conf_.vni = *Vni::Of(9'999);
+  EXPECT_EQ(Tunnels()[1].device, "flannel-v6.9999");
+  conf_.vni = *Vni::Of(10'000);
+  EXPECT_EQ(Tunnels()[0].device, "flannel.10000");
+  EXPECT_EQ(Tunnels()[1].device, "flan6.10000");
+  conf_.vni = *Vni::Of(Vni::kMax);
+  EXPECT_EQ(Tunnels()[0].device, "flan.16777215");
+  EXPECT_EQ(Tunnels()[1].device, "flan6.16777215");
+}
+
+// Behind NAT, or on another adapter: whoever sends to the public address must be heard.
+TEST_F(NodePlanTest, AnotherPublicAddressIsHeardOnEveryAddress) {
+  underlay_.v4->public_ip = Address("203.0.113.7");
+  EXPECT_TRUE(Tunnels()[0].bind_address.IsUnspecified());
+  EnableV6();
+  underlay_.v6->public_ip = Address("2001:db8::7");
+  EXPECT_TRUE(Tunnels()[1].bind_address.IsUnspecified());
+  EXPECT_EQ(Tunnels()[1].bind_address.family(), IpFamily::kV6);
+}
+
+TEST_F(NodePlanTest, AllocHasTheLinksMtu) {
+  conf_.type = control::BackendType::kAlloc;
+  EXPECT_EQ(Make().mtu.octets(), 1500u);
+}
+
+TEST_F(NodePlanTest, OptionsReachTheTunnel) {
+  options_.udp_checksum = false;
+  options_.peer_check = dataplane::PeerCheck::kStrict;
+  EXPECT_FALSE(Tunnels()[0].udp_checksum);
+  EXPECT_EQ(Tunnels()[0].peer_check, dataplane::PeerCheck::kStrict);
+}
+
+TEST_F(NodePlanTest, ALinkTooNarrowForIpv6IsRefusedByName) {
+  EnableV6();
+  underlay_.mtu = *OuterMtu::Of(1349);
+  const absl::StatusOr<NodePlan> plan = MakeNodePlan(facts_, conf_, underlay_);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_THAT(std::string(plan.status().message()),
+              ::testing::HasSubstr("the MTU of eth0 leaves 1279 octets"));
+  underlay_.mtu = *OuterMtu::Of(1350);
+  EXPECT_EQ(Make().mtu.octets(), 1280u);
+}
+
+// The node's network is built again when this differs.
+TEST_F(NodePlanTest, DiffersWhenAnythingOfOursDoes) {
+  const NodePlan before = Make();
+  const std::vector<TunnelConfig> tunnels = Tunnels();
+  EXPECT_EQ(before, Make());
+  EXPECT_EQ(tunnels, Tunnels());
+  facts_.v4->subnet = Prefix("10.244.4.0/24");
+  EXPECT_NE(before, Make());
+  EXPECT_NE(tunnels, Tunnels());
+  facts_.v4->subnet = Prefix("10.244.3.0/24");
+  facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:04");
+  EXPECT_NE(before, Make());
+  EXPECT_NE(tunnels, Tunnels());
+  facts_.v4->vtep_mac = *MacAddress::Parse("02:00:00:00:00:03");
+  underlay_.v4->public_ip = Address("192.168.1.4");
+  EXPECT_NE(before, Make());
+}
+
+}  // namespace
+}  // namespace weft::backend

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/backend/hns_overlay/tunnel_firewall.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "control/host/emulator.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host_view.h"
+#include "tests/support/test_path.h"
+
+namespace weft::backend {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Whose firewall answers with `verdict`.
+class Firewall final : public weft::testing::HostView {
+ public:
+  Firewall(host::Host& host, absl::Status verdict) : HostView(host), verdict_(std::move(verdict)) {}
+  absl::Status AllowUdpIn(const std::string&, std::uint16_t) override {
+    ++asked;
+    return verdict_;
+  }
+  int asked = 0;
+
+ private:
+  const absl::Status verdict_;
+};
+
+class TunnelFirewallTest : public ::testing::Test {
+ protected:
+  host::EmulatedHost host_;
+  TunnelFirewall firewall_{host_};
+};
+
+constexpr control::TimePoint kStart{std::chrono::hours(1)};
+
+TEST_F(TunnelFirewallTest, ARuleForEachPortOfTheTunnel) {
+  firewall_.Allow(4789, kStart);
+  firewall_.Allow(4789, kStart);
+  firewall_.Allow(8472, kStart);
+  EXPECT_THAT(host_.state().firewall,
+              ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789},
+                          host::FirewallRule{"OverlayTraffic8472UDP", 8472}));
+  EXPECT_EQ(firewall_.condition().text(), "");
+}
+
+TEST_F(TunnelFirewallTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot) {
+  Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
+  TunnelFirewall firewall(refusing);
+  firewall.Allow(4789, kStart);
+  firewall.Allow(4789, kStart);
+  EXPECT_EQ(refusing.asked, 1);
+  EXPECT_EQ(firewall.condition().times(), 1u);
+  EXPECT_EQ(firewall.condition().text(),
+            "peers may not reach this node: access is denied; tried again; else let UDP to port "
+            "4789 in yourself");
+  Firewall elsewhere(host_, absl::UnimplementedError("rules have no names here"));
+  TunnelFirewall quiet(elsewhere);
+  quiet.Allow(4789, kStart);
+  EXPECT_EQ(quiet.condition().text(), "");
+}
+
+// At boot flanneld may be earlier than the firewall's service.
+TEST_F(TunnelFirewallTest, AFirewallThatIsNotUpYetIsTriedAgainEverMoreRarely) {
+  Firewall refusing(host_, absl::UnavailableError("its service is not up"));
+  TunnelFirewall firewall(refusing);
+  int seconds = 0;
+  for (; seconds < 3600; ++seconds) firewall.Allow(4789, kStart + std::chrono::seconds(seconds));
+  EXPECT_GE(refusing.asked, 3600 / 30);
+  EXPECT_LE(refusing.asked, 3600 / 30 + 5);
+
+  host::EmulatedHost host({}, [&] { return std::chrono::seconds(seconds); });
+  seconds = 0;
+  host.StopFirewall(std::chrono::seconds(20));
+  TunnelFirewall late(host);
+  late.Allow(4789, kStart);
+  EXPECT_NE(late.condition().text(), "");
+  for (; seconds < 40; ++seconds) late.Allow(4789, kStart + std::chrono::seconds(seconds));
+  EXPECT_EQ(host.state().firewall.size(), 1u);
+  EXPECT_EQ(late.condition().text(), "");
+}
+
+TEST_F(TunnelFirewallTest, ARuleThatSomebodyTookAwayIsBackWithinFiveMinutes) {
+  firewall_.Allow(4789, kStart);
+  ASSERT_TRUE(host_.RemoveFirewallRule("OverlayTraffic4789UDP").ok());
+  firewall_.Allow(4789, kStart + std::chrono::minutes(5) - std::chrono::seconds(1));
+  EXPECT_EQ(host_.state().firewall.size(), 0u);
+  firewall_.Allow(4789, kStart + std::chrono::minutes(5));
+  EXPECT_EQ(host_.state().firewall.size(), 1u);
+}
+
+TEST_F(TunnelFirewallTest, ARuleThatWasThereStaysAsItIs) {
+  host::HostState state = host_.state();
+  state.firewall = {{"OverlayTraffic4789UDP", 1}};
+  host_.Replace(state);
+  firewall_.Allow(4789, kStart);
+  EXPECT_EQ(host_.state().firewall, state.firewall);
+  EXPECT_THAT(firewall_.condition().text(),
+              HasSubstr("the firewall rule OverlayTraffic4789UDP was there, and it is not of port "
+                        "4789"));
+}
+
+TEST_F(TunnelFirewallTest, ARuleIsEnteredAndOneThatWasThereBeforeAsAdopted) {
+  const std::string folder = weft::testing::TestPath().string();
+  {
+    const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+    ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
+    TunnelFirewall firewall(host_, ledger);
+    firewall.Allow(8472, kStart);
+    firewall.Allow(4789, kStart);
+    Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
+    TunnelFirewall(refusing, ledger).Allow(4790, kStart);
+    TunnelFirewall(host_, ledger).Allow(4789, kStart);  // the next process
+    ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
+      EXPECT_THAT(
+          entered.entries(),
+          ElementsAre(
+              ledger::LedgerEntry{"firewall-rule", "OverlayTraffic8472UDP", "8472", true},
+              ledger::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
+      return std::nullopt;
+    });
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// The answer was lost, not the call.
+TEST_F(TunnelFirewallTest, ARuleWhoseMakingFailedStaysEnteredUnlessItIsCertainlyNotThere) {
+  class Silent final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
+      EXPECT_TRUE(HostView::AllowUdpIn(rule, port).ok());
+      tried = true;
+      return absl::UnavailableError("it does not answer");
+    }
+    absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
+      if (tried && !answers) return absl::UnavailableError("it does not answer");
+      return HostView::HasFirewallRule(rule);
+    }
+    bool tried = false, answers = true;
+  };
+  const std::string folder = weft::testing::TestPath().string();
+  for (const bool answers : {true, false}) {
+    const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+    host_.Replace({});
+    Silent host(host_);
+    host.answers = answers;
+    TunnelFirewall(host, ledger).Allow(4789, kStart);
+    TunnelFirewall(host_, ledger).Allow(4789, kStart);  // finds it there
+    ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
+      EXPECT_THAT(entered.entries(), ElementsAre(ledger::LedgerEntry{
+                                         "firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
+      return entered.Remove(ledger::kFirewallRule, "OverlayTraffic4789UDP");
+    });
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// Whose it would be is not known.
+TEST_F(TunnelFirewallTest, WhereTheFirewallCannotBeReadNoRuleIsMade) {
+  class Unreadable final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::StatusOr<bool> HasFirewallRule(const std::string&) override {
+      return absl::UnavailableError("its service is not up");
+    }
+  };
+  Unreadable unreadable(host_);
+  TunnelFirewall firewall(unreadable);
+  firewall.Allow(4789, kStart);
+  EXPECT_EQ(host_.state().firewall.size(), 0u);
+  EXPECT_THAT(firewall.condition().text(), HasSubstr("its service is not up"));
+}
+
+}  // namespace
+}  // namespace weft::backend
