@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/log_limit.h"
 
 namespace weft::control {
 namespace {
@@ -46,223 +45,167 @@ std::string Items(const std::vector<std::string>& items) {
 
 }  // namespace
 
-struct Reconciler::Impl {
-  struct Attached {
-    lease::Sink* sink;
-    Backoff backoff;
-    std::optional<TimePoint> retry_at;
-    SinkStatus status;
-    LogLimit limit{};
-    bool logged = false;  // that something is pending
-    // As they are now: written, or nothing to write. What the limit holds back is asked for again.
-    bool pending_told = true, refused_told = true, notes_told = true;
-  };
-
-  Impl(const Clock& the_clock, Random the_random, ReconcilerHooks the_hooks,
-       ReconcilerOptions the_options)
-      : clock(the_clock),
-        random(std::move(the_random)),
-        hooks(std::move(the_hooks)),
-        options(the_options) {}
-
-  bool Ready() const { return source_synced && own_known; }
-
-  void Notice(Severity severity, const std::string& line) const {
-    if (hooks.on_notice) hooks.on_notice(severity, line);
-  }
-  // Of a condition that may come, go and count every second.
-  bool Warn(LogLimit& limit, const std::string& line) const {
-    const bool allowed = limit.Allows(WithoutNumbers(line), clock.Now());
-    if (allowed) Notice(Severity::kWarning, line);
-    return allowed;
-  }
-  void Changed() const {
-    if (hooks.on_change) hooks.on_change();
-  }
-  void ChangedSince(std::uint64_t generation) const {
-    if (table.generation() != generation) Changed();
-  }
-
-  // Notes and refusals: written when they differ, as soon as the limit lets them.
-  void Tell(Attached& at, const std::vector<std::string>& items, bool& told) const {
-    told =
-        told || items.empty() || Warn(at.limit, absl::StrCat(at.status.name, ": ", Items(items)));
-  }
-  void TellTrouble() {
-    trouble_at.reset();
-    if (!trouble_limit.Allows(WithoutNumbers(*trouble), clock.Now())) {
-      trouble_at = clock.Now() + kTroublePeriod;
-      return;
-    }
-    trouble_logged = true;
-    Notice(Severity::kError, *trouble);
-  }
-
-  void Settle(Attached& at, lease::SinkReport report) {
-    const auto is_new = [](const auto& now, const auto& before, bool& told) {
-      if (now == before) return false;
-      told = false;
-      return !now.empty();
-    };
-    const lease::SinkReport& before = at.status.report;
-    is_new(report.pending, before.pending, at.pending_told);
-    if (is_new(report.notes, before.notes, at.notes_told)) ++at.status.notes_told;
-    if (is_new(report.refused, before.refused, at.refused_told)) ++at.status.refusals_told;
-    at.status.report = std::move(report);
-    Tell(at, at.status.report.notes, at.notes_told);
-    Tell(at, at.status.report.refused, at.refused_told);
-    if (at.status.report.more) {
-      at.retry_at = clock.Now();
-      return;
-    }
-    const auto& pending = at.status.report.pending;
-    if (pending.empty()) {
-      at.backoff.Reset();
-      at.retry_at.reset();
-      if (std::exchange(at.logged, false)) {
-        Notice(Severity::kInfo, absl::StrCat(at.status.name, ": nothing pending any more, ",
-                                             at.status.report.applied, " leases in place"));
-      }
-      return;
-    }
-    at.retry_at = clock.Now() + at.backoff.Next();
-    if (!at.pending_told &&
-        Warn(at.limit, absl::StrCat(at.status.name, ": ", pending.size(),
-                                    " pending, will be tried again: ", Items(pending))))
-      at.pending_told = at.logged = true;
-  }
-
-  void Resync(Attached& at) {
-    std::vector<lease::Peer> all;
-    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-      if (!Takes(at.status.families, family)) continue;
-      std::vector<lease::Peer> half = table.Snapshot(family);
-      if (all.empty()) {
-        all = std::move(half);
-      } else {
-        all.insert(all.end(), std::make_move_iterator(half.begin()),
-                   std::make_move_iterator(half.end()));
-      }
-    }
-    at.status.resynced = true;
-    Settle(at, at.sink->Resync(all));
-  }
-
-  // Sinks that know the truth get what changed; the others get the truth.
-  void Flush() {
-    flush_at.reset();
-    if (!Ready()) return;
-    if (!resync_at) resync_at = clock.Now() + options.resync_period;
-    if (std::none_of(sinks.begin(), sinks.end(),
-                     [](const Attached& at) { return at.status.resynced; })) {
-      table.DropChanges();
-      for (Attached& at : sinks) Resync(at);
-      return;
-    }
-    const lease::PeerChanges v4 = table.TakeChanges(IpFamily::kV4);
-    const lease::PeerChanges v6 = table.TakeChanges(IpFamily::kV6);
-    for (Attached& at : sinks) {
-      if (!at.status.resynced) {
-        Resync(at);
-        continue;
-      }
-      lease::PeerChanges changes;
-      for (const auto& [family, half] :
-           {std::pair(IpFamily::kV4, &v4), std::pair(IpFamily::kV6, &v6)}) {
-        if (!Takes(at.status.families, family)) continue;
-        Append(changes.upserts, half->upserts);
-        Append(changes.removals, half->removals);
-      }
-      if (!changes.empty()) Settle(at, at.sink->Update(changes));
-    }
-  }
-
-  void FlushSoon() {
-    if (!source_synced) return;
-    const Duration window =
-        in_snapshot ? std::max(options.batch_window, kSnapshotWindow) : options.batch_window;
-    if (window == Duration::zero()) {
-      Flush();
-    } else if (!flush_at) {
-      flush_at = clock.Now() + window;
-    }
-  }
-
-  void TellAllStates() {
-    if (own_known) log.TellAll();
-  }
-
-  const Clock& clock;
-  Random random;
-  ReconcilerHooks hooks;
-  ReconcilerOptions options;
-  lease::LeaseTable table{options.own, options.now};
-  LeaseLog log{table, hooks.on_notice};
-  std::optional<lease::OwnNode> own_node;
-  bool own_known = false;
-  bool source_synced = false;
-  bool in_snapshot = false;
-  std::optional<std::string> trouble;
-  LogLimit trouble_limit;
-  bool trouble_logged = false;
-  std::optional<TimePoint> trouble_at;  // when it asks the limit again
-  std::uint64_t troubles_total = 0;
-  std::vector<Attached> sinks;
-  std::optional<TimePoint> flush_at;
-  std::optional<TimePoint> resync_at;
-};
-
 Reconciler::Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
                        ReconcilerOptions options)
-    : impl_(std::make_unique<Impl>(clock, std::move(random), std::move(hooks), options)) {}
+    : clock_(clock),
+      random_(std::move(random)),
+      hooks_(std::move(hooks)),
+      options_(std::move(options)) {}
 
-Reconciler::~Reconciler() = default;
+bool Reconciler::Warn(LogLimit& limit, const std::string& line) const {
+  const bool allowed = limit.Allows(WithoutNumbers(line), clock_.Now());
+  if (allowed) Notice(Severity::kWarning, line);
+  return allowed;
+}
+
+void Reconciler::LogItems(Attached& at, const std::vector<std::string>& items, bool& logged) const {
+  logged =
+      logged || items.empty() || Warn(at.limit, absl::StrCat(at.status.name, ": ", Items(items)));
+}
+
+void Reconciler::LogTrouble() {
+  trouble_at_.reset();
+  if (!trouble_limit_.Allows(WithoutNumbers(*trouble_), clock_.Now())) {
+    trouble_at_ = clock_.Now() + kTroublePeriod;
+    return;
+  }
+  trouble_logged_ = true;
+  Notice(Severity::kError, *trouble_);
+}
+
+void Reconciler::Settle(Attached& at, lease::SinkReport report) {
+  const auto is_new = [](const auto& now, const auto& before, bool& logged) {
+    if (now == before) return false;
+    logged = false;
+    return !now.empty();
+  };
+  const lease::SinkReport& before = at.status.report;
+  is_new(report.pending, before.pending, at.pending_logged);
+  if (is_new(report.notes, before.notes, at.notes_logged)) ++at.status.notes_told;
+  if (is_new(report.refused, before.refused, at.refused_logged)) ++at.status.refusals_told;
+  at.status.report = std::move(report);
+  LogItems(at, at.status.report.notes, at.notes_logged);
+  LogItems(at, at.status.report.refused, at.refused_logged);
+  if (at.status.report.more) {
+    at.retry_at = clock_.Now();
+    return;
+  }
+  const auto& pending = at.status.report.pending;
+  if (pending.empty()) {
+    at.backoff.Reset();
+    at.retry_at.reset();
+    if (std::exchange(at.logged, false)) {
+      Notice(Severity::kInfo, absl::StrCat(at.status.name, ": nothing pending any more, ",
+                                           at.status.report.applied, " leases in place"));
+    }
+    return;
+  }
+  at.retry_at = clock_.Now() + at.backoff.Next();
+  if (!at.pending_logged &&
+      Warn(at.limit, absl::StrCat(at.status.name, ": ", pending.size(),
+                                  " pending, will be tried again: ", Items(pending))))
+    at.pending_logged = at.logged = true;
+}
+
+void Reconciler::Resync(Attached& at) {
+  std::vector<lease::Peer> all;
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!Takes(at.status.families, family)) continue;
+    std::vector<lease::Peer> half = table_.Snapshot(family);
+    if (all.empty()) {
+      all = std::move(half);
+    } else {
+      all.insert(all.end(), std::make_move_iterator(half.begin()),
+                 std::make_move_iterator(half.end()));
+    }
+  }
+  at.status.resynced = true;
+  Settle(at, at.sink->Resync(all));
+}
+
+void Reconciler::Flush() {
+  flush_at_.reset();
+  if (!Ready()) return;
+  if (!resync_at_) resync_at_ = clock_.Now() + options_.resync_period;
+  if (std::none_of(sinks_.begin(), sinks_.end(),
+                   [](const Attached& at) { return at.status.resynced; })) {
+    table_.DropChanges();
+    for (Attached& at : sinks_) Resync(at);
+    return;
+  }
+  const lease::PeerChanges v4 = table_.TakeChanges(IpFamily::kV4);
+  const lease::PeerChanges v6 = table_.TakeChanges(IpFamily::kV6);
+  for (Attached& at : sinks_) {
+    if (!at.status.resynced) {
+      Resync(at);
+      continue;
+    }
+    lease::PeerChanges changes;
+    for (const auto& [family, half] :
+         {std::pair(IpFamily::kV4, &v4), std::pair(IpFamily::kV6, &v6)}) {
+      if (!Takes(at.status.families, family)) continue;
+      Append(changes.upserts, half->upserts);
+      Append(changes.removals, half->removals);
+    }
+    if (!changes.empty()) Settle(at, at.sink->Update(changes));
+  }
+}
+
+void Reconciler::FlushSoon() {
+  if (!source_synced_) return;
+  const Duration window =
+      in_snapshot_ ? std::max(options_.batch_window, kSnapshotWindow) : options_.batch_window;
+  if (window == Duration::zero()) {
+    Flush();
+  } else if (!flush_at_) {
+    flush_at_ = clock_.Now() + window;
+  }
+}
 
 void Reconciler::SetOwn(lease::OwnIdentity own) {
-  if (impl_->own_known && own == impl_->table.own()) return;
-  impl_->table.SetOwn(std::move(own));
-  impl_->own_known = true;
-  if (impl_->source_synced) impl_->TellAllStates();
-  impl_->Flush();
-  impl_->Changed();
+  if (own_known_ && own == table_.own()) return;
+  table_.SetOwn(std::move(own));
+  own_known_ = true;
+  if (source_synced_) LogAllStates();
+  Flush();
+  Changed();
 }
 
 void Reconciler::AddSink(lease::Sink& sink, Families families) {
   SinkStatus status;
   status.name = sink.name();
   status.families = families;
-  impl_->sinks.push_back(
-      {&sink, Backoff(impl_->options.retry, impl_->random), std::nullopt, std::move(status)});
-  impl_->Flush();
+  sinks_.push_back({&sink, Backoff(options_.retry, random_), std::nullopt, std::move(status)});
+  Flush();
 }
 
 void Reconciler::RemoveSink(const lease::Sink& sink) {
-  std::erase_if(impl_->sinks, [&sink](const Impl::Attached& at) { return at.sink == &sink; });
+  std::erase_if(sinks_, [&sink](const Attached& at) { return at.sink == &sink; });
 }
 
 void Reconciler::OnSinkReport(const lease::Sink& sink, lease::SinkReport report) {
-  for (Impl::Attached& at : impl_->sinks) {
+  for (Attached& at : sinks_) {
     if (at.sink != &sink || !at.status.resynced) continue;
-    impl_->Settle(at, std::move(report));
-    return impl_->Changed();
+    Settle(at, std::move(report));
+    return Changed();
   }
 }
 
 void Reconciler::Recheck(const lease::Sink& sink) {
-  for (Impl::Attached& at : impl_->sinks) {
+  for (Attached& at : sinks_) {
     if (at.sink != &sink || !at.status.resynced) continue;
-    impl_->Settle(at, at.sink->Retry());
-    return impl_->Changed();
+    Settle(at, at.sink->Retry());
+    return Changed();
   }
 }
 
 void Reconciler::ResyncAll() {
-  if (!impl_->Ready()) return;
-  impl_->table.DropChanges();
-  impl_->flush_at.reset();
-  for (Impl::Attached& at : impl_->sinks) impl_->Resync(at);
-  impl_->resync_at = impl_->clock.Now() + impl_->options.resync_period;
-  impl_->Changed();
+  if (!Ready()) return;
+  table_.DropChanges();
+  flush_at_.reset();
+  for (Attached& at : sinks_) Resync(at);
+  resync_at_ = clock_.Now() + options_.resync_period;
+  Changed();
 }
 
 std::optional<TimePoint> Reconciler::NextDeadline() const {
@@ -270,49 +213,42 @@ std::optional<TimePoint> Reconciler::NextDeadline() const {
   const auto consider = [&next](const std::optional<TimePoint>& at) {
     if (at && (!next || *at < *next)) next = at;
   };
-  consider(impl_->flush_at);
-  consider(impl_->resync_at);
-  consider(impl_->trouble_at);
-  for (const Impl::Attached& at : impl_->sinks) consider(at.retry_at);
+  consider(flush_at_);
+  consider(resync_at_);
+  consider(trouble_at_);
+  for (const Attached& at : sinks_) consider(at.retry_at);
   return next;
 }
 
 void Reconciler::Tick() {
-  const TimePoint now = impl_->clock.Now();
+  const TimePoint now = clock_.Now();
   const auto due = [now](const std::optional<TimePoint>& at) { return at && *at <= now; };
-  if (due(impl_->trouble_at)) impl_->TellTrouble();
-  if (due(impl_->resync_at)) return ResyncAll();
+  if (due(trouble_at_)) LogTrouble();
+  if (due(resync_at_)) return ResyncAll();
   bool worked = false;
-  if (due(impl_->flush_at)) {
-    impl_->Flush();
+  if (due(flush_at_)) {
+    Flush();
     worked = true;
   }
-  for (Impl::Attached& at : impl_->sinks) {
+  for (Attached& at : sinks_) {
     if (!due(at.retry_at)) continue;
-    impl_->Settle(at, at.sink->Retry());
+    Settle(at, at.sink->Retry());
     worked = true;
   }
-  if (worked) impl_->Changed();
+  if (worked) Changed();
 }
 
-const lease::LeaseTable& Reconciler::table() const { return impl_->table; }
-
-const std::optional<lease::OwnNode>& Reconciler::own_node() const { return impl_->own_node; }
-
-bool Reconciler::source_synced() const { return impl_->source_synced; }
-
 ReconcilerReport Reconciler::report() const {
-  const Impl& my = *impl_;
   ReconcilerReport report;
-  report.source_synced = my.source_synced;
-  report.in_sync = report.ready = my.Ready() && !my.flush_at;
-  report.generation = my.table.generation();
-  report.leases = my.table.size();
-  report.refused = my.table.refused();
-  report.not_joined = my.table.not_joined();
-  report.trouble = my.trouble;
-  report.troubles_total = my.troubles_total;
-  for (const Impl::Attached& at : my.sinks) {
+  report.source_synced = source_synced_;
+  report.in_sync = report.ready = Ready() && !flush_at_;
+  report.generation = table_.generation();
+  report.leases = table_.size();
+  report.refused = table_.refused();
+  report.not_joined = table_.not_joined();
+  report.trouble = trouble_;
+  report.troubles_total = troubles_total_;
+  for (const Attached& at : sinks_) {
     report.sinks.push_back(at.status);
     const lease::SinkReport& sink = at.status.report;
     // Once Ready() and flushed, each of them was resynced.
@@ -324,100 +260,95 @@ ReconcilerReport Reconciler::report() const {
 }
 
 void Reconciler::OnSnapshotBegin() {
-  impl_->in_snapshot = true;
-  impl_->table.BeginSnapshot();
+  in_snapshot_ = true;
+  table_.BeginSnapshot();
 }
 
 void Reconciler::OnSnapshotEnd() {
-  Impl& my = *impl_;
-  my.in_snapshot = false;
-  my.table.EndSnapshot();
-  my.log.TellGathered();
-  const bool first = !my.source_synced;
-  my.source_synced = true;
+  in_snapshot_ = false;
+  table_.EndSnapshot();
+  log_.TellGathered();
+  const bool first = !source_synced_;
+  source_synced_ = true;
   if (first) {
-    my.Notice(Severity::kInfo, absl::StrCat("the source is in sync: ", my.table.size(), " leases",
-                                            my.table.not_joined() == 0
-                                                ? ""
-                                                : absl::StrCat(", ", my.table.not_joined(),
-                                                               " nodes that have not joined")));
+    Notice(Severity::kInfo,
+           absl::StrCat("the source is in sync: ", table_.size(), " leases",
+                        table_.not_joined() == 0 ? ""
+                                                 : absl::StrCat(", ", table_.not_joined(),
+                                                                " nodes that have not joined")));
   }
-  if (my.log.has_told_all()) return;  // at the end of the first, nothing was logged yet
-  my.TellAllStates();
-  my.FlushSoon();
-  my.Changed();
+  if (log_.has_told_all()) return;  // at the end of the first, nothing was logged yet
+  LogAllStates();
+  FlushSoon();
+  Changed();
 }
 
 void Reconciler::OnUpsert(const lease::Lease& lease) {
-  Impl& my = *impl_;
-  const std::uint64_t before = my.table.generation();
-  if (my.table.Upsert(lease)) {
+  const std::uint64_t before = table_.generation();
+  if (table_.Upsert(lease)) {
     // A snapshot may change them all: they are told of together at its end.
-    if (!my.in_snapshot && my.own_known) my.log.TellOf(lease.node);
-    my.FlushSoon();
+    if (!in_snapshot_ && own_known_) log_.TellOf(lease.node);
+    FlushSoon();
   }
-  my.ChangedSince(before);
+  ChangedSince(before);
 }
 
 void Reconciler::OnDelete(const lease::NodeKey& node) {
-  Impl& my = *impl_;
-  const std::uint64_t before = my.table.generation();
-  if (my.table.Remove(node)) {
-    my.log.Forget(node);
-    my.FlushSoon();
+  const std::uint64_t before = table_.generation();
+  if (table_.Remove(node)) {
+    log_.Forget(node);
+    FlushSoon();
   }
-  my.ChangedSince(before);
+  ChangedSince(before);
 }
 
 void Reconciler::OnRefused(const lease::RefusedNode& node) {
-  Impl& my = *impl_;
-  if (!my.table.Refuse(node)) return;
-  if (my.in_snapshot) {
-    my.log.GatherRefused(node);
+  if (!table_.Refuse(node)) return;
+  if (in_snapshot_) {
+    log_.GatherRefused(node);
   } else {
-    my.log.TellRefused(node);
+    log_.TellRefused(node);
   }
-  my.Changed();
+  Changed();
 }
 
 void Reconciler::OnNotJoined(const lease::NotJoinedNode& node) {
-  Impl& my = *impl_;
   // Ours joins as soon as we publish.
-  if (node.node.name == my.table.own().node_name || !my.table.SetNotJoined(node)) return;
-  if (my.in_snapshot) {
-    my.log.GatherNotJoined(node);
+  if (node.node.name == table_.own().node_name || !table_.SetNotJoined(node)) return;
+  if (in_snapshot_) {
+    log_.GatherNotJoined(node);
   } else {
-    my.log.TellNotJoined(node);
+    log_.TellNotJoined(node);
   }
-  my.Changed();
+  Changed();
 }
 
 void Reconciler::OnTrouble(const absl::Status& status) {
   if (status.ok()) {
-    if (!impl_->trouble) return;
-    impl_->trouble.reset();
-    impl_->trouble_at.reset();
-    if (std::exchange(impl_->trouble_logged, false))
-      impl_->Notice(Severity::kInfo, "the lease source can be read again");
+    if (!trouble_) return;
+    trouble_.reset();
+    trouble_at_.reset();
+    if (std::exchange(trouble_logged_, false))
+      Notice(Severity::kInfo, "the lease source can be read again");
   } else {
-    if (impl_->trouble == status.message()) return;
-    impl_->trouble = std::string(status.message());
-    ++impl_->troubles_total;
-    impl_->TellTrouble();
+    if (trouble_ == status.message()) return;
+    trouble_ = std::string(status.message());
+    ++troubles_total_;
+    LogTrouble();
   }
-  impl_->Changed();
+  Changed();
 }
 
 void Reconciler::OnOwnNode(const std::optional<lease::OwnNode>& node) {
-  if (node == impl_->own_node) return;
-  impl_->own_node = node;
+  if (node == own_node_) return;
+  own_node_ = node;
   if (node) {
     for (const std::string& problem : node->problems) {
-      impl_->Notice(Severity::kWarning, absl::StrCat("our own node: ", problem));
+      Notice(Severity::kWarning, absl::StrCat("our own node: ", problem));
     }
   }
-  if (impl_->hooks.on_own_node) impl_->hooks.on_own_node(impl_->own_node);
-  impl_->Changed();
+  if (hooks_.on_own_node) hooks_.on_own_node(own_node_);
+  Changed();
 }
 
 }  // namespace weft::control

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "control/lease/sink.h"
 #include "control/lease/source.h"
 #include "control/lease_log.h"
+#include "control/log_limit.h"
 #include "control/retry.h"
 
 namespace weft::control {
@@ -77,7 +77,8 @@ class Reconciler final : public lease::SourceListener {
   // `clock` outlives the reconciler.
   Reconciler(const Clock& clock, Random random, ReconcilerHooks hooks,
              ReconcilerOptions options = {});
-  ~Reconciler() override;
+  Reconciler(const Reconciler&) = delete;
+  Reconciler& operator=(const Reconciler&) = delete;
 
   // Who we are; may change later (a new PodCIDR, what this host needs). The same again is nothing.
   void SetOwn(lease::OwnIdentity own);
@@ -96,9 +97,9 @@ class Reconciler final : public lease::SourceListener {
   std::optional<TimePoint> NextDeadline() const;
   void Tick();
 
-  const lease::LeaseTable& table() const;
-  const std::optional<lease::OwnNode>& own_node() const;
-  bool source_synced() const;  // as in the report, which costs more
+  const lease::LeaseTable& table() const { return table_; }
+  const std::optional<lease::OwnNode>& own_node() const { return own_node_; }
+  bool source_synced() const { return source_synced_; }  // as in the report, which costs more
   ReconcilerReport report() const;
 
   void OnSnapshotBegin() override;
@@ -111,8 +112,60 @@ class Reconciler final : public lease::SourceListener {
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Attached {
+    lease::Sink* sink;
+    Backoff backoff;
+    std::optional<TimePoint> retry_at;
+    SinkStatus status;
+    LogLimit limit{};
+    bool logged = false;  // that something is pending
+    // Whether what is true now is in the log, or there is nothing to log. What the limit holds back
+    // is tried again.
+    bool pending_logged = true, refused_logged = true, notes_logged = true;
+  };
+
+  bool Ready() const { return source_synced_ && own_known_; }
+  void Notice(Severity severity, const std::string& line) const {
+    if (hooks_.on_notice) hooks_.on_notice(severity, line);
+  }
+  // Of a condition that may come, go and count every second.
+  bool Warn(LogLimit& limit, const std::string& line) const;
+  void Changed() const {
+    if (hooks_.on_change) hooks_.on_change();
+  }
+  void ChangedSince(std::uint64_t generation) const {
+    if (table_.generation() != generation) Changed();
+  }
+  // Notes and refusals: logged when they differ, as soon as the limit lets them.
+  void LogItems(Attached& at, const std::vector<std::string>& items, bool& logged) const;
+  void LogTrouble();
+  void LogAllStates() {
+    if (own_known_) log_.TellAll();
+  }
+  void Settle(Attached& at, lease::SinkReport report);
+  void Resync(Attached& at);
+  // Sinks that were resynced receive the changes, the others all peers.
+  void Flush();
+  void FlushSoon();
+
+  const Clock& clock_;
+  Random random_;
+  ReconcilerHooks hooks_;
+  ReconcilerOptions options_;
+  lease::LeaseTable table_{options_.own, options_.now};
+  LeaseLog log_{table_, hooks_.on_notice};
+  std::optional<lease::OwnNode> own_node_;
+  bool own_known_ = false;
+  bool source_synced_ = false;
+  bool in_snapshot_ = false;
+  std::optional<std::string> trouble_;
+  LogLimit trouble_limit_;
+  bool trouble_logged_ = false;
+  std::optional<TimePoint> trouble_at_;  // when the limit is tried again
+  std::uint64_t troubles_total_ = 0;
+  std::vector<Attached> sinks_;
+  std::optional<TimePoint> flush_at_;
+  std::optional<TimePoint> resync_at_;
 };
 
 }  // namespace weft::control
