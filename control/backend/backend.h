@@ -61,7 +61,10 @@ using PlanReply = std::function<void(absl::StatusOr<admin::Plan>)>;
 // devices; host routes and HNS keep what they have.
 class Backend {
  public:
+  Backend() = default;
   virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
 
   // Stores what is to exist for `plan`; opens and ends nothing. Error: the plan cannot be had.
   virtual absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) = 0;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the overlay and the bridge in HNS report alike.
+// What the overlay and the bridge in HNS have in common.
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "control/admin/schema.h"
+#include "control/backend/backend.h"
 #include "control/sinks/keeper_thread.h"
 #include "hns/overlay_look.h"
 
@@ -30,11 +33,21 @@ admin::HnsStatus HnsStatusOf(const std::string& network,
   return status;
 }
 
+// Why what is left is left: each with HNS's own code.
+template <typename Outcome>
+std::vector<std::string> CausesOf(const Outcome& outcome) {
+  std::vector<std::string> causes;
+  if constexpr (requires { outcome.pending; }) causes = outcome.pending;
+  if (causes.empty() && outcome.state < decltype(outcome.state)::kHolds)
+    causes.push_back(outcome.sentence);
+  causes.insert(causes.end(), outcome.notes.begin(), outcome.notes.end());
+  return causes;
+}
+
 // On the HNS thread. What differs in HNS from what `keeper` desires; `repair`: after it was
-// corrected. `causes_of` an outcome: why what is left is left, each with HNS's own code.
-template <typename Keeper, typename CausesOf>
-absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network, bool repair,
-                                     const CausesOf& causes_of) {
+// corrected.
+template <typename Keeper>
+absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network, bool repair) {
   using Clock = std::chrono::steady_clock;
   // A round writes some routes and wants to go on; more of them are left to the usual rounds.
   constexpr int kMostRounds = 1000;
@@ -50,7 +63,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   keeper.OnServiceGone();  // what was refused is tried now, not when its time comes
   for (int rounds = 0; rounds < kMostRounds; ++rounds) {
     const auto outcome = keeper.Round(Clock::now());
-    plan.causes = causes_of(outcome);
+    plan.causes = CausesOf(outcome);
     if (!outcome.next || *outcome.next > Clock::now()) break;
   }
   const absl::StatusOr<hns::Drift> after = keeper.Look();
@@ -65,5 +78,58 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   if (plan.left.empty()) plan.causes.reset();
   return plan;
 }
+
+// A backend that is one network in HNS, of IPv4. `Keeper` programs it on a thread of its own.
+template <typename Keeper, typename Desired>
+class HnsNetwork : public Backend {
+ public:
+  using DesiredFor = absl::StatusOr<Desired>(const NodePlan&, const config::Options&,
+                                             const control::NetConf&,
+                                             const std::vector<host::Adapter>&);
+  // `follower`: it receives the desired state, decides nothing, and nothing waits for it.
+  HnsNetwork(const Context& context, bool follower, DesiredFor& desired_for)
+      : context_(context), follower_(follower), desired_for_(desired_for) {}
+
+  absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) override {
+    std::optional<Desired> desired;
+    if (plan.v4) {
+      absl::StatusOr<Desired> made =
+          desired_for_(plan, context_.options, context_.conf, host.adapters);
+      if (!made.ok()) return made.status();
+      desired = *std::move(made);
+    }
+    desired_ = std::move(desired);
+    return absl::OkStatus();
+  }
+  bool IsComplete() const override { return keeper_ ? desired_ == programmed_ : !desired_; }
+  void Poll(control::TimePoint now) override {
+    if (keeper_) condition_.Set(keeper_->Look(now));
+  }
+  bool RequestPlan(bool repair, const PlanReply& reply) override {
+    if (!keeper_) return false;
+    keeper_->Ask([repair, reply, name = programmed_->name](auto& keeper) {
+      reply(ReadPlan(keeper, name, repair));
+    });
+    return true;
+  }
+  void AppendConditions(std::vector<NamedCondition>& out) const override {
+    out.push_back({"hns", condition_});
+  }
+  void FillStatus(admin::Status& status) const override {
+    if (keeper_) status.hns = ReadStatus();
+  }
+
+ protected:
+  virtual admin::HnsStatus ReadStatus() const = 0;
+  bool decides() const { return keeper_ && !follower_; }
+
+  const Context& context_;
+  const bool follower_;
+  DesiredFor& desired_for_;
+  // Empty: the plan has no IPv4. What the keeper has received.
+  std::optional<Desired> desired_, programmed_;
+  control::Trouble condition_;  // a call into HNS takes too long, or never came back
+  std::unique_ptr<Keeper> keeper_;
+};
 
 }  // namespace weft::backend

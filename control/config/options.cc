@@ -201,7 +201,7 @@ control::VxlanDefaults DefaultsFor(DataPlane data_plane) {
   return hns ? control::kHnsDefaults : control::kLinuxDefaults;
 }
 
-absl::StatusOr<NodeConfig> Combine(Options options, control::NetConf conf) {
+absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf) {
   const bool is_vxlan = conf.type == control::BackendType::kVxlan;
   if (options.data_plane == DataPlane::kRoutes && is_vxlan) {
     return absl::InvalidArgumentError(

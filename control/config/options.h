@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What flanneld is to do, as values that fit together: made once from its flags and environment.
+// What flanneld is to do, as valid values: made once from its flags and environment.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ enum class DataPlane : std::uint8_t {
   kUserspace,  // flanneld itself, by VXLAN over a TUN device
   kRoutes,     // the host's routes to each peer
   kHns,        // Windows' Host Network Service
-  kNone,       // nobody: the lease is taken and subnet.env written
+  kNone,       // another program: flanneld takes the lease and writes subnet.env
 };
 // As --dataplane has it.
 std::string_view Name(DataPlane data_plane);
@@ -57,13 +57,12 @@ absl::StatusOr<Options> MakeOptions(const FlagValues& values, const Environment&
 // Linux those of its kernel, weft's own data plane included.
 control::VxlanDefaults DefaultsFor(DataPlane data_plane);
 
-// What `options` and `conf` make of this node together: kUserspace is kRoutes where there is no
-// tunnel (host-gw), and HNS leaves IPv6 out. The error: the data plane cannot do what net-conf asks
-// for.
+// `options` and `conf` of one node: kUserspace becomes kRoutes where there is no tunnel (host-gw),
+// and HNS leaves IPv6 out. The error: the data plane cannot do what net-conf requires.
 struct NodeConfig {
   Options options;
   control::NetConf conf;
 };
-absl::StatusOr<NodeConfig> Combine(Options options, control::NetConf conf);
+absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf);
 
 }  // namespace weft::config

@@ -8,9 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
-#include "control/daemon/net_conf_trouble.h"
 #include "control/daemon/service.h"
-#include "control/daemon/vni_trouble.h"
 #include "control/file_io.h"
 #include "control/log.h"
 #include "control/underlay/own_underlay.h"
@@ -75,7 +73,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       housekeeping_timer_(loop),
       schedule_timer_(loop),
       routes_timer_(loop),
-      network_now_(config_.options.net_config_path, config_.conf),
+      net_conf_(config_.options.net_config_path, config_.conf),
       network_(
           config_.options, config_.conf, std::move(host),
           {config_.hns,
@@ -130,7 +128,7 @@ absl::Status Daemon::Start() {
     ArmSourcePoll();
   }
   DeriveFacts();
-  network_now_.Look();
+  net_conf_.Poll();
   network_.Apply(facts_);
   Identify();
   Settle();
@@ -217,8 +215,8 @@ void Daemon::Identify() {
   });
   needs_.See(claims, clock_.Now());
   lease::OwnIdentity own = control::IdentityOf(*facts_, config_.conf);
-  own.v4.network = network_now_.of(IpFamily::kV4);
-  own.v6.network = network_now_.of(IpFamily::kV6);
+  own.v4.network = net_conf_.network_of(IpFamily::kV4);
+  own.v6.network = net_conf_.network_of(IpFamily::kV6);
   own.v4.claims = needs_.Of(IpFamily::kV4);
   own.v6.claims = needs_.Of(IpFamily::kV6);
   reconciler_.SetOwn(std::move(own));
@@ -233,7 +231,7 @@ void Daemon::DeriveFacts() {
   if (member_ && facts_.ok()) standing_ = *facts_;
 }
 
-std::optional<kube::Publication> Daemon::Wanted() const {
+std::optional<kube::Publication> Daemon::DesiredPublication() const {
   if (!facts_.ok() || !network_.is_up()) return std::nullopt;
   control::OwnFacts facts = *facts_;
   if (const auto mac = network_.vtep_mac(); mac && facts.v4) facts.v4->vtep_mac = *mac;
@@ -294,10 +292,9 @@ void Daemon::ArmHousekeeping() {
       network_.RecheckRoutes(/*all=*/untold || !routes_watch_);
     OpenHealth().IgnoreError();
     OpenAdmin().IgnoreError();
-    LookAtNetConf();
-    network_now_.Look();
+    net_conf_.Poll();
     Identify();
-    LookAtVni();
+    CheckVni();
     network_.Poll();
     network_.PollPodRules(steady_clock::now());
     Settle();
@@ -350,31 +347,23 @@ void Daemon::RecheckRoutes() {
   });
 }
 
-void Daemon::LookAtNetConf() {
-  const std::string& path = config_.options.net_config_path;
-  const bool troubled = !net_conf_trouble_.text().empty();
-  net_conf_trouble_.Set(NetConfTrouble(path, config_.conf));
-  if (troubled && net_conf_trouble_.text().empty())
-    control::LogInfo(absl::StrCat("net-conf ", path, " says again what runs"));
-}
-
-void Daemon::LookAtVni() {
+void Daemon::CheckVni() {
   const std::pair<bool, std::uint64_t> now{reconciler_.source_synced(), generation()};
   if (now == vni_seen_) return;
   vni_seen_ = now;
-  vni_trouble_.Set(VniTrouble(config_.conf, reconciler_.table(), now.first));
+  vni_condition_.Set(VniCondition(config_.conf, reconciler_.table(), now.first));
 }
 
 void Daemon::Settle() {
   const control::ReconcilerReport report = reconciler_.report();
   network_.Settle(report.ready);
-  if (admin_ && generation() != told_generation_) {
-    told_generation_ = generation();
+  if (admin_ && generation() != seen_generation_) {
+    seen_generation_ = generation();
     control::LogVerbose(
-        1, absl::StrCat("generation ", told_generation_, ": ", report.leases, " leases"));
+        1, absl::StrCat("generation ", seen_generation_, ": ", report.leases, " leases"));
     admin_->LeasesChanged();
   }
-  if (member_) member_->Update(reconciler_.own_node(), Wanted());
+  if (member_) member_->Update(reconciler_.own_node(), DesiredPublication());
   const std::vector<admin::Check> checks = Checks(report);
   const bool ready = AllOk(checks);
   if (member_) member_->SetReady(ready);

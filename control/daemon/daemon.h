@@ -28,7 +28,7 @@
 #include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/health.h"
-#include "control/daemon/network_now.h"
+#include "control/daemon/net_conf_check.h"
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
 #include "control/kube/client/cluster_access.h"
@@ -88,10 +88,10 @@ class Daemon final : public admin::StateProvider {
   // Gives the reconciler our identity and what this host needs, once both are known: a lease that
   // is in use before would stay.
   void Identify();
-  // What peers are to read of us, once our end of the tunnels stands.
-  std::optional<kube::Publication> Wanted() const;
-  // Brings what stands in line soon, out of the reconciler's calls; at most every 50 ms, since that
-  // looks at everything.
+  // What peers are to read of us, once the node's network is up.
+  std::optional<kube::Publication> DesiredPublication() const;
+  // Applies what changed soon, outside the reconciler's calls; at most every 50 ms, since that
+  // compares everything.
   void Schedule();
   void ArmSourcePoll();
   void ArmTick();
@@ -99,14 +99,13 @@ class Daemon final : public admin::StateProvider {
   void WatchHost();
   // Soon; at most five times a second, since that reads all routes.
   void RecheckRoutes();
-  // Again until each stands: another program may hold the address for a while. The error is of the
+  // Again until each is open: another program may have the address for a while. The error is of the
   // command line.
   absl::Status OpenHealth();
   absl::Status OpenAdmin();
-  void LookAtNetConf();
-  void LookAtVni();
-  // Tells what stands and who waits for changes that every sink holds the truth; logs ready and not
-  // ready.
+  void CheckVni();
+  // Reports the state of the sinks to the node's network, the API server and admin clients; logs
+  // readiness.
   void Settle();
 
   EventLoop& loop_;
@@ -128,12 +127,11 @@ class Daemon final : public admin::StateProvider {
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::UnavailableError("the source of leases has not been read yet");
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
-  NetworkNow network_now_;
+  NetConfFile net_conf_;
   underlay::HostNeeds needs_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of the network's host
-  control::Trouble net_conf_trouble_;
-  control::Trouble vni_trouble_;
+  control::Trouble vni_condition_;
   std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes
@@ -141,7 +139,7 @@ class Daemon final : public admin::StateProvider {
   bool stopped_ = false;
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
-  std::uint64_t told_generation_ = 0;
+  std::uint64_t seen_generation_ = 0;
   // Questions of the admin endpoint in the order in which they came; the latest few.
   struct Asked {
     std::string ask;

@@ -94,10 +94,10 @@ admin::Status Daemon::ReadStatus() {
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
-  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_trouble_},
+  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
                                                      {"health", health_trouble_},
                                                      {"admin", admin_trouble_},
-                                                     {"vni", vni_trouble_}};
+                                                     {"vni", vni_condition_}};
   network_.AppendConditions(conditions);
   if (member_) {
     conditions.push_back({"node-name", member_->name_trouble()});

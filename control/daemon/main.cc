@@ -51,7 +51,7 @@ int Run(const config::FlagValues& values) {
                      ": those who can write it decide what this node does; let only root "
                      "or Administrators own and write it"));
   for (const std::string& note : read->notes) control::LogInfo(note);
-  absl::StatusOr<config::NodeConfig> node = config::Combine(*asked, *read);
+  absl::StatusOr<config::NodeConfig> node = config::MakeNodeConfig(*asked, *read);
   if (!node.ok()) return Fail(node.status());
   const config::Options& options = node->options;
   const control::NetConf& conf = node->conf;

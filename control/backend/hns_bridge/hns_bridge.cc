@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/backend/hns_network.h"
 #include "control/log.h"
 #include "control/underlay/adapter_below.h"
 
@@ -25,13 +24,6 @@ std::string_view BridgeStateName(hns::BridgeState state) {
       return "holds";
   }
   return "hns";
-}
-
-std::vector<std::string> BridgeCauses(const hns::BridgeOutcome& outcome) {
-  std::vector<std::string> causes;
-  if (outcome.state < hns::BridgeState::kHolds) causes.push_back(outcome.sentence);
-  causes.insert(causes.end(), outcome.notes.begin(), outcome.notes.end());
-  return causes;
 }
 
 bool InSync(const control::KeeperState<hns::BridgeOutcome>& state) {
@@ -60,74 +52,47 @@ absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Op
                    ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
 }
 
-absl::Status HnsBridge::Configure(const NodePlan& plan, const underlay::HostFacts& host) {
-  if (!plan.v4) {
-    desired_.reset();
-    return absl::OkStatus();
-  }
-  absl::StatusOr<hns::BridgeWish> bridge =
-      BridgeFor(plan, context_.options, context_.conf, host.adapters);
-  if (!bridge.ok()) return bridge.status();
-  desired_ = *std::move(bridge);
-  return absl::OkStatus();
-}
-
 absl::Status HnsBridge::Open() {
-  if (!desired_) {
-    Close();
+  const bool same = programmed_ == desired_;
+  programmed_ = desired_;
+  if (!desired_) Close();
+  if (!desired_ || (keeper_ && same)) return absl::OkStatus();
+  forwarded_.reset();
+  if (keeper_) {
+    keeper_->Tell([wish = *desired_](hns::BridgeKeeper& keeper) { keeper.SetWish(wish); });
     return absl::OkStatus();
   }
-  const bool differs = std::exchange(wish_, *desired_) != *desired_;
-  if (thread_ && differs) {
-    forwarded_.reset();
-    thread_->Tell([wish = wish_](hns::BridgeKeeper& keeper) { keeper.SetWish(wish); });
-  }
-  if (thread_) return absl::OkStatus();
-  forwarded_.reset();
-  adapter_there_ = true;
-  thread_ = std::make_unique<Thread>(
+  keeper_ = std::make_unique<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>>(
       context_.hns, context_.hns_journal,
       [this](hns::Api& api, const std::shared_ptr<hns::Journal>& journal) {
-        auto keeper = std::make_unique<hns::BridgeKeeper>(api, wish_, journal);
+        auto keeper = std::make_unique<hns::BridgeKeeper>(api, *programmed_, journal);
         keeper->SetAdapterThere(adapter_there_);
         return keeper;
       },
       context_.on_hns_change, control::RoundThread::Limits());
-  control::LogInfo(absl::StrCat("pods are reached through the HNS network ", wish_.name));
+  control::LogInfo(absl::StrCat("pods are reached through the HNS network ", desired_->name));
   return absl::OkStatus();
 }
 
 bool HnsBridge::IsUp() const {
-  if (follower_ || !IsComplete() || !thread_) return IsComplete();
-  const State state = thread_->State();
+  if (!decides() || !IsComplete()) return IsComplete();
+  const State state = keeper_->State();
   return InSync(state) && Unforwarded(state).empty();
 }
 
 std::optional<LeaseFacts> HnsBridge::lease_facts() const {
-  if (!thread_ || follower_) return std::nullopt;
-  return LeaseFacts{false, std::nullopt, thread_->State().outcome.management_ip};
+  if (!decides()) return std::nullopt;
+  return LeaseFacts{false, std::nullopt, keeper_->State().outcome.management_ip};
 }
 
 void HnsBridge::OnHnsChange() {
-  if (!thread_ || follower_) return;
-  const State state = thread_->State();
+  if (!decides()) return;
+  const State state = keeper_->State();
   const bool inspected = forwarded_ == state.outcome.endpoint_id;
   if (state.known && state.outcome.state < hns::BridgeState::kHolds)
     network_condition_.Set(state.outcome.sentence);
   else
     network_condition_.Set(inspected ? forwarding_ : "");
-}
-
-void HnsBridge::Poll(control::TimePoint now) {
-  if (thread_) condition_.Set(thread_->Look(now));
-}
-
-bool HnsBridge::RequestPlan(bool repair, const PlanReply& reply) {
-  if (!thread_) return false;
-  thread_->Ask([repair, reply, name = wish_.name](hns::BridgeKeeper& keeper) {
-    reply(ReadPlan(keeper, name, repair, BridgeCauses));
-  });
-  return true;
 }
 
 std::string HnsBridge::Unforwarded(const State& state) const {
@@ -165,17 +130,17 @@ void HnsBridge::ForwardingOff(const std::set<IpAddress>& addresses,
 }
 
 void HnsBridge::Inspect(const underlay::HostFacts& host) {
-  if (!thread_ || follower_) return;
+  if (!decides()) return;
   const std::vector<host::Adapter>& adapters = host.adapters;
-  const State state = thread_->State();
-  const bool there = underlay::OwnerOf(wish_.endpoint_address(), adapters) != nullptr;
+  const State state = keeper_->State();
+  const bool there = underlay::OwnerOf(programmed_->endpoint_address(), adapters) != nullptr;
   if (state.outcome.endpoint_id && there != std::exchange(adapter_there_, there))
-    thread_->Ask([there](hns::BridgeKeeper& keeper) { keeper.SetAdapterThere(there); });
+    keeper_->Ask([there](hns::BridgeKeeper& keeper) { keeper.SetAdapterThere(there); });
   forwarded_.reset();
   forwarding_.clear();
   if (InSync(state)) {
     forwarded_ = state.outcome.endpoint_id;
-    std::set<IpAddress> addresses = {wish_.node_address, wish_.endpoint_address()};
+    std::set<IpAddress> addresses = {programmed_->node_address, programmed_->endpoint_address()};
     // Another one where HNS chose another adapter; or the node's former address.
     const auto& management_ip = state.outcome.management_ip;
     if (management_ip && underlay::OwnerOf(*management_ip, adapters))
@@ -190,13 +155,13 @@ void HnsBridge::Inspect(const underlay::HostFacts& host) {
 }
 
 admin::HnsStatus HnsBridge::ReadStatus() const {
-  const State state = thread_->State();
-  admin::HnsStatus status = HnsStatusOf(wish_.name, state);
+  const State state = keeper_->State();
+  admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = BridgeStateName(state.outcome.state);
   if (state.outcome.state != hns::BridgeState::kHolds) return status;
   if (const std::string missing = Unforwarded(state); !state.settled) {
     status.state = BridgeStateName(hns::BridgeState::kNetwork);
-    status.text = absl::StrCat("the HNS network ", wish_.name, " is to change");
+    status.text = absl::StrCat("the HNS network ", programmed_->name, " is to change");
   } else if (!missing.empty()) {
     status.state = "forwarding";
     status.text = missing;
@@ -205,15 +170,7 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
 }
 
 void HnsBridge::AppendChecks(std::vector<admin::Check>& checks) const {
-  if (thread_ && !follower_) checks.push_back({"hns", IsUp(), ReadStatus().text});
-}
-
-void HnsBridge::AppendConditions(std::vector<NamedCondition>& out) const {
-  out.push_back({"hns", condition_});
-}
-
-void HnsBridge::FillStatus(admin::Status& status) const {
-  if (thread_) status.hns = ReadStatus();
+  if (decides()) checks.push_back({"hns", IsUp(), ReadStatus().text});
 }
 
 }  // namespace weft::backend

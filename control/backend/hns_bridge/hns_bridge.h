@@ -6,13 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "control/backend/backend.h"
+#include "control/backend/hns_network.h"
 #include "control/sinks/keeper_thread.h"
 #include "hns/bridge_keeper.h"
 
@@ -24,27 +23,23 @@ absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Op
                                           const std::vector<host::Adapter>& adapters);
 
 // Its end changes nothing in HNS, and leaves forwarding on.
-class HnsBridge final : public Backend {
+class HnsBridge final
+    : public HnsNetwork<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>,
+                        hns::BridgeWish> {
  public:
-  HnsBridge(const Context& context, bool follower) : context_(context), follower_(follower) {}
+  HnsBridge(const Context& context, bool follower) : HnsNetwork(context, follower, BridgeFor) {}
+  ~HnsBridge() override { Close(); }
 
-  absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) override;
   // Switches forwarding on where it is off: adapters that HNS creates again have lost it.
   void Inspect(const underlay::HostFacts& host) override;
   absl::Status Open() override;
-  bool IsComplete() const override { return thread_ ? desired_ == wish_ : !desired_; }
   bool IsUp() const override;
-  void Close() override { thread_.reset(); }
+  void Close() override { keeper_.reset(); }
   std::optional<LeaseFacts> lease_facts() const override;
   void OnHnsChange() override;
-  void Poll(control::TimePoint now) override;
-  bool RequestPlan(bool repair, const PlanReply& reply) override;
   void AppendChecks(std::vector<admin::Check>& checks) const override;
-  void AppendConditions(std::vector<NamedCondition>& out) const override;
-  void FillStatus(admin::Status& status) const override;
 
  private:
-  using Thread = control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>;
   using State = control::KeeperState<hns::BridgeOutcome>;
   std::string Unforwarded(const State& state) const;
   std::string ForwardingOn(const IpAddress& address, const std::vector<host::Adapter>& adapters);
@@ -52,20 +47,14 @@ class HnsBridge final : public Backend {
   // adapters, the NIC has the node's for a moment.
   void ForwardingOff(const std::set<IpAddress>& addresses,
                      const std::vector<host::Adapter>& adapters);
-  admin::HnsStatus ReadStatus() const;
+  admin::HnsStatus ReadStatus() const override;
 
-  const Context& context_;
-  const bool follower_;
-  std::optional<hns::BridgeWish> desired_;  // empty: the plan has no IPv4
-  hns::BridgeWish wish_;                    // the keeper's
   // As of the last Inspect: next to which endpoint forwarding is on, and why it is not.
   std::optional<hns::Guid> forwarded_;
   std::string forwarding_;
   std::set<std::uint32_t> switched_on_;  // adapters, by us
   bool adapter_there_ = true;  // with the endpoint's address, as the keeper was last informed
-  // A call into HNS takes too long, or never came back; and what the network lacks, for the log.
-  control::Trouble condition_, network_condition_;
-  std::unique_ptr<Thread> thread_;  // last: its end is first
+  control::Trouble network_condition_;  // what the network lacks, for the log
 };
 
 }  // namespace weft::backend

@@ -2,7 +2,6 @@
 #include "control/backend/hns_overlay/hns_overlay.h"
 
 #include "absl/strings/str_cat.h"
-#include "control/backend/hns_network.h"
 #include "control/log.h"
 #include "control/underlay/adapter_below.h"
 
@@ -23,15 +22,6 @@ std::string_view OverlayStateName(hns::OverlayState state) {
       return "holds";
   }
   return "hns";
-}
-
-// Why what is left is left: each with HNS's own code.
-std::vector<std::string> OverlayCauses(const hns::OverlayOutcome& outcome) {
-  std::vector<std::string> causes = outcome.pending;
-  if (causes.empty() && outcome.state < hns::OverlayState::kHolds)
-    causes.push_back(outcome.sentence);
-  causes.insert(causes.end(), outcome.notes.begin(), outcome.notes.end());
-  return causes;
 }
 
 }  // namespace
@@ -58,45 +48,35 @@ absl::StatusOr<hns::OverlayWish> OverlayFor(const NodePlan& plan, const config::
                           nic.ambiguous};
 }
 
-absl::Status HnsOverlay::Configure(const NodePlan& plan, const underlay::HostFacts& host) {
-  desired_.reset();
-  if (!plan.v4) return absl::OkStatus();
-  absl::StatusOr<hns::OverlayWish> overlay =
-      OverlayFor(plan, context_.options, context_.conf, host.adapters);
-  if (!overlay.ok()) return overlay.status();
-  desired_ = *std::move(overlay);
-  return absl::OkStatus();
-}
-
 absl::Status HnsOverlay::Open() {
-  if (sink_ && (!desired_ || desired_->isolation_id != sink_->wish().isolation_id ||
-                desired_->name != sink_->wish().name))
+  if (keeper_ && (!desired_ || desired_->isolation_id != programmed_->isolation_id ||
+                  desired_->name != programmed_->name))
     Close();
+  programmed_ = desired_;
   if (!desired_) return absl::OkStatus();
   if (!follower_) firewall_.Allow(desired_->port);
-  if (sink_) {
-    sink_->SetWish(*desired_);
+  if (keeper_) {
+    keeper_->SetWish(*desired_);
     return absl::OkStatus();
   }
-  sink_ = std::make_unique<control::HnsSink>(
+  keeper_ = std::make_unique<control::HnsSink>(
       context_.hns, *desired_, context_.on_hns_change, control::RoundThread::Limits(),
       context_.hns_journal, /*awaits_adapter=*/!follower_ && context_.host.is_windows());
   control::LogInfo(
-      absl::StrCat("peers are reached by the ", sink_->name(), " on ", desired_->adapter));
-  context_.reconciler.AddSink(*sink_, control::Families::kV4);
+      absl::StrCat("peers are reached by the ", keeper_->name(), " on ", desired_->adapter));
+  context_.reconciler.AddSink(*keeper_, control::Families::kV4);
   return absl::OkStatus();
 }
 
 void HnsOverlay::Close() {
-  if (!sink_) return;
-  context_.reconciler.RemoveSink(*sink_);
-  sink_.reset();
+  if (keeper_) context_.reconciler.RemoveSink(*keeper_);
+  keeper_.reset();
   awaited_.reset();
 }
 
 std::optional<LeaseFacts> HnsOverlay::lease_facts() const {
-  if (!sink_ || follower_) return std::nullopt;
-  const hns::OverlayOutcome outcome = sink_->State().outcome;
+  if (!decides()) return std::nullopt;
+  const hns::OverlayOutcome outcome = keeper_->State().outcome;
   return LeaseFacts{true, outcome.management_ip ? outcome.dr_mac : std::nullopt,
                     outcome.management_ip};
 }
@@ -104,35 +84,26 @@ std::optional<LeaseFacts> HnsOverlay::lease_facts() const {
 // `awaited_` is older than these adapters: what had the address before the network was created is
 // not its adapter.
 void HnsOverlay::OnAdapters(const std::vector<host::Adapter>& adapters) {
-  if (sink_ && awaited_ && underlay::OwnerOf(*awaited_, adapters)) sink_->SetAdapterThere();
+  if (keeper_ && awaited_ && underlay::OwnerOf(*awaited_, adapters)) keeper_->SetAdapterThere();
 }
 
 void HnsOverlay::OnHnsChange() {
-  if (!sink_) return;
-  const hns::OverlayOutcome outcome = sink_->State().outcome;
+  if (!keeper_) return;
+  const hns::OverlayOutcome outcome = keeper_->State().outcome;
   awaited_ = outcome.awaits_adapter ? outcome.management_ip : std::nullopt;
-  context_.reconciler.OnSinkReport(*sink_, sink_->Report());
+  context_.reconciler.OnSinkReport(*keeper_, keeper_->Report());
 }
 
 void HnsOverlay::Poll(control::TimePoint now) {
-  if (!sink_) return;
-  if (!follower_) firewall_.Allow(sink_->wish().port, now);
-  condition_.Set(sink_->Look(now));
-}
-
-bool HnsOverlay::RequestPlan(bool repair, const PlanReply& reply) {
-  if (!sink_) return false;
-  sink_->Ask([repair, reply, name = sink_->wish().name](hns::OverlayKeeper& keeper) {
-    reply(ReadPlan(keeper, name, repair, OverlayCauses));
-  });
-  return true;
+  if (decides()) firewall_.Allow(programmed_->port, now);
+  HnsNetwork::Poll(now);
 }
 
 std::string HnsOverlay::TunnelsText() const { return follower_ ? "" : "none: HNS has the network"; }
 
 admin::HnsStatus HnsOverlay::ReadStatus() const {
-  const control::HnsState state = sink_->State();
-  admin::HnsStatus status = HnsStatusOf(sink_->wish().name, state);
+  const control::HnsState state = keeper_->State();
+  admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = OverlayStateName(state.outcome.state);
   status.router_mac = state.outcome.dr_mac;
   return status;
@@ -141,19 +112,15 @@ admin::HnsStatus HnsOverlay::ReadStatus() const {
 // HNS's own state is the present one, unlike the sinks': a network that is lost makes the node
 // unready.
 void HnsOverlay::AppendChecks(std::vector<admin::Check>& checks) const {
-  if (!sink_ || follower_) return;
-  const control::HnsState state = sink_->State();
+  if (!decides()) return;
+  const control::HnsState state = keeper_->State();
   const bool up = state.known && state.outcome.state >= hns::OverlayState::kRoutes;
   checks.push_back({"hns", up, ReadStatus().text});
 }
 
 void HnsOverlay::AppendConditions(std::vector<NamedCondition>& out) const {
-  out.push_back({"hns", condition_});
+  HnsNetwork::AppendConditions(out);
   out.push_back({"firewall", firewall_.condition()});
-}
-
-void HnsOverlay::FillStatus(admin::Status& status) const {
-  if (sink_) status.hns = ReadStatus();
 }
 
 }  // namespace weft::backend

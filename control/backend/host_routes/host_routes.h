@@ -26,8 +26,6 @@ class HostRoutes final : public Backend {
   explicit HostRoutes(const Context& context, const Userspace* tunnels = nullptr)
       : context_(context), tunnels_(tunnels) {}
   ~HostRoutes() override { Close(); }
-  HostRoutes(const HostRoutes&) = delete;
-  HostRoutes& operator=(const HostRoutes&) = delete;
 
   absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) override;
   void Inspect(const underlay::HostFacts& host) override;

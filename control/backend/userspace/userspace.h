@@ -23,8 +23,6 @@ class Userspace final : public Backend {
  public:
   explicit Userspace(const Context& context) : context_(context) {}
   ~Userspace() override { Close(); }
-  Userspace(const Userspace&) = delete;
-  Userspace& operator=(const Userspace&) = delete;
 
   // The device of the family's tunnel; empty: it is not open.
   std::optional<control::HostRouteConfig::Device> DeviceOf(IpFamily family) const;

@@ -212,7 +212,7 @@ TEST(MakeOptions, AFileHasNoPodsAndAnyNames) {
               HasSubstr("this node's name is not known"));
 }
 
-TEST(Combine, HnsCarriesIPv4AndItsVnis) {
+TEST(MakeNodeConfig, HnsCarriesIPv4AndItsVnis) {
   control::NetConf v6_only;
   v6_only.enable_ipv4 = false;
   v6_only.enable_ipv6 = true;
@@ -249,14 +249,14 @@ TEST(Combine, HnsCarriesIPv4AndItsVnis) {
     Options options;
     options.data_plane = row.data_plane;
     if (row.follower) options.hns_emulator = "x";
-    const absl::Status status = Combine(options, row.conf).status();
+    const absl::Status status = MakeNodeConfig(options, row.conf).status();
     EXPECT_EQ(status.ok(), *row.message == '\0') << row.what;
     EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message)) << row.what;
   }
 }
 
 // Else other nodes would send to an IPv6 tunnel that nobody serves.
-TEST(Combine, HnsLeavesIPv6Out) {
+TEST(MakeNodeConfig, HnsLeavesIPv6Out) {
   control::NetConf dual;
   dual.enable_ipv6 = true;
   dual.ipv6_network = *IpPrefix::Parse("fd00:10:244::/56");
@@ -273,7 +273,7 @@ TEST(Combine, HnsLeavesIPv6Out) {
       if (row.follower) options.hns_emulator = "x";
       control::NetConf conf = dual;
       conf.type = type;
-      const absl::StatusOr<NodeConfig> node = Combine(options, conf);
+      const absl::StatusOr<NodeConfig> node = MakeNodeConfig(options, conf);
       ASSERT_TRUE(node.ok()) << node.status();
       EXPECT_TRUE(node->conf.enable_ipv4);
       EXPECT_EQ(node->conf.enable_ipv6, row.with_ipv6) << Name(row.data_plane);
@@ -283,7 +283,7 @@ TEST(Combine, HnsLeavesIPv6Out) {
   }
 }
 
-TEST(Combine, RoutesGoWithHostGw) {
+TEST(MakeNodeConfig, RoutesGoWithHostGw) {
   control::NetConf vxlan, host_gw, direct;
   host_gw.type = control::BackendType::kHostGw;
   direct.direct_routing = true;
@@ -309,7 +309,7 @@ TEST(Combine, RoutesGoWithHostGw) {
   for (const auto& row : rows) {
     Options options;
     options.data_plane = row.data_plane;
-    const absl::StatusOr<NodeConfig> node = Combine(options, row.conf);
+    const absl::StatusOr<NodeConfig> node = MakeNodeConfig(options, row.conf);
     EXPECT_THAT(std::string(node.status().message()), ::testing::StartsWith(row.message))
         << Name(row.data_plane);
     EXPECT_EQ(node.ok() ? std::optional(node->options.data_plane) : std::nullopt, row.becomes)

@@ -136,7 +136,7 @@ TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
 }
 
-// What it says is proven in net_conf_trouble_test.cc.
+// What it says is proven in net_conf_check_test.cc.
 TEST_F(DaemonStateTest, AnAlteredNetConfIsCountedAndToldUntilItSaysAgainWhatRuns) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether net-conf, which is read at start, is still what its file and the cluster have.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "control/lease/lease_table.h"
+#include "control/net_conf.h"
+#include "control/trouble.h"
+
+namespace weft::daemon {
+
+// One thread (control).
+class NetConfFile {
+ public:
+  // `running` was read from the file at `path` (UTF-8) and outlives this.
+  NetConfFile(std::string path, const control::NetConf& running)
+      : path_(std::move(path)),
+        running_(running),
+        v4_(running.network),
+        v6_(running.ipv6_network) {}
+
+  // Reads the file.
+  void Poll();
+  // Network as the file had it last; what is running where it had none. While a cluster's Network
+  // is widened, the file of each node changes before its flanneld is restarted, and peers of the
+  // wider one have to be reached.
+  const std::optional<IpPrefix>& network_of(IpFamily family) const {
+    return family == IpFamily::kV4 ? v4_ : v6_;
+  }
+  // The file, the place and the cause, what stays in force and what to do; empty while its content
+  // means what is running.
+  const control::Trouble& condition() const { return condition_; }
+
+ private:
+  std::string Read();
+
+  const std::string path_;
+  const control::NetConf& running_;
+  std::optional<IpPrefix> v4_, v6_;
+  control::Trouble condition_;
+};
+
+// One sentence when every other node that published a VNI published another one than net-conf's;
+// empty otherwise. `in_sync`: the table has had all nodes; before, there is no verdict.
+std::string VniCondition(const control::NetConf& conf, const lease::LeaseTable& table,
+                         bool in_sync);
+
+}  // namespace weft::daemon
