@@ -74,26 +74,28 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       schedule_timer_(loop),
       routes_timer_(loop),
       net_conf_(config_.options.net_config_path, config_.conf),
-      network_(
-          config_.options, config_.conf, std::move(host),
-          {config_.hns,
-           [this, alive = std::weak_ptr(alive_)] {
-             loop_.Post([this, alive] {
-               const std::shared_ptr<bool> still = alive.lock();
-               if (!still || !*still) return;
-               network_.OnHnsChange();
-               Schedule();
-             });
-           }},
-          std::make_shared<ledger::NodeLedger>(config_.options.state_dir), reconciler_,
-          [this, alive = std::weak_ptr(alive_)](const std::string& device,
-                                                const absl::Status& why) {
-            loop_.Post([this, alive, device, why] {
-              const std::shared_ptr<bool> still = alive.lock();
-              if (still && *still) network_.CloseBroken(device, why);
-            });
-          },
-          config_.filter) {
+      host_(std::move(host)),
+      ledger_(std::make_shared<ledger::NodeLedger>(config_.options.state_dir)),
+      route_ledger_(ledger_),
+      context_{config_.options,
+               config_.conf,
+               *host_,
+               reconciler_,
+               ledger_,
+               &route_ledger_,
+               config_.hns ? std::make_shared<ledger::HnsLedger>(ledger_) : nullptr,
+               config_.hns,
+               [this, alive = std::weak_ptr(alive_)] {
+                 Post(alive, [this] {
+                   network_.OnHnsChange();
+                   Schedule();
+                 });
+               },
+               [this, alive = std::weak_ptr(alive_)](const std::string& device,
+                                                     const absl::Status& why) {
+                 Post(alive, [this, device, why] { network_.CloseBroken(device, why); });
+               }},
+      network_(context_, config_.filter) {
   const config::Options& options = config_.options;
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(
@@ -107,6 +109,13 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
 }
 
 Daemon::~Daemon() { Stop(); }
+
+void Daemon::Post(std::weak_ptr<bool> alive, std::function<void()> task) {
+  loop_.Post([alive = std::move(alive), task = std::move(task)] {
+    const std::shared_ptr<bool> still = alive.lock();
+    if (still && *still) task();
+  });
+}
 
 control::ReconcilerHooks Daemon::Hooks() {
   control::ReconcilerHooks hooks;
@@ -283,7 +292,7 @@ void Daemon::ArmTick() {
 void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
     ++rounds_;
-    const bool untold = !watch_ || network_.may_miss_changes();
+    const bool untold = !watch_ || host_->is_windows();
     if (config_.polls_host && rounds_ % kHostRounds == 0) {
       if (untold || rounds_ % kFactsRounds == 0) network_.HostChanged();
       Schedule();
@@ -304,11 +313,9 @@ void Daemon::ArmHousekeeping() {
 
 // Beside the look at every fifth round, which is all that there is where the system tells nothing.
 void Daemon::WatchHost() {
-  auto watch = network_.WatchHost([this, alive = std::weak_ptr(alive_)] {
-    loop_.Post([this, alive] {
-      const std::shared_ptr<bool> still = alive.lock();
-      if (!still || !*still) return;
-      if (!routes_watch_ || network_.may_miss_changes()) network_.HostChanged();
+  auto watch = host_->WatchChanges([this, alive = std::weak_ptr(alive_)] {
+    Post(alive, [this] {
+      if (!routes_watch_ || host_->is_windows()) network_.HostChanged();
       Schedule();
     });
   });
@@ -316,13 +323,10 @@ void Daemon::WatchHost() {
     watch_ = *std::move(watch);
   else
     control::LogInfo(absl::StrCat("the host is only read every 5 s: ", watch.status().message()));
-  auto routes = network_.WatchRoutes(
-      [this, alive = std::weak_ptr(alive_)](const host::RouteChanges& changes) {
+  auto routes =
+      host_->WatchRoutes([this, alive = std::weak_ptr(alive_)](const host::RouteChanges& changes) {
         // By pointer: the loop copies what it is given, and these may be thousands.
-        auto all = std::make_shared<const host::RouteChanges>(changes);
-        loop_.Post([this, alive, all = std::move(all)] {
-          const std::shared_ptr<bool> still = alive.lock();
-          if (!still || !*still) return;
+        Post(alive, [this, all = std::make_shared<const host::RouteChanges>(changes)] {
           if (network_.RoutesChanged(*all)) RecheckRoutes();
           if (network_.host_changed()) Schedule();
         });

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
 #include "control/kube/client/cluster_access.h"
+#include "control/ledger/hns_ledger.h"
+#include "control/ledger/node_ledger.h"
+#include "control/ledger/route_ledger.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
 #include "control/node/node_network.h"
@@ -79,6 +83,9 @@ class Daemon final : public admin::StateProvider {
  private:
   Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host> host,
          kube::AnnotationKeys keys);
+
+  // On any thread: runs `task` on the control thread, unless the daemon has stopped by then.
+  void Post(std::weak_ptr<bool> alive, std::function<void()> task);
 
   std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
   control::ReconcilerHooks Hooks();
@@ -129,8 +136,12 @@ class Daemon final : public admin::StateProvider {
   std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
   NetConfFile net_conf_;
   underlay::HostNeeds needs_;
+  const std::unique_ptr<host::Host> host_;
+  const std::shared_ptr<ledger::NodeLedger> ledger_;
+  ledger::RouteLedger route_ledger_;
+  const backend::Context context_;
   node::NodeNetwork network_;
-  std::unique_ptr<host::Watch> watch_, routes_watch_;  // of the network's host
+  std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`
   control::Trouble vni_condition_;
   std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;

@@ -18,9 +18,7 @@ std::optional<absl::StatusOr<admin::Plan>> Daemon::AskPlan(const std::string& as
     return answer;
   }
   const auto told = [this, find, alive = std::weak_ptr(alive_)](absl::StatusOr<admin::Plan> plan) {
-    loop_.Post([this, find, alive, plan = std::move(plan)] {
-      const std::shared_ptr<bool> still = alive.lock();
-      if (!still || !*still) return;
+    Post(alive, [this, find, plan = std::move(plan)] {
       const auto asked = find();
       if (asked == plans_.end()) return;
       asked->answer = plan;

@@ -18,11 +18,6 @@ constexpr auto kBindTime = std::chrono::minutes(2);
 // routes may be many.
 constexpr auto kHostPause = std::chrono::seconds(3);
 
-std::shared_ptr<ledger::HnsLedger> HnsLedgerOf(const std::shared_ptr<ledger::NodeLedger>& ledger,
-                                               const NodeNetwork::Hns& hns) {
-  return ledger && hns.api ? std::make_shared<ledger::HnsLedger>(ledger) : nullptr;
-}
-
 std::optional<SubnetEnvFamily> EnvOf(const std::optional<backend::FamilyPlan>& plan) {
   if (!plan) return std::nullopt;
   return SubnetEnvFamily{plan->network, plan->subnet};
@@ -43,32 +38,16 @@ bool HasSameAdapters(const underlay::HostFacts& before, const std::vector<host::
 
 }  // namespace
 
-NodeNetwork::NodeNetwork(const config::Options& options, const control::NetConf& conf,
-                         std::unique_ptr<host::Host> host, Hns hns,
-                         std::shared_ptr<ledger::NodeLedger> ledger,
-                         control::Reconciler& reconciler, OnBroken on_broken,
+NodeNetwork::NodeNetwork(const backend::Context& context,
                          std::shared_ptr<host::PacketFilter> filter)
-    : options_(options),
-      conf_(conf),
-      host_(std::move(host)),
-      ledger_(std::move(ledger)),
-      route_ledger_(ledger_ ? std::make_unique<ledger::RouteLedger>(ledger_) : nullptr),
-      context_{options,
-               conf,
-               *host_,
-               reconciler,
-               ledger_,
-               route_ledger_.get(),
-               HnsLedgerOf(ledger_, hns),
-               hns.api,
-               hns.on_change,
-               std::move(on_broken)},
-      backends_(MakeBackends(context_)),
-      carries_routes_(options.data_plane == config::DataPlane::kHns ||
-                      (options.data_plane == config::DataPlane::kRoutes && host_->is_windows())),
-      static_routes_(*host_, conf, ledger_, options.hns_base_network),
-      pod_rules_(std::move(filter), ledger_, options.iptables_resync),
-      subnet_file_(options.subnet_file) {}
+    : context_(context),
+      backends_(MakeBackends(context)),
+      carries_routes_(
+          context.options.data_plane == config::DataPlane::kHns ||
+          (context.options.data_plane == config::DataPlane::kRoutes && context.host.is_windows())),
+      static_routes_(context.host, context.conf, context.ledger, context.options.hns_base_network),
+      pod_rules_(std::move(filter), context.ledger, context.options.iptables_resync),
+      subnet_file_(context.options.subnet_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
 
@@ -86,7 +65,7 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
   }
   const absl::StatusOr<underlay::InterfaceChoice> choice =
       host.ok()
-          ? underlay::ChooseUnderlay(options_, conf_, node, *host,
+          ? underlay::ChooseUnderlay(context_.options, context_.conf, node, *host,
                                      plan_ ? &plan_->underlay : nullptr, MayReturn(*host, now))
           : absl::StatusOr<underlay::InterfaceChoice>(host.status());
   interface_condition_.Set(choice.status().message());
@@ -100,12 +79,13 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
     return own_condition_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));
   }
   own_condition_.Set("");
-  public_ip_condition_.Set(underlay::PublicIpCondition(options_, *node, *choice));
+  public_ip_condition_.Set(underlay::PublicIpCondition(context_.options, *node, *choice));
   interface_ = choice->name;
   link_condition_.Set(underlay::LinkCondition(*choice, *host));
-  mtu_condition_.Set(underlay::MtuCondition(*choice, conf_));
+  mtu_condition_.Set(underlay::MtuCondition(*choice, context_.conf));
   if (carries_routes_) static_routes_.Inspect(*host, *choice);
-  const absl::StatusOr<backend::NodePlan> plan = backend::MakeNodePlan(*facts, conf_, *choice);
+  const absl::StatusOr<backend::NodePlan> plan =
+      backend::MakeNodePlan(*facts, context_.conf, *choice);
   const absl::Status status = plan.ok() ? Build(*plan, *host) : plan.status();
   backend_condition_.Set(status.message());
 }
@@ -118,7 +98,7 @@ absl::Status NodeNetwork::Build(const backend::NodePlan& plan, const underlay::H
   if (plan_ == plan && IsComplete()) return absl::OkStatus();
   plan_ = plan;
   was_in_sync_ = false;
-  if (options_.data_plane != config::DataPlane::kNone)
+  if (context_.options.data_plane != config::DataPlane::kNone)
     pod_rules_.Want(PodRulesFor(plan), std::chrono::steady_clock::now());
   for (const auto& backend : backends_) {
     if (absl::Status status = backend->Open(); !status.ok()) return status;
@@ -136,7 +116,7 @@ bool NodeNetwork::IsComplete() const {
 
 absl::StatusOr<underlay::HostFacts> NodeNetwork::ReadHost() {
   if (host_facts_) {
-    absl::StatusOr<std::vector<host::Adapter>> adapters = host_->Adapters();
+    absl::StatusOr<std::vector<host::Adapter>> adapters = context_.host.Adapters();
     if (!adapters.ok()) return adapters.status();
     const bool same = host_facts_->adapters == *adapters;
     if (same || (!carries_routes_ && HasSameAdapters(*host_facts_, *adapters))) {
@@ -145,7 +125,7 @@ absl::StatusOr<underlay::HostFacts> NodeNetwork::ReadHost() {
     }
     host_facts_.reset();
   }
-  absl::StatusOr<underlay::HostFacts> facts = underlay::ReadHostFacts(*host_);
+  absl::StatusOr<underlay::HostFacts> facts = underlay::ReadHostFacts(context_.host);
   if (!facts.ok()) return facts;
   host_facts_ = *std::move(facts);
   if (!carries_routes_) {
@@ -161,7 +141,7 @@ absl::StatusOr<underlay::HostFacts> NodeNetwork::ReadHost() {
 bool NodeNetwork::RoutesChanged(const host::RouteChanges& changes) {
   const auto is_fact = [&](const host::RouteChange& change) {
     const IpPrefix& destination = change.route.destination;
-    const std::optional<IpPrefix>& network = conf_.network_of(destination.family());
+    const std::optional<IpPrefix>& network = context_.conf.network_of(destination.family());
     if (change.whole_adapter) return false;  // seen by the adapters
     return destination.length() == 0 ||
            (carries_routes_ && !(network && network->Contains(destination)));
@@ -177,7 +157,7 @@ void NodeNetwork::RecheckRoutes(bool all) {
 
 // Windows may not list a NIC while a switch is bound to it.
 bool NodeNetwork::MayReturn(const underlay::HostFacts& facts, control::TimePoint now) {
-  if (!plan_ || !host_->is_windows() || underlay::IsThere(plan_->underlay, facts.adapters)) {
+  if (!plan_ || !context_.host.is_windows() || underlay::IsThere(plan_->underlay, facts.adapters)) {
     missing_since_.reset();
     return false;
   }
@@ -190,7 +170,7 @@ void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
   for (const auto& backend : backends_) {
     for (std::string& device : backend->devices()) own_devices.push_back(std::move(device));
   }
-  const absl::StatusOr<std::vector<IpAddress>> servers = host_->NameServers();
+  const absl::StatusOr<std::vector<IpAddress>> servers = context_.host.NameServers();
   claims_ =
       underlay::ClaimsOf(facts, servers.ok() ? *servers : std::vector<IpAddress>(), own_devices);
 }
@@ -229,9 +209,9 @@ void NodeNetwork::OnHnsChange() {
 
 void NodeNetwork::Poll(control::TimePoint now) {
   for (const auto& backend : backends_) backend->Poll(now);
-  if (!ledger_) return;
-  ledger_->Retry(now);
-  ledger_condition_.Set(ledger_->trouble());
+  if (!context_.ledger) return;
+  context_.ledger->Retry(now);
+  ledger_condition_.Set(context_.ledger->trouble());
 }
 
 bool NodeNetwork::RequestPlan(bool repair, const backend::PlanReply& reply) {
@@ -257,12 +237,14 @@ PodRules::Desired NodeNetwork::PodRulesFor(const backend::NodePlan& plan) const 
   };
   for (const auto& own : {plan.v4, plan.v6}) {
     if (!own) continue;
-    if (options_.ip_masq) {
+    if (context_.options.ip_masq) {
       append(desired.masquerade,
-             host::MasqueradeRules({own->network, own->subnet},
-                                   {conf_.nftables, !options_.ip_masq_fully_random_disable}));
+             host::MasqueradeRules(
+                 {own->network, own->subnet},
+                 {context_.conf.nftables, !context_.options.ip_masq_fully_random_disable}));
     }
-    if (options_.iptables_forward_rules) append(desired.forward, host::ForwardRules(own->network));
+    if (context_.options.iptables_forward_rules)
+      append(desired.forward, host::ForwardRules(own->network));
   }
   return desired;
 }
@@ -271,9 +253,10 @@ PodRules::Desired NodeNetwork::PodRulesFor(const backend::NodePlan& plan) const 
 // change the file stays until its new text replaces it.
 void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
   SubnetEnv lease;
-  if (facts.v4 && conf_.network) lease.v4 = SubnetEnvFamily{*conf_.network, facts.v4->subnet};
-  if (facts.v6 && conf_.ipv6_network)
-    lease.v6 = SubnetEnvFamily{*conf_.ipv6_network, facts.v6->subnet};
+  if (facts.v4 && context_.conf.network)
+    lease.v4 = SubnetEnvFamily{*context_.conf.network, facts.v4->subnet};
+  if (facts.v6 && context_.conf.ipv6_network)
+    lease.v6 = SubnetEnvFamily{*context_.conf.ipv6_network, facts.v6->subnet};
   if (lease_ == lease && file_judged_) return;
   lease_ = lease;
   const absl::StatusOr<std::string> other = subnet_file_.WithdrawUnlessOf(lease);
@@ -286,7 +269,7 @@ void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
 
 SubnetEnv NodeNetwork::Env() const {
   return {EnvOf(plan_->v4), EnvOf(plan_->v6), plan_->mtu,
-          options_.ip_masq && pod_rules_.masquerades()};
+          context_.options.ip_masq && pod_rules_.masquerades()};
 }
 
 void NodeNetwork::Settle(bool ready, control::TimePoint now) {

@@ -7,7 +7,6 @@
 // can be done now.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +16,6 @@
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
 #include "control/backend/backend.h"
-#include "control/ledger/hns_ledger.h"
-#include "control/ledger/route_ledger.h"
 #include "control/node/pod_rules.h"
 #include "control/node/static_routes.h"
 #include "control/node/subnet_file.h"
@@ -32,21 +29,9 @@ namespace weft::node {
 // Control thread.
 class NodeNetwork {
  public:
-  // Called on a packet thread that ended by itself; the device is to be given to CloseBroken.
-  using OnBroken = std::function<void(const std::string& device, const absl::Status& why)>;
-
-  // Where HNS is programmed. `on_change` is called on its thread: OnHnsChange has something to do.
-  struct Hns {
-    std::shared_ptr<hns::Api> api;  // null: nowhere
-    std::function<void()> on_change;
-  };
-
-  // `options`, `conf` and `reconciler` outlive it. `ledger` records what is created; null: nothing
-  // is recorded. `filter`: null where a CNI plugin masquerades pods.
-  NodeNetwork(const config::Options& options, const control::NetConf& conf,
-              std::unique_ptr<host::Host> host, Hns hns, std::shared_ptr<ledger::NodeLedger> ledger,
-              control::Reconciler& reconciler, OnBroken on_broken,
-              std::shared_ptr<host::PacketFilter> filter = nullptr);
+  // `context` outlives it. `filter`: null where a CNI plugin masquerades pods.
+  explicit NodeNetwork(const backend::Context& context,
+                       std::shared_ptr<host::PacketFilter> filter = nullptr);
   ~NodeNetwork();
   NodeNetwork(const NodeNetwork&) = delete;
   NodeNetwork& operator=(const NodeNetwork&) = delete;
@@ -60,15 +45,6 @@ class NodeNetwork {
   void Settle(bool ready, control::TimePoint now = std::chrono::steady_clock::now());
   // The next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
-  // `changed` on any thread: an Apply may find the host otherwise.
-  absl::StatusOr<std::unique_ptr<host::Watch>> WatchHost(std::function<void()> changed) {
-    return host_->WatchChanges(std::move(changed));
-  }
-  // `changed` on any thread, for RoutesChanged.
-  absl::StatusOr<std::unique_ptr<host::Watch>> WatchRoutes(
-      std::function<void(const host::RouteChanges&)> changed) {
-    return host_->WatchRoutes(std::move(changed));
-  }
   // The next Apply reads the host's routes again; without, it uses the last reading while their
   // adapters are the same.
   void HostChanged() { host_facts_.reset(); }
@@ -79,8 +55,6 @@ class NodeNetwork {
   // Reads ours again and puts what is missing; `all`: also where nothing was written since the last
   // time.
   void RecheckRoutes(bool all);
-  // A watch may miss a change of the host.
-  bool may_miss_changes() const { return host_->is_windows(); }
   // Passes the state of HNS to the reconciler.
   void OnHnsChange();
   // Checks calls into HNS for their deadline, firewall and ledger; about every second.
@@ -127,12 +101,7 @@ class NodeNetwork {
   // subnet.env as it is to be now.
   SubnetEnv Env() const;
 
-  const config::Options& options_;
-  const control::NetConf& conf_;
-  const std::unique_ptr<host::Host> host_;
-  const std::shared_ptr<ledger::NodeLedger> ledger_;
-  const std::unique_ptr<ledger::RouteLedger> route_ledger_;  // null without ledger
-  const backend::Context context_;
+  const backend::Context& context_;
   const std::vector<std::unique_ptr<backend::Backend>> backends_;
   // Static routes are put back that a virtual switch took along.
   const bool carries_routes_;

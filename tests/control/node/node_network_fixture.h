@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,12 +48,14 @@ class NodeNetworkFixture : public ::testing::Test {
   }
 
   void Make(std::unique_ptr<host::Host> host) {
-    network_ = std::make_unique<NodeNetwork>(
-        options_, conf_, std::move(host), NodeNetwork::Hns{hns_, {}}, ledger_, reconciler_,
-        [](const std::string& device, const absl::Status& why) {
-          ADD_FAILURE() << device << ": " << why;
-        },
-        filter_);
+    network_.reset();
+    owned_host_ = std::move(host);
+    context_.emplace(backend::Context{options_, conf_, *owned_host_, reconciler_, ledger_, nullptr,
+                                      nullptr, hns_, nullptr,
+                                      [](const std::string& device, const absl::Status& why) {
+                                        ADD_FAILURE() << device << ": " << why;
+                                      }});
+    network_ = std::make_unique<NodeNetwork>(*context_, filter_);
   }
   // The source's first word: our Node with this podCIDR, and the peer "b".
   void Lease(const std::string& cidr, const std::string& public_ip) {
@@ -109,6 +112,8 @@ class NodeNetworkFixture : public ::testing::Test {
   std::shared_ptr<weft::testing::FakePacketFilter> filter_;
   control::Reconciler reconciler_{clock_, control::SystemRandom(), {}};
   absl::StatusOr<control::OwnFacts> facts_ = absl::NotFoundError("node \"a\" is not there");
+  std::unique_ptr<host::Host> owned_host_;
+  std::optional<backend::Context> context_;
   std::unique_ptr<NodeNetwork> network_;
 };
 
