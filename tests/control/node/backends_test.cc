@@ -54,8 +54,7 @@ TEST(Backends, AreThoseOfTypeAndDataPlane) {
   for (const auto& row : rows) {
     conf.type = row.type;
     options.data_plane = row.data_plane;
-    options.hns_emulator.reset();
-    if (row.emulator) options.hns_emulator = "hns.json";
+    options.hns_emulator = row.emulator ? std::optional<std::string>("hns.json") : std::nullopt;
     Names names;
     for (const auto& backend : MakeBackends(context)) names.push_back(NameOf(*backend));
     EXPECT_EQ(names, row.names) << Name(row.type) << ", " << Name(row.data_plane)
