@@ -230,4 +230,14 @@ absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf
   return NodeConfig{std::move(options), std::move(conf)};
 }
 
+absl::StatusOr<NodeConfig> LoadNodeConfig(const FlagValues& values,
+                                          const Environment& environment) {
+  absl::StatusOr<Options> options = MakeOptions(values, environment);
+  if (!options.ok()) return options.status();
+  absl::StatusOr<control::NetConf> conf =
+      control::LoadNetConf(options->net_config_path, DefaultsFor(options->data_plane));
+  if (!conf.ok()) return conf.status();
+  return MakeNodeConfig(*std::move(options), *std::move(conf));
+}
+
 }  // namespace weft::config

@@ -64,5 +64,7 @@ struct NodeConfig {
   control::NetConf conf;
 };
 absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf);
+// The same of flags and environment, with the net-conf that they name.
+absl::StatusOr<NodeConfig> LoadNodeConfig(const FlagValues& values, const Environment& environment);
 
 }  // namespace weft::config

@@ -40,21 +40,16 @@ int Fail(const absl::Status& status) {
 }
 
 int Run(const config::FlagValues& values) {
-  const absl::StatusOr<config::Options> asked = config::MakeOptions(values, Variable);
-  if (!asked.ok()) return Fail(asked.status());
-  const absl::StatusOr<control::NetConf> read =
-      control::LoadNetConf(asked->net_config_path, config::DefaultsFor(asked->data_plane));
-  if (!read.ok()) return Fail(read.status());
-  if (const absl::Status own = control::CheckOwn(asked->net_config_path); !own.ok())
+  const absl::StatusOr<config::NodeConfig> node = config::LoadNodeConfig(values, Variable);
+  if (!node.ok()) return Fail(node.status());
+  const config::Options& options = node->options;
+  const control::NetConf& conf = node->conf;
+  if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
     control::LogWarning(
         absl::StrCat("net-conf ", own.message(),
                      ": those who can write it decide what this node does; let only root "
                      "or Administrators own and write it"));
-  for (const std::string& note : read->notes) control::LogInfo(note);
-  absl::StatusOr<config::NodeConfig> node = config::MakeNodeConfig(*asked, *read);
-  if (!node.ok()) return Fail(node.status());
-  const config::Options& options = node->options;
-  const control::NetConf& conf = node->conf;
+  for (const std::string& note : conf.notes) control::LogInfo(note);
   if (conf.ipv6_left_out) {
     control::LogWarning(
         "EnableIPv6 of net-conf is left out on this node, because HNS has no such network: its "
