@@ -14,7 +14,7 @@ namespace {
 // Changes within a later snapshot are gathered for at least this long, or until its end: the nodes
 // come by the thousand then, and a subnet that one has lost the next may hold.
 constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
-// How often a trouble that the limit holds back asks again.
+// How often a condition that the limit holds back is tried again.
 constexpr Duration kTroublePeriod = std::chrono::minutes(1);
 // Pending items that one line names.
 constexpr std::size_t kMaxItems = 3;
@@ -286,7 +286,7 @@ void Reconciler::OnSnapshotEnd() {
 void Reconciler::OnUpsert(const lease::Lease& lease) {
   const std::uint64_t before = table_.generation();
   if (table_.Upsert(lease)) {
-    // A snapshot may change them all: they are told of together at its end.
+    // A snapshot may change them all: they are logged together at its end.
     if (!in_snapshot_ && own_known_) log_.TellOf(lease.node);
     FlushSoon();
   }

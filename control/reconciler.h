@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From source to sinks: keeps the lease table, hands each sink what changed, tries again what
-// failed, tells how it stands.
+// From source to sinks: keeps the lease table, passes changes to each sink, tries again what
+// failed, reports the state.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct SinkStatus {
   std::uint64_t notes_told = 0;     // how often its notes began or changed
 };
 
-// Costs nothing that grows with the leases: states and refused nodes are asked of the table.
+// Costs nothing that grows with the leases: states and refused nodes are in the table.
 struct ReconcilerReport {
   bool source_synced = false;  // the first snapshot has come
   // The source is synced, we know who we are, and every sink holds what it should.
@@ -86,7 +86,7 @@ class Reconciler final : public lease::SourceListener {
   // truth is known.
   void AddSink(lease::Sink& sink, Families families = Families::kBoth);
   void RemoveSink(const lease::Sink& sink);
-  // How a sink stands whose work goes on elsewhere (lease::Sink), since its last answer.
+  // The present report of a sink whose work goes on elsewhere (lease::Sink).
   void OnSinkReport(const lease::Sink& sink, lease::SinkReport report);
   // What this sink holds may have been changed by others: it tries again now.
   void Recheck(const lease::Sink& sink);

@@ -11,7 +11,7 @@
 namespace weft::daemon {
 namespace {
 
-// From dialling to the last octet of an answer that is not a stream.
+// From dialling to the last byte of an answer that is not a stream.
 constexpr auto kCallLimit = std::chrono::seconds(40);
 
 kube::ApiStatus StatusOf(const kube::ApiAnswer& answer) {
@@ -68,10 +68,10 @@ void ClusterMember::Start(lease::SourceListener& listener) {
   if (!options_.node_name.empty()) return OnName(options_.node_name);
   control::LogInfo(absl::StrCat("asking the API server for the node of pod ",
                                 options_.pod_namespace, "/", options_.pod_name));
-  AskForName();
+  RequestName();
 }
 
-void ClusterMember::AskForName() {
+void ClusterMember::RequestName() {
   kube::HttpRequest request;
   request.target =
       absl::StrCat("/api/v1/namespaces/", options_.pod_namespace, "/pods/", options_.pod_name);
@@ -83,16 +83,16 @@ void ClusterMember::AskForName() {
 void ClusterMember::OnPod(const absl::StatusOr<kube::ApiAnswer>& answer) {
   const absl::StatusOr<std::string> name = NodeNameOf(answer);
   if (name.ok()) return OnName(*name);
-  name_trouble_.Set(absl::StrCat("the node of pod ", options_.pod_namespace, "/", options_.pod_name,
-                                 " is not known: ", name.status().message(),
-                                 "; trying again (NODE_NAME would tell it)"));
+  name_condition_.Set(absl::StrCat("the node of pod ", options_.pod_namespace, "/",
+                                   options_.pod_name, " is not known: ", name.status().message(),
+                                   "; trying again (NODE_NAME would tell it)"));
   on_change_();
-  timer_.Set(clock_.Now() + name_backoff_.Next(), [this] { AskForName(); });
+  timer_.Set(clock_.Now() + name_backoff_.Next(), [this] { RequestName(); });
 }
 
 void ClusterMember::OnName(const std::string& name) {
   call_.reset();
-  name_trouble_.Set("");
+  name_condition_.Set("");
   control::LogInfo(absl::StrCat("this node is ", name));
   kube::Publisher::Options options;
   options.keys = keys_;
@@ -107,10 +107,10 @@ void ClusterMember::OnName(const std::string& name) {
 }
 
 void ClusterMember::Update(const std::optional<lease::OwnNode>& node,
-                           std::optional<kube::Publication> wanted) {
+                           std::optional<kube::Publication> desired) {
   if (!publisher_) return;
   publisher_->OnOwnNode(node);
-  publisher_->SetWanted(std::move(wanted));
+  publisher_->SetWanted(std::move(desired));
   Publish();
 }
 
@@ -121,7 +121,7 @@ void ClusterMember::SetReady(bool ready) {
 }
 
 void ClusterMember::Publish() {
-  publish_trouble_.Set(publisher_->trouble());
+  publish_condition_.Set(publisher_->trouble());
   if (call_) return;
   if (std::optional<kube::HttpRequest> request = publisher_->Next()) {
     control::LogVerbose(1, absl::StrCat(request->method, " ", request->target, " ", request->body));
@@ -138,7 +138,7 @@ void ClusterMember::Publish() {
 }
 
 void ClusterMember::OnPatched(const absl::StatusOr<kube::ApiAnswer>& answer) {
-  const auto ended = std::move(call_);  // not destroyed amid its own callback's arguments
+  const auto ended = std::move(call_);  // not destroyed during its own callback's arguments
   publisher_->OnAnswer(answer.ok() ? absl::StatusOr<kube::ApiStatus>(StatusOf(*answer))
                                    : answer.status());
   Publish();

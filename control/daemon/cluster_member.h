@@ -24,11 +24,11 @@
 
 namespace weft::daemon {
 
-// Control thread. Waits for whatever is missing and tries for ever; what it waits for is told.
+// Control thread. Waits for whatever is missing, without end; what it waits for is a condition.
 class ClusterMember {
  public:
   // `loop`, `clock` and `options` outlive it. `on_name` is called once, from Start or later, before
-  // the first Node is told; `on_change` when published() or a trouble differs.
+  // the first Node is reported; `on_change` when published() or a condition differs.
   ClusterMember(EventLoop& loop, const control::Clock& clock, const config::Options& options,
                 kube::ClusterAccess access, kube::AnnotationKeys keys,
                 std::function<void(const std::string&)> on_name, std::function<void()> on_change);
@@ -37,19 +37,19 @@ class ClusterMember {
   ClusterMember& operator=(const ClusterMember&) = delete;
 
   void Start(lease::SourceListener& listener);
-  // Our Node as it was last told, and what peers are to read in it (empty: not known yet).
-  void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> wanted);
+  // Our Node as last reported, and what peers are to read in it (empty: not known yet).
+  void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> desired);
   void SetReady(bool ready);  // the node's network works
 
   std::string Describe() const;  // the source, for people
   std::vector<IpAddress> ServerAddresses() const { return client_.ServerAddresses(); }
   // Why our name is not known; empty when it is.
-  const control::Trouble& name_trouble() const { return name_trouble_; }
-  const control::Trouble& publish_trouble() const { return publish_trouble_; }
+  const control::Trouble& name_condition() const { return name_condition_; }
+  const control::Trouble& publish_condition() const { return publish_condition_; }
   bool published() const { return publisher_ && publisher_->published(); }
 
  private:
-  void AskForName();
+  void RequestName();
   void OnPod(const absl::StatusOr<kube::ApiAnswer>& answer);
   void OnName(const std::string& name);
   void Publish();
@@ -65,7 +65,7 @@ class ClusterMember {
   lease::SourceListener* listener_ = nullptr;
   Timer timer_;  // of the name's next try, then of the publisher
   control::Backoff name_backoff_;
-  control::Trouble name_trouble_, publish_trouble_;
+  control::Trouble name_condition_, publish_condition_;
   std::unique_ptr<kube::Publisher> publisher_;  // once the name is known
   std::unique_ptr<control::KubeSource> source_;
   std::unique_ptr<kube::ApiCall> call_;  // last: ends first

@@ -21,11 +21,11 @@ using std::chrono::steady_clock;
 constexpr auto kSourcePeriod = std::chrono::milliseconds(250);
 constexpr auto kHousekeepingPeriod = std::chrono::seconds(1);
 constexpr auto kRoundPause = std::chrono::milliseconds(50);
-constexpr int kHostRounds = 5;    // the host's adapters are looked at in every fifth round
+constexpr int kHostRounds = 5;    // the host's adapters are read in every fifth round
 constexpr int kFactsRounds = 60;  // its default routes, where the system reports changes
 constexpr int kRouteRounds = 9;   // our routes, where it may not; at least every 10 s
-// Between looks at our routes, each of which reads all that there are: a tenth of the time at most,
-// as long as that leaves a flushed one away for no more than a second.
+// Between readings of our routes, each of which reads all that there are: a tenth of the time at
+// most, as long as that leaves a flushed one away for no more than a second.
 constexpr steady_clock::duration kRecheckPause = std::chrono::milliseconds(200);
 constexpr steady_clock::duration kMostRecheckPause = std::chrono::seconds(1);
 
@@ -158,7 +158,7 @@ absl::Status Daemon::OpenHealth() {
       loop_.io(), HealthHandler([this] { return recent_checks_.At(steady_clock::now()); }), limits);
   const absl::StatusOr<std::uint16_t> bound = health->ListenTcp(config_.options.healthz_ip, *port);
   if (bound.ok()) {
-    health_trouble_.Set("");
+    health_condition_.Set("");
     health_ = std::move(health);
     healthz_port_ = *bound;
     return absl::OkStatus();
@@ -166,7 +166,7 @@ absl::Status Daemon::OpenHealth() {
   const std::string message =
       absl::StrCat("health checks: ", bound.status().message(), " (--healthz-ip, --healthz-port)");
   if (absl::IsInvalidArgument(bound.status())) return absl::InvalidArgumentError(message);
-  health_trouble_.Set(absl::StrCat(message, "; tried again"));
+  health_condition_.Set(absl::StrCat(message, "; tried again"));
   return absl::OkStatus();
 }
 
@@ -175,12 +175,12 @@ absl::Status Daemon::OpenAdmin() {
   auto admin = std::make_unique<admin::AdminServer>(loop_.io(), *this);
   const absl::Status status = admin->Listen(*config_.options.admin);
   if (status.ok()) {
-    admin_trouble_.Set(admin->note());
+    admin_condition_.Set(admin->note());
     admin_ = std::move(admin);
     return status;
   }
   if (absl::IsInvalidArgument(status)) return status;
-  admin_trouble_.Set(
+  admin_condition_.Set(
       absl::StrCat("flannelctl cannot ask this flanneld: ", status.message(), "; tried again"));
   return absl::OkStatus();
 }
@@ -233,7 +233,7 @@ void Daemon::Identify() {
 
 void Daemon::DeriveFacts() {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
-  if (!node && !reconciler_.source_synced()) return;  // nobody has said yet that it is not there
+  if (!node && !reconciler_.source_synced()) return;  // it is not known yet to be missing
   facts_ = control::DeriveOwnFacts(
       node_name_, node, config_.conf, standing_,
       node ? std::string() : reconciler_.table().NameInOtherCase(node_name_));
@@ -311,7 +311,7 @@ void Daemon::ArmHousekeeping() {
   });
 }
 
-// Beside the look at every fifth round, which is all that there is where the system tells nothing.
+// Next to the reading in every fifth round, which is all where the system reports nothing.
 void Daemon::WatchHost() {
   auto watch = host_->WatchChanges([this, alive = std::weak_ptr(alive_)] {
     Post(alive, [this] {
@@ -376,7 +376,7 @@ void Daemon::Settle() {
   const auto now = steady_clock::now();
   if (ready_) {
     ReleaseFreeMemory();
-    TellSupervisorReady();
+    NotifySupervisorReady();
     if (std::exchange(unready_logged_, false)) control::LogInfo("ready");
     return;
   }

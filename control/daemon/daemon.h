@@ -8,7 +8,7 @@
 //
 // Everything here lives on the control thread but for one worker thread in each tunnel. Nothing
 // waits: what is missing (the lease file, the API server, our Node, its podCIDR, an interface) is
-// looked for again, and told in log, status and /readyz.
+// tried again, and is in log, status and /readyz.
 #pragma once
 
 #include <chrono>
@@ -55,7 +55,7 @@ struct DaemonConfig {
   std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
   std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
   std::shared_ptr<host::PacketFilter> filter;  // null: pods are masqueraded by the CNI plugin
-  // For tests: else the host is looked at only when it tells of a change.
+  // For tests: false, the host is read only when it reports a change.
   bool polls_host = true;
 };
 
@@ -118,16 +118,16 @@ class Daemon final : public admin::StateProvider {
   EventLoop& loop_;
   const DaemonConfig config_;
   const std::int64_t started_;                                  // Unix seconds
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted asks it first
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read first by what was posted
   control::SystemClock clock_;
   control::Reconciler reconciler_;
   // Where leases come from: one of the two.
   std::unique_ptr<control::FileSource> file_;
   std::unique_ptr<ClusterMember> member_;
-  std::string node_name_;  // empty: the API server is still to tell it
+  std::string node_name_;  // empty: the API server has not answered yet
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
-  control::Trouble health_trouble_, admin_trouble_;
+  control::Trouble health_condition_, admin_condition_;
   RecentChecks recent_checks_{[this] { return Checks(); }};
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 

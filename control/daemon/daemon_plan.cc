@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HNS lacks, for the admin endpoint: asked on the control thread, answered on HNS's.
+// What differs in HNS, for the admin endpoint: requested on the control thread, answered on HNS's.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ std::optional<absl::StatusOr<admin::Plan>> Daemon::AskPlan(const std::string& as
     if (answer) plans_.erase(asked);
     return answer;
   }
-  const auto told = [this, find, alive = std::weak_ptr(alive_)](absl::StatusOr<admin::Plan> plan) {
+  const auto reply = [this, find, alive = std::weak_ptr(alive_)](absl::StatusOr<admin::Plan> plan) {
     Post(alive, [this, find, plan = std::move(plan)] {
       const auto asked = find();
       if (asked == plans_.end()) return;
@@ -25,7 +25,7 @@ std::optional<absl::StatusOr<admin::Plan>> Daemon::AskPlan(const std::string& as
       if (admin_) admin_->Answered();
     });
   };
-  if (!network_.RequestPlan(repair, told)) {
+  if (!network_.RequestPlan(repair, reply)) {
     return absl::FailedPreconditionError(
         config_.hns ? "flanneld does not know yet what HNS should have; \"flannelctl status\" says "
                       "what it waits for"

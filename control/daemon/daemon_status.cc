@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon tells of itself: checks, status, leases.
+// What the daemon reports of itself: checks, status, leases.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 // nodes: rather one too few than one too many.
 std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
                                     const control::ReconcilerReport& report) {
-  if (report.sinks.empty()) return std::nullopt;  // nobody is to be reached, or not yet
+  if (report.sinks.empty()) return std::nullopt;  // no node is to be reached, or not yet
   const lease::PeerCounts peers = table.Peers();
   std::size_t missed = 0;
   for (const control::SinkStatus& sink : report.sinks) {
@@ -54,19 +54,19 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
                     !trouble.empty() ? trouble
                                      : absl::StrCat(DescribeSource(),
                                                     report.source_synced ? "" : " not read yet")});
-  const std::string nameless = member_ ? member_->name_trouble().text() : "";
+  const std::string nameless = member_ ? member_->name_condition().text() : "";
   checks.push_back({"own-node", facts_.ok(),
                     facts_.ok()         ? ""
                     : !nameless.empty() ? nameless
                                         : std::string(facts_.status().message())});
   network_.AppendChecks(report, checks);
   if (member_) {
-    const std::string& why = member_->publish_trouble().text();
+    const std::string& why = member_->publish_condition().text();
     const bool published = member_->published();
     checks.push_back({"published", published, published || !why.empty() ? why : "not yet"});
   }
-  // Who cannot ask on the admin endpoint reads it here; the network works without.
-  if (!admin_trouble_.text().empty()) checks.push_back({"admin", true, admin_trouble_.text()});
+  // Without the admin endpoint it is read here; the network works without.
+  if (!admin_condition_.text().empty()) checks.push_back({"admin", true, admin_condition_.text()});
   return checks;
 }
 
@@ -95,13 +95,13 @@ admin::Status Daemon::ReadStatus() {
   }
   status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
   std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
-                                                     {"health", health_trouble_},
-                                                     {"admin", admin_trouble_},
+                                                     {"health", health_condition_},
+                                                     {"admin", admin_condition_},
                                                      {"vni", vni_condition_}};
   network_.AppendConditions(conditions);
   if (member_) {
-    conditions.push_back({"node-name", member_->name_trouble()});
-    conditions.push_back({"publish", member_->publish_trouble()});
+    conditions.push_back({"node-name", member_->name_condition()});
+    conditions.push_back({"publish", member_->publish_condition()});
   }
   status.troubles = Aggregate(conditions);
   for (const control::SinkStatus& sink : report.sinks) {

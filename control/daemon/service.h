@@ -21,7 +21,7 @@ void PrepareProcess();
 // Gives the system back what was freed: a start needs far more memory than what comes after it.
 void ReleaseFreeMemory();
 // READY=1 to systemd, sd_notify(3), when NOTIFY_SOCKET asks for it; upstream does the same.
-void TellSupervisorReady();
+void NotifySupervisorReady();
 
 // Calls `stop` on the io thread once, with the name of what asked for it ("SIGTERM", "Ctrl-C"),
 // when the process is asked to end. The second request ends it at once. SIGHUP is ignored. `io`

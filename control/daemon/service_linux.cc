@@ -31,7 +31,7 @@ void PrepareProcess() {
 
 void ReleaseFreeMemory() { ::malloc_trim(0); }
 
-void TellSupervisorReady() {
+void NotifySupervisorReady() {
   const char* path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -40,7 +40,7 @@ void PrepareProcess() {}
 
 void ReleaseFreeMemory() { (void)::_heapmin(); }
 
-void TellSupervisorReady() {}
+void NotifySupervisorReady() {}
 
 struct StopSignals::Impl {
   boost::asio::io_context& io;

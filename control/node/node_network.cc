@@ -99,7 +99,7 @@ absl::Status NodeNetwork::Build(const backend::NodePlan& plan, const underlay::H
   plan_ = plan;
   was_in_sync_ = false;
   if (context_.options.data_plane != config::DataPlane::kNone)
-    pod_rules_.Want(PodRulesFor(plan), std::chrono::steady_clock::now());
+    pod_rules_.SetDesired(PodRulesFor(plan), std::chrono::steady_clock::now());
   for (const auto& backend : backends_) {
     if (absl::Status status = backend->Open(); !status.ok()) return status;
     if (!backend->IsUp()) break;

@@ -60,7 +60,7 @@ class NodeNetwork {
   // Checks calls into HNS for their deadline, firewall and ledger; about every second.
   void Poll(control::TimePoint now = std::chrono::steady_clock::now());
   // Puts back what is gone from the host's packet filter; about every second.
-  void PollPodRules(PodRules::Clock::time_point now) { pod_rules_.Look(now); }
+  void PollPodRules(PodRules::Clock::time_point now) { pod_rules_.Poll(now); }
   // What differs in HNS, read on the HNS thread; `repair`: after it was corrected. False: there is
   // nothing in HNS yet.
   bool RequestPlan(bool repair, const backend::PlanReply& reply);
@@ -71,7 +71,7 @@ class NodeNetwork {
   const std::optional<std::vector<lease::HostClaim>>& claims() const { return claims_; }
   // Empty: not known yet.
   const std::optional<backend::NodePlan>& plan() const { return plan_; }
-  // Every backend has what `plan` asks for, and what it decides of the lease is known.
+  // Every backend has what `plan` requires, and what it decides of the lease is known.
   bool is_up() const;
   // The VTEP MAC that a backend chose for IPv4; empty: none does, or it is not known yet.
   std::optional<MacAddress> vtep_mac() const;

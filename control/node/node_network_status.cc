@@ -59,8 +59,8 @@ void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) co
   out.push_back({"public-ip", public_ip_condition_});
   out.push_back({"interface", link_condition_});
   out.push_back({"mtu", mtu_condition_});
-  out.push_back({"masquerade", pod_rules_.masquerade_trouble()});
-  out.push_back({"forward-rules", pod_rules_.forward_trouble()});
+  out.push_back({"masquerade", pod_rules_.masquerade_condition()});
+  out.push_back({"forward-rules", pod_rules_.forward_condition()});
   out.push_back({"ledger", ledger_condition_});
   out.push_back({"static-routes", static_routes_.lost()});
   out.push_back({"left-routes", static_routes_.left()});

@@ -15,7 +15,7 @@ using host::FilterPart;
 constexpr auto kQuiet = std::chrono::minutes(5);  // after which a loss is the first again
 constexpr auto kLongestFilterPause = std::chrono::seconds(60);
 constexpr int kFight = 3;  // losses
-constexpr int kBlind = 3;  // looks
+constexpr int kBlind = 3;  // readings
 
 std::chrono::seconds PauseAfter(int times) {
   return std::min<std::chrono::seconds>(kLongestFilterPause,
@@ -41,47 +41,47 @@ PodRules::PodRules(std::shared_ptr<host::PacketFilter> filter,
               "the rules that accept pods in iptables-legacy's chain FORWARD "
               "(--iptables-forward-rules)"} {}
 
-void PodRules::Want(const Desired& desired, Clock::time_point now) {
+void PodRules::SetDesired(const Desired& desired, Clock::time_point now) {
   const auto want = [&](Part& part, const std::vector<host::FilterRule>& rules) {
-    if (wanted_ && part.rules == rules) return;
+    if (has_desired_ && part.rules == rules) return;
     part.rules = rules;
     part.in_place = false;
     part.losses = part.failures = part.blind = 0;
-    part.next_look = part.next_put = now;
+    part.next_poll = part.next_put = now;
   };
   want(masquerade_, desired.masquerade);
   want(forward_, desired.forward);
   want(legacy_, desired.forward);
-  wanted_ = true;
-  Look(now);
+  has_desired_ = true;
+  Poll(now);
 }
 
-void PodRules::Look(Clock::time_point now) {
-  if (!filter_ || !wanted_) return;
+void PodRules::Poll(Clock::time_point now) {
+  if (!filter_ || !has_desired_) return;
   for (Part* part : {&masquerade_, &forward_, &legacy_}) {
     // Gone and not desired: nothing to read.
-    if (now < part->next_look || (part->in_place && part->rules.empty())) continue;
-    Look(*part, now);
+    if (now < part->next_poll || (part->in_place && part->rules.empty())) continue;
+    Inspect(*part, now);
     const bool soon = part->blind > 0 && part->blind < kBlind;
-    if (part == &legacy_ && !soon) part->next_look = now + legacy_period_;
+    if (part == &legacy_ && !soon) part->next_poll = now + legacy_period_;
   }
-  masquerade_trouble_.Set(masquerade_.trouble);
-  forward_trouble_.Set(forward_.trouble.empty() ? legacy_.trouble : forward_.trouble);
+  masquerade_condition_.Set(masquerade_.condition);
+  forward_condition_.Set(forward_.condition.empty() ? legacy_.condition : forward_.condition);
 }
 
-void PodRules::Look(Part& part, Clock::time_point now) {
+void PodRules::Inspect(Part& part, Clock::time_point now) {
   const absl::StatusOr<bool> has = filter_->Has(part.part, part.rules);
   if (!has.ok()) {
     part.blind = MayPassSoon(has.status()) ? part.blind + 1 : kBlind;
     if (part.in_place && part.blind < kBlind) return;
     // Not known now: what was in place counts. Where nothing is desired, nothing is missing.
-    part.trouble = part.rules.empty() ? "" : std::string(has.status().message());
+    part.condition = part.rules.empty() ? "" : std::string(has.status().message());
     return;
   }
   part.blind = 0;
   if (part.losses > 0 && now - part.lost >= kQuiet) part.losses = 0;
   if (*has) {
-    if (part.losses < kFight) part.trouble.clear();
+    if (part.losses < kFight) part.condition.clear();
     part.in_place = true;
     return;
   }
@@ -90,9 +90,9 @@ void PodRules::Look(Part& part, Clock::time_point now) {
     part.lost = now;
     control::LogWarning(absl::StrCat("another program removed or changed ", part.title));
     if (part.losses >= kFight) {
-      part.trouble = absl::StrCat("another program removes or changes ", part.title,
-                                  " again and again, and flanneld puts it back after a pause: "
-                                  "find that program (nft monitor)");
+      part.condition = absl::StrCat("another program removes or changes ", part.title,
+                                    " again and again, and flanneld puts it back after a pause: "
+                                    "find that program (nft monitor)");
     }
   }
   part.in_place = false;
@@ -101,24 +101,24 @@ void PodRules::Look(Part& part, Clock::time_point now) {
 
 void PodRules::Put(Part& part, Clock::time_point now) {
   part.next_put = now + PauseAfter(std::max(part.losses, part.failures + 1));
-  if (!part.rules.empty()) Enter(part, true);
+  if (!part.rules.empty()) Record(part, true);
   const absl::Status status = filter_->Put(part.part, part.rules);
   if (!status.ok()) {
     ++part.failures;
-    part.trouble = absl::StrCat(
+    part.condition = absl::StrCat(
         part.title,
         part.rules.empty() ? " cannot be removed: " : " cannot be put in: ", status.message());
     return;
   }
   part.failures = 0;
-  if (part.losses < kFight) part.trouble.clear();
+  if (part.losses < kFight) part.condition.clear();
   part.in_place = true;
   const std::string line = absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title);
   if (limit_.Allows(line, now) || part.losses == 0) control::LogInfo(line);
-  if (part.rules.empty()) Enter(part, false);
+  if (part.rules.empty()) Record(part, false);
 }
 
-void PodRules::Enter(const Part& part, bool made) {
+void PodRules::Record(const Part& part, bool made) {
   if (!ledger_) return;
   ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
     const bool entered = ledger.Find(part.kind, part.name) != nullptr;

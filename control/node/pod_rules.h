@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// --ip-masq and --iptables-forward-rules: what the host's packet filter holds for our lease, put
-// there, looked at, put back. It stays when the daemon ends, as subnet.env does, which refers
-// to it.
+// --ip-masq and --iptables-forward-rules: the rules for our lease in the host's packet filter, put
+// there, inspected, put back. They stay when the daemon ends, as subnet.env does, which refers to
+// them.
 #pragma once
 
 #include <array>
@@ -26,23 +26,23 @@ class PodRules {
     std::vector<host::FilterRule> masquerade, forward;
   };
 
-  // `filter`: null where this system has none. `ledger`: null: nothing is entered. What is in
-  // iptables-legacy is looked at every `legacy_period`, for the kernel reports no change there.
+  // `filter`: null where this system has none. `ledger`: null: nothing is recorded. What is in
+  // iptables-legacy is inspected every `legacy_period`, for the kernel reports no change there.
   PodRules(std::shared_ptr<host::PacketFilter> filter, std::shared_ptr<ledger::NodeLedger> ledger,
            std::chrono::seconds legacy_period);
 
   // From now on. Before the first, whatever an earlier process left stays.
-  void Want(const Desired& desired, Clock::time_point now);
+  void SetDesired(const Desired& desired, Clock::time_point now);
   // About every second. What another program removed is put back, at once the first time, then
   // after a growing pause, so that two programs do not fight.
-  void Look(Clock::time_point now);
+  void Poll(Clock::time_point now);
 
-  // Whether pods are masqueraded as --ip-masq asks; also where a CNI plugin sees to it.
+  // Whether pods are masqueraded as --ip-masq requires; also where a CNI plugin does it.
   bool masquerades() const {
     return !filter_ || (masquerade_.in_place && !masquerade_.rules.empty());
   }
-  const control::Trouble& masquerade_trouble() const { return masquerade_trouble_; }
-  const control::Trouble& forward_trouble() const { return forward_trouble_; }
+  const control::Trouble& masquerade_condition() const { return masquerade_condition_; }
+  const control::Trouble& forward_condition() const { return forward_condition_; }
 
  private:
   struct Part {
@@ -53,21 +53,21 @@ class PodRules {
     bool in_place = false;
     int losses = 0;    // to other programs, without a quiet while between
     int failures = 0;  // of Put, in a row
-    int blind = 0;     // looks in a row that another program's lock or a busy host denied us
-    Clock::time_point lost{}, next_look{}, next_put{};
-    std::string trouble{};
+    int blind = 0;     // readings in a row that another program's lock or a busy host prevented
+    Clock::time_point lost{}, next_poll{}, next_put{};
+    std::string condition{};
   };
-  void Look(Part& part, Clock::time_point now);
+  void Inspect(Part& part, Clock::time_point now);
   void Put(Part& part, Clock::time_point now);
-  void Enter(const Part& part, bool made);
+  void Record(const Part& part, bool made);
 
   const std::shared_ptr<host::PacketFilter> filter_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;
   const std::chrono::seconds legacy_period_;
   control::LogLimit limit_;
-  bool wanted_ = false;
+  bool has_desired_ = false;
   Part masquerade_, forward_, legacy_;
-  control::Trouble masquerade_trouble_, forward_trouble_;
+  control::Trouble masquerade_condition_, forward_condition_;
 };
 
 }  // namespace weft::node

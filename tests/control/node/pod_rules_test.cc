@@ -37,7 +37,7 @@ class PodRulesTest : public ::testing::Test {
   }
   // Looks every second, as the daemon does.
   void Pass(int count) {
-    for (int i = 0; i < count; ++i) rules_.Look(now_ += seconds(1));
+    for (int i = 0; i < count; ++i) rules_.Poll(now_ += seconds(1));
   }
   // "KIND NAME" of each.
   std::vector<std::string> Entered() {
@@ -59,7 +59,7 @@ class PodRulesTest : public ::testing::Test {
 };
 
 TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   EXPECT_EQ(filter_->held[FilterPart::kMasquerade], Both().masquerade);
   EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
   EXPECT_EQ(filter_->held[FilterPart::kForwardLegacy], Both().forward);
@@ -68,7 +68,7 @@ TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
                                      "forward-rules iptables-legacy"));
   Pass(10);
   EXPECT_EQ(filter_->puts[FilterPart::kMasquerade], 1);
-  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.masquerade_condition().text(), "");
 }
 
 TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsWanted) {
@@ -79,9 +79,9 @@ TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsWanted) {
 }
 
 TEST_F(PodRulesTest, WhatAnEarlierProcessLeftGoesWithItsFlagAndItsEntry) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   PodRules later(filter_, ledger_, seconds(5));
-  later.Want({}, now_);
+  later.SetDesired({}, now_);
   EXPECT_THAT(filter_->held[FilterPart::kMasquerade], IsEmpty());
   EXPECT_THAT(filter_->held[FilterPart::kForward], IsEmpty());
   EXPECT_FALSE(later.masquerades());
@@ -91,39 +91,39 @@ TEST_F(PodRulesTest, WhatAnEarlierProcessLeftGoesWithItsFlagAndItsEntry) {
 // Nor is there a folder made for a ledger of nothing.
 TEST_F(PodRulesTest, WhereThereIsNoChainNothingIsPutInOrEntered) {
   filter_->chain_exists = false;
-  rules_.Want({{}, Both().forward}, now_);
+  rules_.SetDesired({{}, Both().forward}, now_);
   Pass(10);
   EXPECT_THAT(filter_->puts, IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(folder_.path));
   filter_->chain_exists = true;
   Pass(1);
   EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
-  EXPECT_EQ(rules_.forward_trouble().times(), 0u);
+  EXPECT_EQ(rules_.forward_condition().times(), 0u);
 }
 
 TEST_F(PodRulesTest, AnotherPodCidrReplacesThem) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   PodRules::Desired other = Both();
   other.masquerade = host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.9.0/24")}, {});
-  rules_.Want(other, now_);
+  rules_.SetDesired(other, now_);
   EXPECT_EQ(filter_->held[FilterPart::kMasquerade], other.masquerade);
   EXPECT_EQ(filter_->puts[FilterPart::kForward], 1);
 }
 
 TEST_F(PodRulesTest, WhatAnotherProgramRemovedIsBackAtTheNextLook) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   for (const FilterPart part : {FilterPart::kMasquerade, FilterPart::kForward}) {
     filter_->held[part].clear();
     Pass(1);
     EXPECT_FALSE(filter_->held[part].empty());
   }
   EXPECT_TRUE(rules_.masquerades());
-  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.masquerade_condition().text(), "");
 }
 
 // The kernel does not report changes there, and each look is a program.
 TEST_F(PodRulesTest, LegacyIsLookedAtMoreSeldom) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   filter_->held[FilterPart::kForwardLegacy].clear();
   Pass(4);
   EXPECT_THAT(filter_->held[FilterPart::kForwardLegacy], IsEmpty());
@@ -133,20 +133,20 @@ TEST_F(PodRulesTest, LegacyIsLookedAtMoreSeldom) {
 }
 
 TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   for (int i = 0; i < 600; ++i) {
     filter_->held[FilterPart::kMasquerade].clear();
     Pass(1);
   }
   // 1, 1, 2, 4 ... 60 seconds between.
   EXPECT_LT(filter_->puts[FilterPart::kMasquerade], 20);
-  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("again and again"));
-  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("again and again"));
+  EXPECT_EQ(rules_.masquerade_condition().times(), 1u);
   // Once it is over, the pause and then the quiet end.
   Pass(60);
   EXPECT_TRUE(rules_.masquerades());
   Pass(5 * 60);
-  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+  EXPECT_EQ(rules_.masquerade_condition().text(), "");
   filter_->held[FilterPart::kMasquerade].clear();
   Pass(1);
   EXPECT_TRUE(rules_.masquerades());
@@ -154,40 +154,40 @@ TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
 
 // Neither a moment in which they are there, nor the same rules once more, ends a fight.
 TEST_F(PodRulesTest, AFightIsOverAfterFiveMinutesOfQuietOnly) {
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   for (int i = 0; i < 600; ++i) {
     filter_->held[FilterPart::kMasquerade].clear();
     Pass(1);
     const int puts = filter_->puts[FilterPart::kMasquerade];
     if (filter_->held[FilterPart::kMasquerade].empty()) {
-      rules_.Want(Both(), now_);
+      rules_.SetDesired(Both(), now_);
       EXPECT_EQ(filter_->puts[FilterPart::kMasquerade], puts) << i;
     } else {
       Pass(1);
     }
   }
-  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("again and again"));
-  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("again and again"));
+  EXPECT_EQ(rules_.masquerade_condition().times(), 1u);
 }
 
 TEST_F(PodRulesTest, WhatCannotBePutInIsSaidAndTriedAgain) {
   filter_->writable = absl::PermissionDeniedError("not permitted");
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   EXPECT_FALSE(rules_.masquerades());
-  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("cannot be put in: not permitted"));
-  EXPECT_THAT(rules_.forward_trouble().text(), HasSubstr("cannot be put in: not permitted"));
+  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("cannot be put in: not permitted"));
+  EXPECT_THAT(rules_.forward_condition().text(), HasSubstr("cannot be put in: not permitted"));
   Pass(10);
-  EXPECT_EQ(rules_.masquerade_trouble().times(), 1u);
+  EXPECT_EQ(rules_.masquerade_condition().times(), 1u);
   filter_->writable = absl::OkStatus();
   Pass(5);
   EXPECT_TRUE(rules_.masquerades());
-  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
-  EXPECT_EQ(rules_.forward_trouble().text(), "");
+  EXPECT_EQ(rules_.masquerade_condition().text(), "");
+  EXPECT_EQ(rules_.forward_condition().text(), "");
 }
 
 TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
   filter_->readable = absl::UnavailableError("try again");
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   EXPECT_FALSE(rules_.masquerades());
   filter_->readable = absl::OkStatus();
   Pass(1);
@@ -195,54 +195,54 @@ TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
   filter_->readable = absl::PermissionDeniedError("not permitted");
   Pass(1);
   EXPECT_TRUE(rules_.masquerades());
-  EXPECT_THAT(rules_.masquerade_trouble().text(), HasSubstr("not permitted"));
+  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("not permitted"));
 }
 
 // Another program that has the lock of iptables' tables for a moment, or a busy host.
 TEST_F(PodRulesTest, ALookThatIsDeniedIsNoTroubleBeforeTheThird) {
   for (const absl::Status& denied :
        {absl::UnavailableError("locked"), absl::DeadlineExceededError("too slow")}) {
-    rules_.Want({}, now_);
-    rules_.Want(Both(), now_);
-    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
+    rules_.SetDesired({}, now_);
+    rules_.SetDesired(Both(), now_);
+    EXPECT_EQ(rules_.masquerade_condition().text(), "");
     Pass(4);
     filter_->looks.clear();
     filter_->readable = denied;
     Pass(2);
-    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
-    EXPECT_EQ(rules_.forward_trouble().text(), "");
+    EXPECT_EQ(rules_.masquerade_condition().text(), "");
+    EXPECT_EQ(rules_.forward_condition().text(), "");
     EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2) << "again soon, not in five seconds";
     filter_->readable = absl::OkStatus();
     Pass(1);
     filter_->readable = denied;
     Pass(2);
-    EXPECT_EQ(rules_.masquerade_trouble().text(), "") << "not in a row";
+    EXPECT_EQ(rules_.masquerade_condition().text(), "") << "not in a row";
     Pass(1);
-    EXPECT_EQ(rules_.masquerade_trouble().text(), denied.message());
+    EXPECT_EQ(rules_.masquerade_condition().text(), denied.message());
     EXPECT_TRUE(rules_.masquerades());
     filter_->readable = absl::OkStatus();
     Pass(5);
-    EXPECT_EQ(rules_.masquerade_trouble().text(), "");
-    EXPECT_EQ(rules_.forward_trouble().text(), "");
+    EXPECT_EQ(rules_.masquerade_condition().text(), "");
+    EXPECT_EQ(rules_.forward_condition().text(), "");
   }
 }
 
 TEST_F(PodRulesTest, WhatCannotBePutInIsTriedAfterGrowingPauses) {
   filter_->writable = absl::InternalError("no");
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   Pass(600);
   // 1, 2, 4 ... 60 seconds between.
   EXPECT_LT(filter_->puts[FilterPart::kForward], 20);
   filter_->writable = absl::OkStatus();
   Pass(60);
   EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
-  EXPECT_EQ(rules_.forward_trouble().text(), "");
+  EXPECT_EQ(rules_.forward_condition().text(), "");
 }
 
 TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
   ::testing::internal::CaptureStderr();
   control::StartLog(control::LogFormat::kKlog, 0);
-  rules_.Want(Both(), now_);
+  rules_.SetDesired(Both(), now_);
   for (int i = 0; i < 600; ++i) {
     filter_->held[FilterPart::kMasquerade].clear();
     Pass(1);
@@ -259,9 +259,9 @@ TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
 // A node without the right to look is not in trouble for what it was not asked for.
 TEST_F(PodRulesTest, NoTroubleWhereNothingIsWanted) {
   filter_->readable = absl::PermissionDeniedError("not permitted");
-  rules_.Want({}, now_);
-  EXPECT_EQ(rules_.masquerade_trouble().text(), "");
-  EXPECT_EQ(rules_.forward_trouble().text(), "");
+  rules_.SetDesired({}, now_);
+  EXPECT_EQ(rules_.masquerade_condition().text(), "");
+  EXPECT_EQ(rules_.forward_condition().text(), "");
   filter_->readable = absl::OkStatus();
   Pass(20);
   filter_->looks.clear();
@@ -271,7 +271,7 @@ TEST_F(PodRulesTest, NoTroubleWhereNothingIsWanted) {
 
 TEST_F(PodRulesTest, WithoutAFilterTheCniPluginMasquerades) {
   PodRules windows(nullptr, ledger_, seconds(5));
-  windows.Want(Both(), now_);
+  windows.SetDesired(Both(), now_);
   EXPECT_TRUE(windows.masquerades());
   EXPECT_FALSE(std::filesystem::exists(folder_.path));
 }
