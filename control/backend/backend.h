@@ -22,7 +22,7 @@
 #include "control/sinks/route_journal.h"
 #include "control/trouble.h"
 #include "control/underlay/interface_choice.h"
-#include "hns/api.h"
+#include "hns/api/api.h"
 #include "hns/journal.h"
 
 namespace weft::backend {

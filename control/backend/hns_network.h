@@ -79,22 +79,19 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   return plan;
 }
 
-// A backend that is one network in HNS, of IPv4. `Keeper` programs it on a thread of its own.
-template <typename Keeper, typename Desired>
+// A backend that is one network in HNS, of IPv4: what `kDesiredFor` makes of the plan. `Keeper`
+// programs it on a thread of its own.
+template <typename Keeper, typename Desired, auto kDesiredFor>
 class HnsNetwork : public Backend {
  public:
-  using DesiredFor = absl::StatusOr<Desired>(const NodePlan&, const config::Options&,
-                                             const control::NetConf&,
-                                             const std::vector<host::Adapter>&);
   // `follower`: it receives the desired state, decides nothing, and nothing waits for it.
-  HnsNetwork(const Context& context, bool follower, DesiredFor& desired_for)
-      : context_(context), follower_(follower), desired_for_(desired_for) {}
+  HnsNetwork(const Context& context, bool follower) : context_(context), follower_(follower) {}
 
   absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) override {
     std::optional<Desired> desired;
     if (plan.v4) {
       absl::StatusOr<Desired> made =
-          desired_for_(plan, context_.options, context_.conf, host.adapters);
+          kDesiredFor(plan, context_.options, context_.conf, host.adapters);
       if (!made.ok()) return made.status();
       desired = *std::move(made);
     }
@@ -125,7 +122,6 @@ class HnsNetwork : public Backend {
 
   const Context& context_;
   const bool follower_;
-  DesiredFor& desired_for_;
   // Empty: the plan has no IPv4. What the keeper has received.
   std::optional<Desired> desired_, programmed_;
   control::Trouble condition_;  // a call into HNS takes too long, or never came back

@@ -13,7 +13,7 @@
 
 #include "control/backend/hns_network.h"
 #include "control/sinks/keeper_thread.h"
-#include "hns/bridge_keeper.h"
+#include "hns/bridge_machine.h"
 
 namespace weft::backend {
 
@@ -25,9 +25,9 @@ absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Op
 // Its end changes nothing in HNS, and leaves forwarding on.
 class HnsBridge final
     : public HnsNetwork<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>,
-                        hns::BridgeWish> {
+                        hns::BridgeWish, BridgeFor> {
  public:
-  HnsBridge(const Context& context, bool follower) : HnsNetwork(context, follower, BridgeFor) {}
+  using HnsNetwork::HnsNetwork;
   ~HnsBridge() override { Close(); }
 
   // Switches forwarding on where it is off: adapters that HNS creates again have lost it.

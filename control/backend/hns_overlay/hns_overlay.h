@@ -19,10 +19,10 @@ absl::StatusOr<hns::OverlayWish> OverlayFor(const NodePlan& plan, const config::
                                             const control::NetConf& conf,
                                             const std::vector<host::Adapter>& adapters);
 
-class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlayWish> {
+class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlayWish, OverlayFor> {
  public:
   HnsOverlay(const Context& context, bool follower)
-      : HnsNetwork(context, follower, OverlayFor), firewall_(context.host, context.ledger) {}
+      : HnsNetwork(context, follower), firewall_(context.host, context.ledger) {}
   ~HnsOverlay() override { Close(); }
 
   absl::Status Open() override;
