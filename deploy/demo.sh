@@ -31,11 +31,12 @@ indent() { sed 's/^/    /'; }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/weft-demo-XXXXXX")
 weft=weft-demo-$$-weft weft_pod=weft-demo-$$-weft-pod peer=weft-demo-$$-peer peer_pod=weft-demo-$$-peer-pod
-daemon= server=
+daemon= server= emulator=
 clean_up() {
   local status=$? name
   [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ -z "$emulator" ] || kill "$emulator" 2>/dev/null || true
   wait 2>/dev/null || true
   for name in "$weft_pod" "$weft" "$peer_pod" "$peer"; do ip netns delete "$name" 2>/dev/null || true; done
   if [ $status != 0 ] && [ -s "$work/flanneld.log" ]; then
@@ -120,7 +121,7 @@ echo '{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan", "VNI": 4096, "Po
 start_weft() {
   ip netns exec "$weft" "$bin/flanneld" --lease-source="file:$work/nodes.json" --node-name=weft-node --iface=192.168.77.1 \
     --net-config-path="$work/net-conf.json" --subnet-file="$work/subnet.env" --admin="$work/weft.sock" --state-dir="$work/state" \
-    --hns="emulator:$work/hns.json" >"$work/flanneld.log" 2>&1 &
+    --hns="emulator:$work/hns.sock" >"$work/flanneld.log" 2>&1 &
   daemon=$!
   local deadline=$((SECONDS + 15))
   until [ -s "$work/subnet.env" ]; do
@@ -129,14 +130,18 @@ start_weft() {
     sleep 0.05
   done
 }
-show "flanneld --lease-source=file:nodes.json --node-name=weft-node --iface=192.168.77.1 --net-config-path=net-conf.json ..."
+show "flannelctl hns emulate --listen=hns.sock --adapter=u0=192.168.77.1/24 &   # plays a Windows node's HNS"
+"$bin/flannelctl" hns emulate --listen="$work/hns.sock" --adapter=u0=192.168.77.1/24 >"$work/emulator.log" 2>&1 &
+emulator=$!
+until [ -S "$work/hns.sock" ]; do kill -0 $emulator || { cat "$work/emulator.log" >&2; exit 1; }; sleep 0.02; done
+show "flanneld --lease-source=file:nodes.json --node-name=weft-node --iface=192.168.77.1 --net-config-path=net-conf.json --hns=emulator:hns.sock ..."
 start_weft
 show "cat subnet.env          # what the CNI plugin reads"
 indent <"$work/subnet.env"
 show "flannelctl leases       # who is in the cluster"
 "$bin/flannelctl" leases --admin="$work/weft.sock" | indent
-show "flannelctl hns show flannel.4096 --hns=emulator:hns.json   # what HNS of a Windows node would hold now"
-ip netns exec "$weft" "$bin/flannelctl" hns show flannel.4096 --hns="emulator:$work/hns.json" | indent
+show "flannelctl hns show flannel.4096 --hns=emulator:hns.sock   # what HNS of a Windows node would hold now"
+"$bin/flannelctl" hns show flannel.4096 --hns="emulator:$work/hns.sock" | indent
 
 # ---- traffic
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's end of the local endpoint: blocking, with a limit on each wait.
+// A connection to a program of this machine, through a Unix-domain socket or a named pipe:
+// blocking.
 #pragma once
 
 #include <chrono>
@@ -14,17 +15,22 @@
 
 namespace weft::admin {
 
-// One thread. Errors are the system's text under a code that says which case it is: NotFound (no
-// such socket or pipe), Unavailable (nobody answers there), PermissionDenied, DeadlineExceeded,
-// InvalidArgument (not a possible path).
+// One thread reads, one writes. Errors are the system's text under a code that says which case it
+// is: NotFound (no such socket or pipe), Unavailable (nobody answers there), PermissionDenied,
+// DeadlineExceeded, InvalidArgument (not a possible path).
 class LocalConnection {
  public:
   virtual ~LocalConnection() = default;
   virtual absl::Status Write(std::string_view octets) = 0;
   // Zero: the other side has closed.
   virtual absl::StatusOr<std::size_t> Read(std::span<char> into) = 0;
+  // Whether a Read would return at once: with bytes, or because the connection has ended.
+  virtual bool HasInput() = 0;
+  // Any thread: a Read and a Write in progress return, and so do all later ones.
+  virtual void Shutdown() = 0;
 };
 
+// `timeout` of each wait; zero: none.
 absl::StatusOr<std::unique_ptr<LocalConnection>> ConnectLocal(const std::string& path,
                                                               std::chrono::milliseconds timeout);
 

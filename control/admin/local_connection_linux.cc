@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,6 +48,13 @@ class UnixConnection : public LocalConnection {
       if (errno != EINTR) return FromErrno(errno);
     }
   }
+
+  bool HasInput() override {
+    pollfd input{fd_, POLLIN, 0};
+    return ::poll(&input, 1, 0) != 0;
+  }
+
+  void Shutdown() override { ::shutdown(fd_, SHUT_RDWR); }
 
  private:
   int fd_;

@@ -32,47 +32,65 @@ absl::Status FromError(DWORD error) {
 class PipeConnection : public LocalConnection {
  public:
   PipeConnection(HANDLE pipe, DWORD timeout)
-      : pipe_(pipe), event_(::CreateEventW(nullptr, TRUE, FALSE, nullptr)), timeout_(timeout) {}
+      : pipe_(pipe),
+        reading_(NewEvent()),
+        writing_(NewEvent()),
+        ended_(NewEvent()),
+        timeout_(timeout) {}
   ~PipeConnection() override {
-    ::CloseHandle(event_);
-    ::CloseHandle(pipe_);
+    for (const HANDLE each : {reading_, writing_, ended_, pipe_}) ::CloseHandle(each);
   }
 
   absl::Status Write(std::string_view octets) override {
     while (!octets.empty()) {
-      OVERLAPPED overlapped = Begin();
+      OVERLAPPED overlapped = Begin(writing_);
       const bool done = ::WriteFile(pipe_, octets.data(), static_cast<DWORD>(octets.size()),
                                     nullptr, &overlapped) != 0;
       const absl::StatusOr<DWORD> sent = Finish(done, overlapped);
       if (!sent.ok()) return sent.status();
+      if (*sent == 0) return absl::UnavailableError("the connection has ended");
       octets.remove_prefix(*sent);
     }
     return absl::OkStatus();
   }
 
   absl::StatusOr<std::size_t> Read(std::span<char> into) override {
-    OVERLAPPED overlapped = Begin();
+    OVERLAPPED overlapped = Begin(reading_);
     const bool done =
         ::ReadFile(pipe_, into.data(), static_cast<DWORD>(into.size()), nullptr, &overlapped) != 0;
     return Finish(done, overlapped);
   }
 
+  bool HasInput() override {
+    DWORD size = 0;
+    return ::PeekNamedPipe(pipe_, nullptr, 0, nullptr, &size, nullptr) == 0 || size != 0;
+  }
+
+  void Shutdown() override { ::SetEvent(ended_); }
+
  private:
-  OVERLAPPED Begin() const {
+  // Reset by hand.
+  static HANDLE NewEvent() { return ::CreateEventW(nullptr, TRUE, FALSE, nullptr); }
+
+  static OVERLAPPED Begin(HANDLE event) {
     OVERLAPPED overlapped{};
-    overlapped.hEvent = event_;
+    overlapped.hEvent = event;
     return overlapped;
   }
 
-  // Waits for the operation; one that is late is cancelled and waited for, since it uses the
-  // caller's buffer.
+  // Waits for the operation; one that is late or shut down is cancelled and waited for, since it
+  // uses the caller's buffer.
   absl::StatusOr<DWORD> Finish(bool done, OVERLAPPED& overlapped) {
     if (!done && ::GetLastError() != ERROR_IO_PENDING) return Ended(::GetLastError());
-    const bool late = !done && ::WaitForSingleObject(event_, timeout_) == WAIT_TIMEOUT;
-    if (late) ::CancelIoEx(pipe_, &overlapped);
+    const HANDLE events[] = {ended_, overlapped.hEvent};
+    const DWORD event =
+        done ? WAIT_OBJECT_0 + 1 : ::WaitForMultipleObjects(2, events, FALSE, timeout_);
+    if (event != WAIT_OBJECT_0 + 1) ::CancelIoEx(pipe_, &overlapped);
     DWORD size = 0;
-    if (::GetOverlappedResult(pipe_, &overlapped, &size, TRUE) != 0) return size;
-    return late ? FromError(WAIT_TIMEOUT) : Ended(::GetLastError());
+    const bool finished = ::GetOverlappedResult(pipe_, &overlapped, &size, TRUE) != 0;
+    if (event == WAIT_OBJECT_0) return DWORD{0};
+    if (finished) return size;
+    return event == WAIT_TIMEOUT ? FromError(WAIT_TIMEOUT) : Ended(::GetLastError());
   }
 
   static absl::StatusOr<DWORD> Ended(DWORD error) {
@@ -81,14 +99,15 @@ class PipeConnection : public LocalConnection {
   }
 
   HANDLE pipe_;
-  HANDLE event_;
+  HANDLE reading_, writing_;  // end of the operation
+  HANDLE ended_;              // by Shutdown
   DWORD timeout_;
 };
 
 absl::StatusOr<std::unique_ptr<LocalConnection>> Connect(const std::string& path,
                                                          std::chrono::milliseconds timeout) {
   const std::wstring name = control::PathOf(path).wstring();
-  const auto wait = static_cast<DWORD>(timeout.count());
+  const auto wait = timeout == timeout.zero() ? INFINITE : static_cast<DWORD>(timeout.count());
   for (;;) {
     // The server may learn who we are, but not act in our name.
     const HANDLE pipe = ::CreateFileW(

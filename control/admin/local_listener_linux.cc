@@ -40,7 +40,7 @@ absl::Status SystemError(const std::string& what, std::string_view next_step) {
 absl::Status CheckFolder(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
     return SystemError(absl::StrCat("cannot make folder ", folder.native()),
-                       "make it, or choose another socket with --admin");
+                       "make it, or choose another socket");
   }
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0)
@@ -53,8 +53,8 @@ absl::Status CheckFolder(const std::filesystem::path& folder) {
   return absl::FailedPreconditionError(
       absl::StrCat("folder ", folder.native(),
                    foreign ? " belongs to another user" : " can be written by others",
-                   ", who could replace the admin socket in it; chown root and chmod go-w it, or "
-                   "choose another with --admin"));
+                   ", who could replace the socket in it; chown root and chmod go-w it, or "
+                   "choose another"));
 }
 
 // Takes away a socket file that a dead process left behind.
@@ -66,8 +66,8 @@ absl::Status ClearWay(const std::string& path, const sockaddr_un& address) {
                : SystemError(absl::StrCat("cannot look at ", path), "check its permissions");
   }
   if (!S_ISSOCK(info.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " exists and is not a socket; move it away, or choose another path with --admin"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " exists and is not a socket; move it away, or choose another path"));
   }
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (probe.get() < 0) return SystemError("cannot open a socket", "check the limit on open files");
@@ -127,12 +127,12 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(boost::asio::io_cont
   if (fd.get() < 0 || ::fchmod(fd.get(), 0600) != 0)
     return SystemError("cannot open a socket", "check the limit on open files");
   if (::bind(fd.get(), Generic(*address), sizeof *address) != 0)
-    return SystemError(absl::StrCat("cannot bind ", path), "choose another path with --admin");
+    return SystemError(absl::StrCat("cannot bind ", path), "choose another path");
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0)
-    return SystemError(absl::StrCat("cannot look at ", path), "choose another path with --admin");
+    return SystemError(absl::StrCat("cannot look at ", path), "choose another path");
   if (::listen(fd.get(), SOMAXCONN) != 0)
-    return SystemError(absl::StrCat("cannot listen on ", path), "choose another path with --admin");
+    return SystemError(absl::StrCat("cannot listen on ", path), "choose another path");
 
   SocketListener::Acceptor acceptor(io);
   boost::system::error_code error;

@@ -130,8 +130,8 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io
     case ERROR_PIPE_BUSY:
       return Taken(path);
     default:
-      return absl::UnavailableError(absl::StrCat("cannot make pipe ", path, ": ", Message(error),
-                                                 "; choose another name with --admin"));
+      return absl::UnavailableError(
+          absl::StrCat("cannot make pipe ", path, ": ", Message(error), "; choose another name"));
   }
 }
 

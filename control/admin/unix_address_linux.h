@@ -21,8 +21,7 @@ inline absl::StatusOr<sockaddr_un> UnixAddress(const std::string& path) {
   if (path.empty() || path.size() > kLongestSocketPath) {
     return absl::InvalidArgumentError(absl::StrCat("socket path \"", path, "\" has ", path.size(),
                                                    " octets; a Unix-domain socket's path has 1 to ",
-                                                   kLongestSocketPath,
-                                                   ": choose a shorter one with --admin"));
+                                                   kLongestSocketPath, ": choose a shorter one"));
   }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

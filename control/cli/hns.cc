@@ -19,7 +19,7 @@ constexpr Verb kVerbs[] = {
     {"drift", "What HNS has otherwise than flanneld wants it", AddHnsDrift},
     {"repair", "Have flanneld put that right now", AddHnsRepair},
     {"emulate", "Be an HNS for other programs, for development and tests", AddHnsEmulate},
-    {"control", "Give an HNS emulator a command: fail, restart, show its world", AddHnsControl},
+    {"control", "Give an HNS emulator a command: fail, restart, show its state", AddHnsControl},
 };
 
 }  // namespace
@@ -44,8 +44,8 @@ Action AddHns(CLI::App& parser) {
   parser.footer(
       "Examples:\n"
       "  flannelctl hns emulate --help\n"
-      "  flannelctl hns emulate --listen tcp:127.0.0.1:4096\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 dump");
+      "  flannelctl hns emulate --listen hns.sock\n"
+      "  flannelctl hns control hns.sock dump");
   return AddVerbs(parser, kVerbs);
 }
 

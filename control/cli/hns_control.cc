@@ -10,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/cli/json_fields.h"
 #include "control/cli/verbs.h"
-#include "hns/emulator/remote/address.h"
-#include "hns/emulator/remote/remote_api.h"
+#include "control/emulator/remote/remote_api.h"
 
 namespace weft::cli {
 namespace {
@@ -19,18 +18,16 @@ namespace {
 constexpr char kVerb[] = "hns control";
 
 struct Options {
-  std::string address, command;
+  std::string path, command;
   std::vector<std::string> fields;
 };
 
 ExitCode Run(const Options& options, Io& io) {
   namespace emulator = hns::emulator;
-  const auto address = emulator::ParseAddress(options.address);
-  if (!address.ok()) return Fail(io, kVerb, address.status());
   absl::StatusOr<nlohmann::json> command = JsonFields(options.fields);
   if (!command.ok()) return Fail(io, kVerb, command.status());
   (*command)["command"] = options.command;
-  const hns::Reply reply = emulator::RemoteApi(options.address).Control(command->dump());
+  const hns::Reply reply = emulator::RemoteApi(options.path).Control(command->dump());
   if (reply.ok()) {
     io.out << nlohmann::json::parse(reply.text).dump(2) << "\n";
     return ExitCode::kOk;
@@ -38,16 +35,16 @@ ExitCode Run(const Options& options, Io& io) {
   if (!reply.error_record.empty())
     return Fail(io, kVerb, absl::InvalidArgumentError(reply.error_record));
   return Fail(io, kVerb,
-              absl::UnavailableError(absl::StrCat("no HNS emulator answers at ", options.address,
+              absl::UnavailableError(absl::StrCat("no HNS emulator answers at ", options.path,
                                                   "; start one: flannelctl hns emulate --listen ",
-                                                  options.address)));
+                                                  options.path)));
 }
 
 }  // namespace
 
 Action AddHnsControl(CLI::App& parser) {
   auto options = std::make_shared<Options>();
-  parser.add_option("ADDRESS", options->address, "Where it listens: tcp:HOST:PORT, unix:PATH")
+  parser.add_option("PATH", options->path, "Where it listens, as it was given with --listen")
       ->required();
   parser
       .add_option("COMMAND", options->command,
@@ -59,16 +56,16 @@ Action AddHnsControl(CLI::App& parser) {
   parser.add_option("KEY=VALUE", options->fields, "The command's fields");
   parser.footer(
       "Examples:\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 dump\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 fault function=HcnModifyNetwork \\\n"
+      "  flannelctl hns control hns.sock dump\n"
+      "  flannelctl hns control hns.sock fault function=HcnModifyNetwork \\\n"
       "      code=0x803B000D count=2\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 restart networks=lost\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 rename adapter=Ethernet to=LAN\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 set-addresses adapter=Ethernet \\\n"
+      "  flannelctl hns control hns.sock restart networks=lost\n"
+      "  flannelctl hns control hns.sock rename adapter=Ethernet to=LAN\n"
+      "  flannelctl hns control hns.sock set-addresses adapter=Ethernet \\\n"
       "      addresses=192.168.1.77/24\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 put-route destination=10.8.0.0/16 \\\n"
+      "  flannelctl hns control hns.sock put-route destination=10.8.0.0/16 \\\n"
       "      gateway=192.168.1.254 adapter=Ethernet\n"
-      "  flannelctl hns control tcp:127.0.0.1:4096 set 'settings={\"latency_ms\":20}'");
+      "  flannelctl hns control hns.sock set 'settings={\"latency_ms\":20}'");
   return [options](Io& io) { return Run(*options, io); };
 }
 

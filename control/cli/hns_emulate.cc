@@ -15,13 +15,11 @@
 #include "boost/asio/signal_set.hpp"
 #include "control/cli/json_fields.h"
 #include "control/cli/verbs.h"
-#include "control/emulator/adapter_text.h"
-#include "control/emulator/served_host.h"
-#include "control/emulator/world.h"
-#include "control/emulator/world_commands.h"
-#include "hns/emulator/remote/commands.h"
-#include "hns/emulator/remote/remote_server.h"
-#include "hns/emulator/world_file.h"
+#include "control/emulator/commands.h"
+#include "control/emulator/emulated_node.h"
+#include "control/emulator/host/adapter_text.h"
+#include "control/emulator/remote/remote_server.h"
+#include "control/emulator/remote/served_host.h"
 
 namespace weft::cli {
 namespace {
@@ -31,8 +29,7 @@ namespace remote = hns::emulator;
 constexpr char kVerb[] = "hns emulate";
 
 struct Options {
-  std::string listen = "tcp:127.0.0.1:0";
-  std::string state, version, gateway;
+  std::string listen, state, version, gateway;
   std::vector<std::string> adapters, settings, faults;
 };
 
@@ -59,23 +56,23 @@ absl::Status Furnish(const Options& options, host::EmulatedHost& host) {
   return host.PutRoutes({route}).front();
 }
 
-absl::Status Apply(const Options& options, remote::Emulator& hns) {
+absl::Status Apply(const Options& options, emulator::EmulatedNode& node) {
   absl::StatusOr<nlohmann::json> settings = JsonFields(options.settings);
   if (!settings.ok()) return settings.status();
   if (!options.version.empty()) (*settings)["version"] = options.version;
-  if (!settings->empty()) {  // else the world's own stay
-    auto set = remote::CarryOut(hns, {{"command", "set"}, {"settings", *settings}});
+  if (!settings->empty()) {  // else the node's own stay
+    auto set = emulator::CarryOut(node, {{"command", "set"}, {"settings", *settings}});
     if (!set.ok()) return set.status();
   }
   for (const std::string& text : options.faults) {
     const std::vector<std::string> words = absl::StrSplit(text, ',');
     const absl::StatusOr<nlohmann::json> fields = JsonFields(words);
     if (!fields.ok()) return fields.status();
-    absl::StatusOr<remote::Fault> fault = remote::ReadFault(*fields);
+    absl::StatusOr<remote::Fault> fault = emulator::ReadFault(*fields);
     if (!fault.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("--fault ", text, ": ", fault.status().message()));
-    hns.Add(*std::move(fault));
+    node.hns().Add(*std::move(fault));
   }
   return absl::OkStatus();
 }
@@ -89,21 +86,26 @@ void WaitForEnd() {
 
 ExitCode Run(const Options& options, Io& io) {
   remote::SystemClock clock;
-  emulator::World world(clock);
-  remote::WorldFile file(options.state);
-  absl::Status status = Furnish(options, world.host());
-  if (status.ok() && !options.state.empty()) status = world.hns().KeepIn(&file);
-  if (status.ok()) status = Apply(options, world.hns());
+  emulator::EmulatedNode node(clock);
+  std::optional<emulator::NodeFile> file;
+  if (!options.state.empty()) file.emplace(node, options.state);
+  absl::Status status = Furnish(options, node.host());
+  if (status.ok() && file) status = file->Open();
+  if (status.ok()) status = Apply(options, node);
   if (!status.ok()) return Fail(io, kVerb, status);
-  emulator::ServedHost host(world.host());
+  const auto save = [&] {
+    if (!file) return;
+    if (const absl::Status saved = file->Save(); !saved.ok()) Fail(io, kVerb, saved);
+  };
+  emulator::ServedHost host(node.host());
   const auto server = remote::RemoteServer::Start(
-      options.listen, world.hns(),
-      [&](const std::string& command) { return emulator::Command(world, command); }, &host,
-      [&] { return world.hns().NewProcess(); });
+      options.listen, node.hns(),
+      [&](const std::string& command) { return emulator::Command(node, command); }, &host,
+      [&] { return node.hns().NewProcess(); }, save);
   if (!server.ok()) return Fail(io, kVerb, server.status());
-  io.out << "listening on " << (*server)->address() << std::endl;
+  io.out << "listening on " << (*server)->path() << std::endl;
   WaitForEnd();
-  world.hns().ClearFaults();  // the server's end waits for calls that hang
+  node.hns().ClearFaults();  // the server's end waits for calls that hang
   return ExitCode::kOk;
 }
 
@@ -113,10 +115,12 @@ Action AddHnsEmulate(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser
       .add_option("--listen", options->listen,
-                  "tcp:HOST:PORT, on Linux also unix:PATH; port 0 is any, and is printed")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
-  parser.add_option("--state", options->state, "Keep the world in FILE, which others may share")
+                  "Where: a Unix-domain socket, on Windows a pipe's name; its owner's alone")
+      ->type_name("PATH")
+      ->required();
+  parser
+      .add_option("--state", options->state,
+                  "Keep the node in FILE; where there is one, its adapters and settings count")
       ->type_name("FILE");
   parser.add_option("--version", options->version, "HNS's version, such as 9.5 or 13.3")
       ->type_name("X.Y");
@@ -132,13 +136,14 @@ Action AddHnsEmulate(CLI::App& parser) {
   parser.add_option("--fault", options->faults, "A call that goes wrong; more by \"hns control\"")
       ->type_name("KEY=VALUE,...");
   parser.footer(
-      "Programs under Wine see it through the DLLs that tests/wine/hns.sh puts into a\n"
-      "prefix, when WEFT_HNS_EMULATOR is its address; flanneld also sees its machine,\n"
-      "with --host=emulator:ADDRESS. It ends on SIGTERM.\n\n"
+      "flanneld uses it with --hns=emulator:PATH. Programs under Wine see it through the\n"
+      "DLLs that tests/wine/hns.sh puts into a prefix, when WEFT_HNS_EMULATOR is its\n"
+      "pipe. It ends on SIGTERM.\n\n"
       "Examples:\n"
-      "  flannelctl hns emulate --listen tcp:127.0.0.1:4096 --state hns.json\n"
-      "  flannelctl hns emulate --adapter Ethernet=192.168.80.11/24 --version 9.5\n"
-      "  flannelctl hns emulate --set latency_ms=20 \\\n"
+      "  flannelctl hns emulate --listen hns.sock --state node.json\n"
+      "  flannelctl hns emulate --listen hns.sock --adapter Ethernet=192.168.80.11/24 \\\n"
+      "      --version 9.5\n"
+      "  flannelctl hns emulate --listen hns.sock --set latency_ms=20 \\\n"
       "      --fault function=HcnModifyNetwork,code=0x803B000D,count=2");
   return [options](Io& io) {
     Options given = *options;

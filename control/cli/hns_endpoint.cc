@@ -205,7 +205,7 @@ Action AddList(CLI::App& parser) {
       "Exit code: 0 told, 1 there is no such network, 2 HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns endpoint list --network flannel.4096\n"
-      "  flannelctl hns endpoint list -o json --hns=emulator:hns.json");
+      "  flannelctl hns endpoint list -o json --hns=emulator:hns.sock");
   return [options](Io& io) { return List(*options, io); };
 }
 

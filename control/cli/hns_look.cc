@@ -110,7 +110,7 @@ Action AddHnsList(CLI::App& parser) {
       "Exit code: 0 told, 2 HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns list\n"
-      "  flannelctl hns list --hns=emulator:hns.json");
+      "  flannelctl hns list --hns=emulator:hns.sock");
   return [options](Io& io) { return List(*options, io); };
 }
 
@@ -129,7 +129,7 @@ Action AddHnsShow(CLI::App& parser) {
       "Exit code: 0 shown, 1 there is no such network, 2 HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns show flannel.4096\n"
-      "  flannelctl hns show flannel.4096 -o json --hns=emulator:hns.json");
+      "  flannelctl hns show flannel.4096 -o json --hns=emulator:hns.sock");
   return [options](Io& io) { return Show(*options, io); };
 }
 

@@ -5,9 +5,7 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "control/config/options.h"
-#include "control/emulator/open_hns.h"
-#include "control/host/host.h"
-#include "hns/api/open_api.h"
+#include "control/emulator/remote/open_hns.h"
 
 namespace weft::cli {
 
@@ -20,14 +18,7 @@ void AddHnsOption(CLI::App& parser, std::string& hns) {
 }
 
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns) {
-  if (const std::optional<std::string> path = config::EmulatorPath(hns)) {
-    const absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
-    if (!host.ok()) return host.status();
-    return emulator::OpenHns(*path, **host);
-  }
-  absl::StatusOr<std::unique_ptr<hns::Api>> api = hns::OpenApi();
-  if (!api.ok()) return api.status();
-  return std::shared_ptr<hns::Api>(*std::move(api));
+  return emulator::OpenHns(config::EmulatorPath(hns));
 }
 
 void NameUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread) {

@@ -19,7 +19,7 @@ class App;
 namespace weft::cli {
 
 void AddHnsOption(CLI::App& parser, std::string& hns);
-// "emulator:PATH"; empty: this machine's own.
+// "emulator:PATH" of a socket; empty: this machine's own.
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns);
 
 // Says on `err` what a list lacks, and why.

@@ -28,7 +28,7 @@ std::vector<std::string> Headers(LeaseForm form) {
 }
 
 template <class T>
-std::string Text(const std::optional<T>& value) {
+std::string Cell(const std::optional<T>& value) {
   return value ? value->ToString() : std::string();
 }
 
@@ -111,8 +111,8 @@ void LeasePrinter::Add(const admin::LeaseRow& row, bool deleted) {
 }
 
 void LeasePrinter::AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& half, bool deleted) {
-  std::vector<std::string> cells{row.node, half.subnet.ToString(), Text(half.public_ip),
-                                 Text(half.vtep_mac), deleted ? "deleted" : half.state};
+  std::vector<std::string> cells{row.node, half.subnet.ToString(), Cell(half.public_ip),
+                                 Cell(half.vtep_mac), deleted ? "deleted" : half.state};
   if (form_ == LeaseForm::kWide) {
     cells.insert(cells.end(), {half.vni ? absl::StrCat(*half.vni) : "", row.backend_type, row.uid,
                                deleted ? "" : half.state_sentence});

@@ -14,10 +14,8 @@
 #include "control/admin/admin_client.h"
 #include "control/admin/endpoint.h"
 #include "control/cli/hns_option.h"
-#include "control/cli/host_option.h"
 #include "control/cli/verbs.h"
 #include "control/config/options.h"
-#include "control/emulator/open_host.h"
 #include "control/file_io.h"
 #include "control/ledger/undo.h"
 #include "control/own_files.h"
@@ -30,7 +28,7 @@ constexpr char kVerb[] = "reset";
 
 struct Options {
   ledger::UndoOptions undo;
-  std::string hns, host, admin;
+  std::string hns, admin;
   std::string state_dir = control::DefaultStateFolder();
 };
 
@@ -104,7 +102,7 @@ ExitCode Run(Options options, Io& io) {
       return Fail(io, kVerb, version.status());
   }
   if (ledger::NeedsHost(ledger)) {
-    auto opened = emulator::OpenHost(config::EmulatorPath(options.host));
+    auto opened = host::OpenHost();
     if (!opened.ok()) return Fail(io, kVerb, opened.status());
     host = *std::move(opened);
     places.host = host.get();
@@ -143,7 +141,6 @@ Action AddReset(CLI::App& parser) {
                   "/var/lib/weft, on Windows ProgramData\\weft on the system drive")
       ->type_name("PATH");
   AddHnsOption(parser, options->hns);
-  AddHostOption(parser, options->host);
   parser
       .add_option("--admin", options->admin,
                   "Where a flanneld that still runs would answer, if not at this node's own "
@@ -160,7 +157,7 @@ Action AddReset(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl reset --dry-run\n"
       "  flannelctl reset --keep-vswitch\n"
-      "  flannelctl reset --hns=emulator:hns.json --state-dir=state");
+      "  flannelctl reset --hns=emulator:hns.sock --state-dir=state");
   return [options](Io& io) { return Run(*options, io); };
 }
 

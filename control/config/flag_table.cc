@@ -49,12 +49,9 @@ constexpr FlagRow kTable[] = {
      "Service; none "
      "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
     {kDataPlane, "hns", &V::hns, "emulator:PATH",
-     "the HNS to program in place of Windows' own: an emulator whose state is that file, or, as "
-     "tcp:HOST:PORT or unix:PATH, one that `flannelctl hns emulate` serves; beside userspace it "
-     "follows: it is given what a Windows node's would hold"},
-    {kDataPlane, "host", &V::host, "emulator:PATH",
-     "the adapters, addresses, routes and firewall to see and change in place of this machine's: "
-     "those of `flannelctl hns emulate` at tcp:HOST:PORT or unix:PATH"},
+     "on Linux, for development: the HNS to program is the emulator that `flannelctl hns emulate` "
+     "serves on the socket PATH; next to userspace it follows: it receives what a Windows node's "
+     "would have"},
     {kDataPlane, "hns-base-network", &V::hns_base_network, "",
      "keep a persistent network in HNS, so that, where the NIC keeps its identity, only the first "
      "start ever cuts the node off for some seconds, and no reboot"},

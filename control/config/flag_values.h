@@ -46,7 +46,6 @@ struct FlagValues : PlainValues {
 
   std::string dataplane;  // empty: the system's default
   std::string hns;        // "emulator:PATH"; empty: the system's own
-  std::string host;       // the same
   std::string peer_check = "lease";
   std::int64_t iptables_resync = 5;  // seconds; Linux
   std::int64_t healthz_port = 0;     // zero or less: no server

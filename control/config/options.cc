@@ -108,14 +108,6 @@ absl::Status SetNode(const Environment& environment, Options& options) {
   return CheckObjectName("the variable POD_NAMESPACE", options.pod_namespace);
 }
 
-absl::Status SetEmulator(std::string_view flag, const std::string& value,
-                         std::optional<std::string>& emulator) {
-  emulator = EmulatorPath(value);
-  if (value.empty() || emulator) return absl::OkStatus();
-  return Wrong(absl::StrCat(flag, "=", Shown(value), " is not understood; write ", flag,
-                            "=emulator:PATH, or leave it out for this machine's own"));
-}
-
 // `name` is one of --dataplane's list.
 DataPlane ParseDataPlane(std::string_view name) {
   for (const DataPlane each : {DataPlane::kUserspace, DataPlane::kRoutes, DataPlane::kHns}) {
@@ -127,20 +119,15 @@ DataPlane ParseDataPlane(std::string_view name) {
 absl::Status SetDataPlane(const FlagValues& values, Options& options) {
   options.data_plane =
       values.dataplane.empty() ? DefaultDataPlane() : ParseDataPlane(values.dataplane);
-  if (absl::Status status = SetEmulator("--hns", values.hns, options.hns_emulator); !status.ok())
-    return status;
-  if (absl::Status status = SetEmulator("--host", values.host, options.host_emulator);
-      !status.ok()) {
-    return status;
+  options.hns_emulator = EmulatorPath(values.hns);
+  if (!values.hns.empty() && !options.hns_emulator) {
+    return Wrong(absl::StrCat("--hns=", Shown(values.hns),
+                              " is not understood; write --hns=emulator:PATH, or leave it out for "
+                              "this machine's own"));
   }
   options.peer_check = *dataplane::ParsePeerCheck(values.peer_check);
   options.iptables_resync =
       std::chrono::seconds(std::clamp<std::int64_t>(values.iptables_resync, 1, 3600));
-  if (options.host_emulator && options.data_plane == DataPlane::kUserspace) {
-    return Wrong(absl::StrCat("--host=", values.host,
-                              " has no device for --dataplane=userspace; give hns, routes or none, "
-                              "or leave --host out"));
-  }
   if (options.data_plane == DataPlane::kHns && !options.hns_emulator &&
       DefaultDataPlane() != DataPlane::kHns) {
     return absl::UnimplementedError(

@@ -40,8 +40,8 @@ struct Options : PlainValues {
   std::string pod_name, pod_namespace;
 
   DataPlane data_plane = DataPlane::kUserspace;
-  // The emulators in place of this machine's own: a file's path, tcp:HOST:PORT or unix:PATH.
-  std::optional<std::string> hns_emulator, host_emulator;
+  // The socket of the emulator in place of Windows' HNS.
+  std::optional<std::string> hns_emulator;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   std::chrono::seconds iptables_resync{5};
 

@@ -10,9 +10,8 @@
 #include "control/config/flags.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/open_hns.h"
 #include "control/daemon/service.h"
-#include "control/emulator/open_host.h"
+#include "control/emulator/remote/open_hns.h"
 #include "control/log.h"
 #include "control/own_files.h"
 
@@ -59,14 +58,15 @@ int Run(const config::FlagValues& values) {
     control::LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
                                   "; every node must use this port, which none publishes"));
   }
-  absl::StatusOr<std::unique_ptr<host::Host>> host = emulator::OpenHost(options.host_emulator);
+  absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
   if (!host.ok()) return Fail(host.status());
 
-  absl::StatusOr<std::shared_ptr<hns::Api>> hns = OpenHns(options, **host);
+  absl::StatusOr<std::shared_ptr<hns::Api>> hns = nullptr;
+  if (options.hns_emulator || options.data_plane == config::DataPlane::kHns)
+    hns = emulator::OpenHns(options.hns_emulator);
   if (!hns.ok()) return Fail(hns.status());
   std::shared_ptr<host::PacketFilter> filter;
-  if (!options.host_emulator && options.data_plane != config::DataPlane::kHns)
-    filter = host::OpenPacketFilter();
+  if (options.data_plane != config::DataPlane::kHns) filter = host::OpenPacketFilter();
   if (filter && options.data_plane == config::DataPlane::kNone && options.ip_masq) {
     control::LogWarning(
         "--ip-masq has no effect with --dataplane=none: subnet.env has FLANNEL_IPMASQ=false, so "

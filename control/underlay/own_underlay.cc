@@ -57,9 +57,8 @@ void Overwrite(std::optional<ChosenFamily>& chosen, const lease::OwnNodeFamily& 
   chosen->configured = true;
 }
 
-// An emulated host is a Windows node's.
 bool IsWindows(const config::Options& options) {
-  return options.data_plane == config::DataPlane::kHns || options.host_emulator ||
+  return options.data_plane == config::DataPlane::kHns ||
          config::DefaultDataPlane() == config::DataPlane::kHns;
 }
 

@@ -10,7 +10,7 @@ namespace weft::hns {
 namespace {
 
 // In the order of Operation and Kind.
-constexpr std::array<std::array<std::string_view, 4>, 7> kNames = {{
+constexpr std::array<std::array<std::string_view, 4>, 10> kNames = {{
     {"HcnEnumerateNetworks", "HcnEnumerateEndpoints", "HcnEnumerateNamespaces",
      "HcnEnumerateLoadBalancers"},
     {"HcnCreateNetwork", "HcnCreateEndpoint", "HcnCreateNamespace", "HcnCreateLoadBalancer"},
@@ -20,6 +20,9 @@ constexpr std::array<std::array<std::string_view, 4>, 7> kNames = {{
      "HcnQueryLoadBalancerProperties"},
     {"HcnDeleteNetwork", "HcnDeleteEndpoint", "HcnDeleteNamespace", "HcnDeleteLoadBalancer"},
     {"HcnCloseNetwork", "HcnCloseEndpoint", "HcnCloseNamespace", "HcnCloseLoadBalancer"},
+    {kCallName, kCallName, kCallName, kCallName},
+    {kSubscribeName, kSubscribeName, kSubscribeName, kSubscribeName},
+    {kUnsubscribeName, kUnsubscribeName, kUnsubscribeName, kUnsubscribeName},
 }};
 
 }  // namespace
@@ -29,9 +32,7 @@ std::string_view FunctionName(Operation operation, Kind kind) {
 }
 
 bool IsFunctionName(std::string_view name) {
-  if (name == kSubscribeName || name == kUnsubscribeName || name == kCallName ||
-      name.starts_with(std::string(kCallName) + " "))
-    return true;
+  if (name.starts_with(std::string(kCallName) + " ")) return true;
   for (const auto& of_operation : kNames) {
     if (std::find(of_operation.begin(), of_operation.end(), name) != of_operation.end())
       return true;

@@ -16,7 +16,10 @@ enum class Operation : std::uint8_t {
   kModify,
   kQuery,
   kDelete,
-  kClose
+  kClose,
+  kCall,  // HNSCall; this and the next two are of no kind of object
+  kSubscribe,
+  kUnsubscribe
 };
 
 // "HcnEnumerateNetworks", "HcnQueryNamespaceProperties"; a string literal.

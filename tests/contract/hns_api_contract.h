@@ -16,13 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "control/emulator/hns/emulator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hns/api/api.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
+
 #include "nlohmann/json.hpp"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/ethernet_node.h"
 
 namespace weft::testing {
 
@@ -32,8 +33,9 @@ class HnsRig {
   virtual hns::Api& api() = 0;
 
   EmulatorClock clock;
-  hns::emulator::SimpleHost host;  // "Ethernet" with 192.168.1.10
-  hns::emulator::Emulator emulator{clock, host};
+  EthernetNode node{clock};
+  NodeHost host{node};
+  hns::emulator::Emulator& emulator = node.hns();
 };
 
 struct HnsCase {

@@ -364,9 +364,9 @@ TEST_P(HnsApiContract, SwitchPoliciesShown) {
   EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
   EXPECT_THAT(V1("GET", "/networks/" + IdOf(Kind::kNetwork, network))["Policies"],
               ::testing::Not(::testing::Contains(::testing::Contains("RemoteSubnetRoute"))));
-  const std::string saved = emulator.SaveWorld();
-  EXPECT_TRUE(emulator.LoadWorld(saved).ok());
-  EXPECT_EQ(emulator.SaveWorld(), saved);
+  const std::string saved = emulator.StateText();
+  EXPECT_TRUE(emulator.LoadState(saved).ok());
+  EXPECT_EQ(emulator.StateText(), saved);
   rig->clock.Advance(hns::emulator::Milliseconds(1000));
   EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
 }

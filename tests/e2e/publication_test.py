@@ -7,7 +7,7 @@ import subprocess
 from lab import command, daemon, topology
 from lab.lease import ANNOTATION
 
-from cluster import member, truth, windows
+from cluster import member, truth
 from cluster.cluster import weft_only
 
 
@@ -16,20 +16,21 @@ class HnsNode(member.Weft):
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
-        self.flags |= {"dataplane": "hns", "hns": f"emulator:{windows.EMULATOR}"}
-        process = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={windows.EMULATOR}",
+        self.socket = self.path("hns.sock")
+        self.flags |= {"dataplane": "hns", "hns": f"emulator:{self.socket}"}
+        process = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={self.socket}",
                                   f"--adapter=eth0={self.address}", stdout=subprocess.PIPE)
         self.emulator = daemon.Daemon(f"HNS emulator of {name}", process)
-        command.expect_equal(process.stdout.readline(), f"listening on {windows.EMULATOR}\n", "the emulator's first line")
+        command.expect_equal(process.stdout.readline(), f"listening on {self.socket}\n", "the emulator's first line")
 
     def hns(self, *words):
-        return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", windows.EMULATOR, *words))
+        return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", self.socket, *words))
 
     def set_router_mac(self, text):
         """Of the only network; HNS' own choice again with each that is made."""
-        world = self.hns("dump")
-        world["networks"][0]["dr_mac"] = text
-        self.hns("load", f"world={json.dumps(world)}")
+        state = self.hns("dump")
+        state["networks"][0]["dr_mac"] = text
+        self.hns("load", f"state={json.dumps(state)}")
 
     def router_mac(self):
         networks = self.hns("dump")["networks"]

@@ -16,6 +16,8 @@ if [[ " $* " != *" --list "* ]]; then
   }
   build=${WEFT_BUILD:-build/dev}
   make "$(basename "$build")" "$build" flanneld flannelctl traffic
-  make windows build/windows hns_dlls flanneld flannelctl  # for the programs under Wine
+  # For the programs under Wine, and those of them that see the emulator's host.
+  cmake --preset windows -DWEFT_EMULATED_HOST=ON >/dev/null
+  make windows build/windows hns_dlls flanneld flannelctl flanneld_emulated_host flannelctl_emulated_host
 fi
 PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/suite.py" "$@"

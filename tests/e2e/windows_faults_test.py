@@ -32,22 +32,22 @@ class Scene:
         b = cluster.add("b")
         b.spawn()
         b.wait_ready()
-        world = self.a.hns("dump")
-        world["networks"].append(FOREIGN)
-        self.a.hns("load", f"world={json.dumps(world)}")
+        state = self.a.hns("dump")
+        state["networks"].append(FOREIGN)
+        self.a.hns("load", f"state={json.dumps(state)}")
         self.return_pod()
         self.foreign = self.foreign_now()
         self.begin = self.a.spawn
 
     def return_pod(self):
         """No endpoint outlives a reboot: whoever had it makes it again."""
-        world = self.a.hns("dump")
-        world["endpoints"] = [FOREIGN_POD]
-        self.a.hns("load", f"world={json.dumps(world)}")
+        state = self.a.hns("dump")
+        state["endpoints"] = [FOREIGN_POD]
+        self.a.hns("load", f"state={json.dumps(state)}")
 
     def foreign_now(self):
-        world = self.a.hns("dump")
-        return json.dumps([[each for each in world["networks"] if each["name"] == FOREIGN["name"]], world["endpoints"]], sort_keys=True)
+        state = self.a.hns("dump")
+        return json.dumps([[each for each in state["networks"] if each["name"] == FOREIGN["name"]], state["endpoints"]], sort_keys=True)
 
     # ---- What stands before a case, and what happens then
 

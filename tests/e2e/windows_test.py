@@ -142,9 +142,9 @@ POD_NAMESPACE = "11112222-3333-4444-5555-666677778888"
 
 def make_namespace(a):
     """A pod's network namespace, which on a real node the container runtime asks HNS for."""
-    world = a.hns("dump")
-    world["namespaces"].append({"id": POD_NAMESPACE, "type": "Guest", "compartment": 0, "endpoints": [], "containers": []})
-    a.hns("load", f"world={json.dumps(world)}")
+    state = a.hns("dump")
+    state["namespaces"].append({"id": POD_NAMESPACE, "type": "Guest", "compartment": 0, "endpoints": [], "containers": []})
+    a.hns("load", f"state={json.dumps(state)}")
 
 
 def overlay_config(a):
@@ -161,12 +161,12 @@ def test_win_overlay(cluster):
     make_namespace(a)
     answer = a.plugin("win-overlay.exe", "ADD", overlay_config(a), "c1", POD_NAMESPACE)
     address = answer["ips"][0]["address"].split("/")[0]
-    world = a.hns("dump")
-    command.expect_equal(len(world["endpoints"]), 1, "endpoints")
-    endpoint = world["endpoints"][0]
+    state = a.hns("dump")
+    command.expect_equal(len(state["endpoints"]), 1, "endpoints")
+    endpoint = state["endpoints"][0]
     command.expect_equal((endpoint["network"], endpoint["namespace"]), (a.network()["id"], POD_NAMESPACE), "where the endpoint stands")
     command.expect_equal(endpoint["addresses"][0]["ip"], address, "the endpoint's address")
-    command.expect_equal(world["namespaces"][0]["endpoints"], [endpoint["id"]], "the namespace's endpoints")
+    command.expect_equal(state["namespaces"][0]["endpoints"], [endpoint["id"]], "the namespace's endpoints")
     for _ in range(2):  # the second finds nothing, and is content
         a.plugin("win-overlay.exe", "DEL", overlay_config(a), "c1", POD_NAMESPACE)
     command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
@@ -193,9 +193,9 @@ def test_flannel_cni(cluster):
     command.expect("no-subnet.env" in missing["msg"], f"without subnet.env it says {missing}")
     command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints without subnet.env")
     answer = flannel(a, "ADD", a.flags["subnet-file"])
-    world = a.hns("dump")
-    command.expect_equal(len(world["endpoints"]), 1, "endpoints")
-    endpoint = world["endpoints"][0]
+    state = a.hns("dump")
+    command.expect_equal(len(state["endpoints"]), 1, "endpoints")
+    endpoint = state["endpoints"][0]
     address = ipaddress.ip_interface(answer["ips"][0]["address"])
     command.expect_equal(str(address.network), str(ipaddress.ip_interface(a.subnet_env()["FLANNEL_SUBNET"]).network), "the pod's subnet")
     command.expect_equal(endpoint["addresses"][0]["ip"], str(address.ip), "the endpoint's address")
@@ -299,14 +299,14 @@ def test_weft_node(cluster):
 
 def make_bridge(a):
     """An L2Bridge network as host-gw needs it, made by hand: upstream's makes its own through PowerShell, which Wine has not."""
-    world = a.hns("dump")
-    world["networks"].append({
+    state = a.hns("dump")
+    state["networks"].append({
         "id": "22223333-4444-5555-6666-777788889999", "name": "cbr0", "type": "L2Bridge", "flags": 0, "dns": {}, "policies": [],
         "dr_mac": "", "mac_block": "00-15-5D-00-0", "adapter": "eth0", "adapter_named": True, "management_from_ms": 0,
         "first_management_ip": a.address, "endpoints_made": 0,
         "ipams": [{"Type": "Static", "Subnets": [{"IpAddressPrefix": "10.244.1.0/24",
                                                   "Routes": [{"NextHop": "10.244.1.2", "DestinationPrefix": "0.0.0.0/0"}]}]}]})
-    a.hns("load", f"world={json.dumps(world)}")
+    a.hns("load", f"state={json.dumps(state)}")
 
 
 def test_win_bridge(cluster):

@@ -14,9 +14,9 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
+#include "control/emulator/hns/emulator.h"
 #include "nlohmann/json.hpp"
+#include "tests/support/ethernet_node.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ class Client {
   void Do(std::string_view line) {
     if (line.empty()) return;
     if (line[0] == 'w') {
-      hns_.LoadWorld(line.substr(1)).IgnoreError();
+      hns_.LoadState(line.substr(1)).IgnoreError();
     } else if (line[0] == '/') {
       const std::string text = WithIds(line.substr(1));
       const std::vector<std::string> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
@@ -53,9 +53,9 @@ class Client {
 
   void Finish() {
     Require(hns_.open_handles() == 0 && hns_.handle_misuses() == 0);
-    const std::string saved = hns_.SaveWorld();
-    Require(hns_.LoadWorld(saved).ok());
-    Require(hns_.SaveWorld() == saved);
+    const std::string saved = hns_.StateText();
+    Require(hns_.LoadState(saved).ok());
+    Require(hns_.StateText() == saved);
     hns_.Reboot();
   }
 
@@ -110,8 +110,8 @@ class Client {
   }
 
   StillClock clock_;
-  weft::hns::emulator::SimpleHost host_;
-  weft::hns::emulator::Emulator hns_{clock_, host_};
+  weft::testing::EthernetNode node_{clock_};
+  weft::hns::emulator::Emulator& hns_ = node_.hns();
 };
 
 }  // namespace

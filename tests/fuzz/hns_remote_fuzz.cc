@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "hns/emulator/remote/remote_protocol.h"
+#include "control/emulator/remote/remote_protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::hns;

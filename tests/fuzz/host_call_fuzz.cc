@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "control/emulator/host_call.h"
+#include "control/emulator/remote/host_call.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::emulator;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/host/emulator_state.h"
+#include "control/emulator/host/host_state.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto state =

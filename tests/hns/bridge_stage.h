@@ -18,12 +18,11 @@
 namespace weft::hns {
 
 struct BridgeStage {
-  explicit BridgeStage(emulator::Settings settings = {}) : hns(clock, host, settings) {
-    StartKeeper();
-  }
+  explicit BridgeStage(emulator::Settings settings = {}) : node(clock, settings) { StartKeeper(); }
   TurnedClock clock;
-  emulator::SimpleHost host;
-  emulator::Emulator hns;
+  testing::EthernetNode node;
+  testing::NodeHost host{node};
+  emulator::Emulator& hns = node.hns();
   std::unique_ptr<Api> process;
   WatchedApi api{hns};
   Client stranger{hns};

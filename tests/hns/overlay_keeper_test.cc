@@ -68,7 +68,7 @@ TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
 // The adapter's name does not fit: HNS refuses what it does not know (0x803B0006) and what is
 // virtual (0x80070057).
 TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
-  using Adapter = emulator::SimpleHost::Adapter;
+  using Adapter = weft::testing::NodeHost::Adapter;
   const Adapter nic{"Ethernet", {Ip("192.168.1.10")}};
   const Adapter vnic{"Host", {}, true, /*is_virtual=*/true};
   const struct {

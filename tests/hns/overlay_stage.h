@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "control/emulator/hns/emulator.h"
 #include "hns/api/renewed_api.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
 #include "hns/overlay_machine.h"
 #include "tests/hns/overlay_makers.h"
 #include "tests/hns/watched_api.h"
+#include "tests/support/ethernet_node.h"
 
 namespace weft::hns {
 
@@ -37,14 +37,15 @@ struct OverlayStage {
   // What the keeper calls instead of the emulator, and what passes its calls on to that.
   using Way = Api& (*)(Api& service);
   explicit OverlayStage(emulator::Settings settings = {}, Way by = nullptr)
-      : hns(clock, host, settings), way(by), api(by != nullptr ? by(hns) : hns) {
+      : node(clock, settings), way(by), api(by != nullptr ? by(hns) : hns) {
     api.now = other.now = [this] { return clock.now; };
     StartKeeper();
   }
 
   TurnedClock clock;
-  emulator::SimpleHost host;
-  emulator::Emulator hns;
+  testing::EthernetNode node;
+  testing::NodeHost host{node};
+  emulator::Emulator& hns = node.hns();
   const Way way;
   std::unique_ptr<Api> process;  // the keeper's, where nothing else stands between
   WatchedApi api;

@@ -501,7 +501,7 @@ def folder_of(file, folders):
 
 def is_product(file, folders):
     # The stand-in DLLs are for tests under Wine and are never shipped.
-    return file.endswith((".cc", ".h")) and folder_of(file, folders) is not None and not file.startswith("hns/emulator/dll/")
+    return file.endswith((".cc", ".h")) and folder_of(file, folders) is not None and not file.startswith("control/emulator/dll/")
 
 
 class Drawing:
@@ -537,7 +537,7 @@ class Drawing:
             for folder in self.folders:
                 if len(drawn) == count:
                     break
-                if turn % 2 == 1 and folder.endswith("emulator"):
+                if turn % 2 == 1 and "emulator" in folder:
                     continue
                 if (chosen := self.one_of(folder, drawn)) is not None:
                     drawn.append(chosen)

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/host/emulator.h"
+#include "control/emulator/host/emulated_host.h"
 #include "tests/contract/host_contract.h"
 
 namespace weft::testing {

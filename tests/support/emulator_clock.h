@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "hns/emulator/clock.h"
+#include "control/emulator/hns/model/clock.h"
 
 namespace weft::testing {
 

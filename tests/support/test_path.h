@@ -34,4 +34,13 @@ inline std::filesystem::path TestPath() {
   return std::filesystem::path(::testing::TempDir()) / ("weft-" + TestName());
 }
 
+// The same for a local socket: on Windows a pipe's name. Another `suffix`, another socket.
+inline std::string TestSocket(const std::string& suffix = "") {
+#ifdef _WIN32
+  return R"(\\.\pipe\weft-)" + TestName() + suffix;
+#else
+  return TestPath().string() + suffix;
+#endif
+}
+
 }  // namespace weft::testing

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes PREFIX a Wine prefix in whose system32 HNS's DLLs are our stand-ins, so that Windows programs see the emulator
 # at WEFT_HNS_EMULATOR:   tests/wine/hns.sh PREFIX [DLLS]      DLLS: default build/windows/hns-emulator
-#   flannelctl hns emulate --listen tcp:127.0.0.1:4096 &
-#   WINEPREFIX=PREFIX WEFT_HNS_EMULATOR=tcp:127.0.0.1:4096 tests/wine/run.sh flanneld.exe ...
+#   export WINEPREFIX=PREFIX WEFT_HNS_EMULATOR='\\.\pipe\hns'
+#   tests/wine/run.sh flannelctl.exe hns emulate --listen "$WEFT_HNS_EMULATOR" &
+#   tests/wine/run.sh flanneld.exe ...
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prefix=$1

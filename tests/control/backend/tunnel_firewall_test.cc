@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "control/host/emulator.h"
+#include "control/emulator/host/emulated_host.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host_view.h"

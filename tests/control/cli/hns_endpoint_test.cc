@@ -6,13 +6,14 @@
 
 #include <memory>
 
+#include "control/emulator/hns/emulator.h"
+#include "control/emulator/remote/remote_server.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/remote/remote_server.h"
-#include "hns/emulator/simple_host.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/admin/golden.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/ethernet_node.h"
+#include "tests/support/test_path.h"
 
 namespace weft::cli {
 namespace {
@@ -51,7 +52,7 @@ class HnsEndpointTest : public ::testing::Test {
   }
   Outcome Endpoint(std::vector<std::string> words) {
     words.insert(words.begin(), {"hns", "endpoint"});
-    words.push_back("--hns=emulator:" + server_->address());
+    words.push_back("--hns=emulator:" + server_->path());
     return Call(words);
   }
   Outcome Add(const std::string& ip, std::vector<std::string> more = {}) {
@@ -61,10 +62,10 @@ class HnsEndpointTest : public ::testing::Test {
   std::string List() { return Endpoint({"list", "--no-headers"}).out; }
 
   hns::emulator::SystemClock clock_;
-  hns::emulator::SimpleHost host_;
-  hns::emulator::Emulator hns_{clock_, host_};
+  weft::testing::EthernetNode node_{clock_};
+  hns::emulator::Emulator& hns_ = node_.hns();
   const std::unique_ptr<hns::emulator::RemoteServer> server_ =
-      hns::emulator::RemoteServer::Start("tcp:127.0.0.1:0", hns_, nullptr).value();
+      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(), hns_, nullptr).value();
 };
 
 TEST_F(HnsEndpointTest, AddedOnesAreListed) {
@@ -161,7 +162,7 @@ TEST_F(HnsEndpointTest, ACallThatFailsIsNamed) {
     fault.code = row.code;
     hns_.Add(fault);
     std::vector<std::string> words = row.words;
-    words.push_back("--hns=emulator:" + server_->address());
+    words.push_back("--hns=emulator:" + server_->path());
     const Outcome outcome = Call(words);
     hns_.ClearFaults();
     EXPECT_EQ(outcome.code, row.exit_code);
@@ -173,7 +174,7 @@ TEST_F(HnsEndpointTest, ACallThatFailsIsNamed) {
 
 // On a node with one broken endpoint these are needed most.
 TEST_F(HnsEndpointTest, OneThatCannotBeReadIsLeftOutAndNamed) {
-  const std::string emulator = "--hns=emulator:" + server_->address();
+  const std::string emulator = "--hns=emulator:" + server_->path();
   ASSERT_EQ(Add("10.244.9.7").code, 0);
   const std::string broken = Add("10.244.9.8").out.substr(0, 36);
   const auto breaks = [&](std::uint64_t first) {
@@ -225,7 +226,7 @@ TEST_F(HnsEndpointTest, ANetworkWithoutAddressOrMacIsShown) {
   ASSERT_TRUE(client.CreateEndpoint(endpoint).ok());
   EXPECT_THAT(Endpoint({"list", "--network", "inside", "--no-headers"}).out,
               ::testing::ContainsRegex("alone +inside +10.8.0..* local +- +- "));
-  const std::string emulator = "--hns=emulator:" + server_->address();
+  const std::string emulator = "--hns=emulator:" + server_->path();
   EXPECT_THAT(Call({"hns", "list", emulator}).out,
               ::testing::ContainsRegex("inside +Private +10.8.0.0/24 +- "));
   EXPECT_THAT(Call({"hns", "show", "inside", emulator}).out,
@@ -273,22 +274,24 @@ TEST_F(HnsEndpointTest, ANameThatSeveralHaveIsNotGuessed) {
 
 TEST(HnsControlTest, WhatTheEmulatorAnswersIsPrinted) {
   hns::emulator::SystemClock clock;
-  hns::emulator::SimpleHost host;
-  hns::emulator::Emulator hns(clock, host);
+  weft::testing::EthernetNode node(clock);
+  hns::emulator::Emulator& hns = node.hns();
   const auto server =
-      hns::emulator::RemoteServer::Start("tcp:127.0.0.1:0", hns, [](const std::string& command) {
-        hns::Reply reply;
-        reply.text = R"({"total":7})";
-        if (command.find("calls") == std::string::npos) {
-          reply.code = hns::hresult::kInvalidArgument;
-          reply.error_record = "there is no such command";
-        }
-        return reply;
-      }).value();
-  const Outcome calls = Call({"hns", "control", server->address(), "calls"});
+      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(), hns,
+                                         [](const std::string& command) {
+                                           hns::Reply reply;
+                                           reply.text = R"({"total":7})";
+                                           if (command.find("calls") == std::string::npos) {
+                                             reply.code = hns::hresult::kInvalidArgument;
+                                             reply.error_record = "there is no such command";
+                                           }
+                                           return reply;
+                                         })
+          .value();
+  const Outcome calls = Call({"hns", "control", server->path(), "calls"});
   EXPECT_EQ(calls.code, 0) << calls.err;
   EXPECT_EQ(calls.out, "{\n  \"total\": 7\n}\n");
-  const Outcome dance = Call({"hns", "control", server->address(), "dance"});
+  const Outcome dance = Call({"hns", "control", server->path(), "dance"});
   EXPECT_EQ(dance.code, 2);
   EXPECT_EQ(dance.err, "flannelctl hns control: there is no such command\n");
 }

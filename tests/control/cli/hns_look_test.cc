@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// flannelctl hns list and show, on an emulator whose world is a file.
+// flannelctl hns list and show, on an emulator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "control/emulator/remote/remote_server.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
-#include "hns/emulator/world_file.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cli {
@@ -23,13 +22,8 @@ using ::testing::HasSubstr;
 class HnsLookTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    TearDown();
-    hns::emulator::SystemClock clock;
-    hns::emulator::SimpleHost host;
-    hns::emulator::WorldFile file(path_);
-    hns::emulator::Emulator emulator(clock, host);
-    ASSERT_TRUE(emulator.KeepIn(&file).ok());
-    hns::Client client(emulator);
+    server_ = hns::emulator::RemoteServer::Start(path_, node_.hns(), nullptr).value();
+    hns::Client client(node_.hns());
     const hns::OverlayWish wish{"flannel.4096",
                                 *IpPrefix::Parse("10.244.9.0/24"),
                                 *hns::IsolationId::Of(4096),
@@ -46,12 +40,11 @@ class HnsLookTest : public ::testing::Test {
                  *IpAddress::Parse("172.16.0.11"), *MacAddress::Parse("ee:37:da:54:ca:7d")})})
             .ok());
   }
-  void TearDown() override {
-    std::filesystem::remove(path_);
-    std::filesystem::remove(path_ + ".lock");
-  }
 
-  const std::string path_ = weft::testing::TestPath().string() + ".json";
+  hns::emulator::SystemClock clock_;
+  weft::testing::EthernetNode node_{clock_};
+  const std::string path_ = weft::testing::TestSocket();
+  std::unique_ptr<hns::emulator::RemoteServer> server_;
 };
 
 TEST_F(HnsLookTest, ListsTheNetworks) {
@@ -83,8 +76,8 @@ TEST_F(HnsLookTest, WhatIsNoEmulatorIsRefused) {
   EXPECT_THAT(Call({"hns", "list", "--hns=real"}).err, HasSubstr("write emulator:PATH"));
 }
 
-TEST_F(HnsLookTest, AWorldThatCannotBeReadIsNamed) {
-  std::ofstream(path_, std::ios::binary) << "garbage";
+TEST_F(HnsLookTest, AnEmulatorThatDoesNotAnswerIsAnError) {
+  server_.reset();
   for (const std::vector<std::string>& verb :
        {std::vector<std::string>{"list"},
         {"show", "flannel.4096"},
@@ -96,13 +89,11 @@ TEST_F(HnsLookTest, AWorldThatCannotBeReadIsNamed) {
     words.push_back("--hns=emulator:" + path_);
     const Outcome outcome = Call(words);
     EXPECT_EQ(outcome.code, 2) << ::testing::PrintToString(verb);
-    EXPECT_THAT(outcome.err, HasSubstr("world is no JSON object"))
-        << ::testing::PrintToString(verb);
+    EXPECT_THAT(outcome.err, HasSubstr("0x800706D9")) << ::testing::PrintToString(verb);
   }
 }
 
 TEST_F(HnsLookTest, NoEndpointsAreNoFinding) {
-  TearDown();
   const Outcome outcome =
       Call({"hns", "endpoint", "list", "--no-headers", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

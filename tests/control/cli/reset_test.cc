@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flannelctl reset, on an emulator whose world is a file.
+// flannelctl reset, on an emulator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,19 +8,18 @@
 #include <memory>
 
 #include "control/admin/admin_server.h"
+#include "control/emulator/remote/remote_server.h"
 #include "control/file_io.h"
 #include "control/ledger/ledger.h"
 #include "control/process_lock.h"
 #include "hns/base_network.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
-#include "hns/emulator/world_file.h"
 #include "hns/journal.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/foreign_file.h"
 #include "tests/support/test_path.h"
 
@@ -35,16 +34,6 @@ using ::testing::IsEmpty;
 
 class ResetTest : public ::testing::Test {
  protected:
-  // A node: HNS with flannel.4096, External and another's network, and the ledger of a flanneld.
-  struct World {
-    explicit World(const std::string& path) : file(path) { EXPECT_TRUE(hns.KeepIn(&file).ok()); }
-    hns::emulator::SystemClock clock;
-    hns::emulator::SimpleHost host;
-    hns::emulator::WorldFile file;
-    hns::emulator::Emulator hns{clock, host};
-    hns::Client client{hns};
-  };
-
   void SetUp() override {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
@@ -62,15 +51,13 @@ class ResetTest : public ::testing::Test {
   }
   // The id of a network as somebody made it.
   std::string Make(const hns::Network& network) {
-    World world(folder_ + "/hns.json");
-    auto made = world.client.Create(network);
+    auto made = client_.Create(network);
     EXPECT_TRUE(made.ok()) << made.status();
     return made->Read()->id.ToString();
   }
   std::vector<std::string> Networks() {
-    World world(folder_ + "/hns.json");
     std::vector<std::string> names;
-    const auto networks = world.client.Networks();
+    const auto networks = client_.Networks();
     EXPECT_TRUE(networks.ok()) << networks.status();
     if (!networks.ok()) return names;
     for (const hns::Network& network : *networks) names.push_back(network.name);
@@ -87,7 +74,7 @@ class ResetTest : public ::testing::Test {
     return ledger.entries();
   }
   Outcome Reset(std::vector<std::string> words = {}) const {
-    words.insert(words.begin(), {"reset", "--hns=emulator:" + folder_ + "/hns.json",
+    words.insert(words.begin(), {"reset", "--hns=emulator:" + server_->path(),
                                  "--state-dir=" + folder_, "--admin=none"});
     return Call(words);
   }
@@ -95,19 +82,18 @@ class ResetTest : public ::testing::Test {
   // A container's endpoint, or kube-proxy's, which is in no namespace; its id.
   std::string MakeEndpoint(const std::string& network, const char* name, const char* address,
                            bool in_a_namespace, std::uint32_t flags = 0) {
-    World world(folder_ + "/hns.json");
     hns::Endpoint endpoint;
     endpoint.name = name;
     endpoint.network = *hns::Guid::Parse(network);
     endpoint.ip_configurations = {{*IpAddress::Parse(address), 24}};
     endpoint.flags = flags;
-    const auto made = world.client.CreateEndpoint(endpoint);
+    const auto made = client_.CreateEndpoint(endpoint);
     EXPECT_TRUE(made.ok()) << made.status();
     if (!in_a_namespace) return made->id.ToString();
     const hns::Reply space =
-        world.hns.Create(hns::Kind::kNamespace, hns::Handle::kNone, hns::Guid(),
-                         R"({"Type":"Guest","SchemaVersion":{"Major":2,"Minor":0}})");
-    const hns::Reply put = world.hns.Modify(
+        node_.hns().Create(hns::Kind::kNamespace, hns::Handle::kNone, hns::Guid(),
+                           R"({"Type":"Guest","SchemaVersion":{"Major":2,"Minor":0}})");
+    const hns::Reply put = node_.hns().Modify(
         hns::Kind::kNamespace, space.handle,
         R"({"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":")" +
             made->id.ToString() + R"("}})");
@@ -115,6 +101,13 @@ class ResetTest : public ::testing::Test {
     return made->id.ToString();
   }
 
+  // A node: HNS with flannel.4096, External and another's network, and the ledger of a flanneld.
+  hns::emulator::SystemClock clock_;
+  weft::testing::EthernetNode node_{clock_};
+  hns::Client client_{node_.hns()};
+  std::unique_ptr<hns::emulator::RemoteServer> server_ =
+      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(".sock"), node_.hns(), nullptr)
+          .value();
   const std::string folder_ = weft::testing::TestPath().string();
   const hns::Network ours_ = hns::OverlayNetwork(Wish("flannel.4096", "10.244.1.0/24"));
   const hns::Network other_ = hns::OverlayNetwork(Wish("nat", "10.9.1.0/24"));
@@ -202,14 +195,13 @@ TEST_F(ResetTest, EndpointsGoBeforeTheirNetworkAndPodsWithIt) {
   const std::string id = Make(ours_);
   Enter({"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)});
   {
-    World world(folder_ + "/hns.json");
     for (const char* name : {"ours", "pod"}) {
       hns::Endpoint endpoint;
       endpoint.name = name;
       endpoint.network = *hns::Guid::Parse(id);
       endpoint.ip_configurations = {
           {*IpAddress::Parse(name[0] == 'o' ? "10.244.1.2" : "10.244.1.7"), 24}};
-      const auto made = world.client.CreateEndpoint(endpoint);
+      const auto made = client_.CreateEndpoint(endpoint);
       ASSERT_TRUE(made.ok()) << made.status();
       if (name[0] == 'o') Enter({"hns-endpoint", "ours", made->id.ToString(), false, "10.244.1.2"});
     }
@@ -320,7 +312,7 @@ TEST_F(ResetTest, WhileAFlanneldAnswersItIsRefused) {
       state.status.hns.reset();
       if (row.hns) state.status.hns.emplace();
     });
-    const Outcome outcome = Call({"reset", "--dry-run", "--hns=emulator:" + folder_ + "/hns.json",
+    const Outcome outcome = Call({"reset", "--dry-run", "--hns=emulator:" + server_->path(),
                                   "--state-dir=" + folder_, "--admin=" + server.endpoint()});
     EXPECT_EQ(outcome.code, row.code) << row.dataplane << outcome.err;
     if (row.code != 0)
@@ -337,25 +329,14 @@ TEST_F(ResetTest, WhatAnswersInItsPlaceIsRefusedAndSilenceIsNot) {
   EXPECT_EQ(reset(server.endpoint()).code, 2);
 }
 
-TEST_F(ResetTest, WhereHnsOrTheHostCannotBeAskedNothingIsBegun) {
+TEST_F(ResetTest, WhereHnsDoesNotAnswerNothingIsBegun) {
   const LedgerEntry network{"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)};
   Enter(network);
-  const auto reset = [&](const std::string& option) {
-    return Call({"reset", "--state-dir=" + folder_, "--admin=none", option});
-  };
-  EXPECT_EQ(reset("--hns=emulator:tcp:127.0.0.1:0").code, 2) << "nobody answers";
-  std::ofstream(folder_ + "/hns.json") << "garbage";
-  const Outcome garbage = reset("--hns=emulator:" + folder_ + "/hns.json");
-  EXPECT_EQ(garbage.code, 2);
-  EXPECT_THAT(garbage.err, HasSubstr("HNS emulator's world is no JSON object"));
+  const std::string path = server_->path();
+  server_.reset();
+  EXPECT_EQ(
+      Call({"reset", "--state-dir=" + folder_, "--admin=none", "--hns=emulator:" + path}).code, 2);
   EXPECT_THAT(Entries(), ElementsAre(network));
-
-  std::filesystem::remove(folder_ + "/ledger.json");
-  Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
-  const Outcome host = reset("--host=emulator:nowhere");
-  EXPECT_EQ(host.code, 2);
-  EXPECT_THAT(host.err, HasSubstr("\"nowhere\" is no address"));
-  EXPECT_EQ(Entries().size(), 1u);
 }
 
 TEST_F(ResetTest, ADryRunOfWhatIsGoneKeepsTheLedger) {
@@ -368,12 +349,11 @@ TEST_F(ResetTest, AnEndpointOfAnotherNameAtItsAddressIsAnothers) {
   const std::string id = Make(ours_);
   std::string pod;
   {
-    World world(folder_ + "/hns.json");
     hns::Endpoint endpoint;
     endpoint.name = "pod";
     endpoint.network = *hns::Guid::Parse(id);
     endpoint.ip_configurations = {{*IpAddress::Parse("10.244.1.7"), 24}};
-    const auto made = world.client.CreateEndpoint(endpoint);
+    const auto made = client_.CreateEndpoint(endpoint);
     ASSERT_TRUE(made.ok()) << made.status();
     pod = made->id.ToString();
   }

@@ -52,14 +52,13 @@ TEST(MakeOptions, FlagsBecomeValues) {
   EXPECT_EQ(usual->admin, admin::DefaultEndpoint());
   EXPECT_EQ(usual->hns_emulator, std::nullopt);
   const absl::StatusOr<Options> other = Make(
-      "--kube-subnet-mgr --dataplane=hns --hns=emulator:f --host=emulator:unix:s --admin=none "
+      "--kube-subnet-mgr --dataplane=hns --hns=emulator:f --admin=none "
       "--peer-check=strict --healthz-port=8081 --iptables-resync=0",
       {{"NODE_NAME", "a"}});
   ASSERT_TRUE(other.ok()) << other.status();
   EXPECT_TRUE(other->kube_subnet_mgr);
   EXPECT_EQ(other->data_plane, DataPlane::kHns);
   EXPECT_EQ(other->hns_emulator, "f");
-  EXPECT_EQ(other->host_emulator, "unix:s");
   EXPECT_EQ(other->admin, std::nullopt);
   EXPECT_EQ(other->peer_check, dataplane::PeerCheck::kStrict);
   EXPECT_EQ(other->healthz_port, 8081);
@@ -89,10 +88,6 @@ TEST(MakeOptions, RefusesWithRemedy) {
       {"--lease-source=file:x --hns=real",
        "--hns=real is not understood; write --hns=emulator:PATH"},
       {"--lease-source=file:x --hns=emulator:", "--hns=emulator: is not understood"},
-      {"--lease-source=file:x --host=tcp:127.0.0.1:1",
-       "--host=tcp:127.0.0.1:1 is not understood; write --host=emulator:PATH"},
-      {"--lease-source=file:x --host=emulator:tcp:127.0.0.1:1 --dataplane=userspace",
-       "--host=emulator:tcp:127.0.0.1:1 has no device for --dataplane=userspace; give hns"},
       {"--lease-source=https://u:hunter2@h --dataplane=none",
        "--lease-source=https://...@h is not understood"},
       {"--lease-source=file:x --hns=https://u:hunter2@h", "--hns=https://...@h is not understood"},
@@ -127,9 +122,9 @@ TEST(MakeOptions, TakesTheBoundsAndEachDataplane) {
       {"--dataplane=none --healthz-port=65535", {}},
       {"--dataplane=none --subnet-lease-renew-margin=1", {}},
       {"--dataplane=none --subnet-lease-renew-margin=1439", {}},
-      {"--dataplane=none --host=emulator:tcp:127.0.0.1:1", {}},
-      {"--dataplane=routes --host=emulator:tcp:127.0.0.1:1", {}},
-      {"--dataplane=hns --hns=emulator:tcp:127.0.0.1:1", {}},
+      {"--dataplane=none", {}},
+      {"--dataplane=routes", {}},
+      {"--dataplane=hns --hns=emulator:hns.sock", {}},
       {"--dataplane=userspace", PodDeviceSupport()},
   };
   for (const auto& row : rows) {

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <utility>
 
+#include "control/emulator/hns/emulator.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/answers.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/fake_host.h"
 #include "tests/support/scripted_server.h"
 
@@ -218,8 +218,8 @@ TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
       std::atomic<hns::emulator::Milliseconds> now{std::chrono::hours(1)};
     };
     TurnedClock clock;
-    hns::emulator::SimpleHost host{{{"eth0", {*IpAddress::Parse("192.168.1.1")}, /*usable=*/true}}};
-    hns::emulator::Emulator hns{clock, host};
+    weft::testing::EthernetNode node{clock, {}, "eth0", "192.168.1.1"};
+    hns::emulator::Emulator& hns = node.hns();
   };
   const struct {
     const char* description;

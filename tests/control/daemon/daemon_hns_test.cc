@@ -2,12 +2,12 @@
 // The daemon of a Windows node: HNS, an emulator in this process, moves the packets.
 #include <thread>
 
+#include "control/emulator/hns/emulator.h"
 #include "control/file_io.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/hns/watched_api.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/fake_host.h"
 
 namespace weft::daemon {
@@ -19,12 +19,11 @@ using ::testing::HasSubstr;
 
 class DaemonHnsTest : public DaemonFixture {
  protected:
-  // The machine as weft sees it (eth0) and as HNS sees it (Ethernet): the address is the same.
+  // The machine as weft sees it (eth0) and as HNS sees it: the address is the same.
   struct World {
     hns::emulator::SystemClock clock;
-    hns::emulator::SimpleHost host{
-        {{"eth0", {*IpAddress::Parse("192.168.1.10")}, /*usable=*/true}}};
-    hns::emulator::Emulator hns{clock, host};
+    weft::testing::EthernetNode node{clock, {}, "eth0"};
+    hns::emulator::Emulator& hns = node.hns();
   };
 
   absl::Status StartOnHns(config::DataPlane data_plane = config::DataPlane::kHns) {

@@ -2,7 +2,6 @@
 // The daemon with its userspace data plane against the kernel, in a network namespace of its own:
 // u0 10.9.0.1/24 and fd09::1/64 is the underlay (its veth peer p0 is up), and nothing else is
 // there.
-#include "control/daemon/open_hns.h"
 #include "control/host/host.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/netns.h"
@@ -272,16 +271,6 @@ TEST_F(DaemonLinuxTest, StatusHasCountersOfEveryDrop) {
                           {"socket-overflow", "device-tx-dropped", "udp-checksum-errors"}));
   EXPECT_EQ(status.sinks.size(), 2u);
   EXPECT_EQ(status.sinks[0].applied, 1u);
-}
-
-TEST(OpenHnsTest, ThisMachineHasNone) {
-  const auto host = host::OpenHost();
-  ASSERT_TRUE(host.ok()) << host.status();
-  config::Options options;
-  options.data_plane = config::DataPlane::kHns;
-  EXPECT_TRUE(absl::IsUnimplemented(OpenHns(options, **host).status()));
-  options.data_plane = config::DataPlane::kUserspace;
-  EXPECT_EQ(OpenHns(options, **host).value(), nullptr);
 }
 
 }  // namespace

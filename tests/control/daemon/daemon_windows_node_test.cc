@@ -4,7 +4,7 @@
 // would come too late for most of these tests or is off.
 #include <set>
 
-#include "control/emulator/world.h"
+#include "control/emulator/emulated_node.h"
 #include "hns/base_network.h"
 #include "hns/client.h"
 #include "tests/control/daemon/daemon_fixture.h"
@@ -111,7 +111,7 @@ class DaemonWindowsNodeTest : public DaemonFixture {
 
   struct MemoryNode {
     hns::emulator::SystemClock clock;
-    emulator::World world{clock};
+    emulator::EmulatedNode world{clock};
   };
   const std::shared_ptr<MemoryNode> node_ = std::make_shared<MemoryNode>();
   weft::testing::ScriptedServer server_{loop_.io(), {}};

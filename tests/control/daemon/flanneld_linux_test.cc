@@ -191,7 +191,6 @@ TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
        "holds a user name or password"},
       {"margin", {"--subnet-lease-renew-margin=0"}, "--subnet-lease-renew-margin=0"},
       {"data plane", {"--dataplane=routes"}, "--dataplane=routes has none"},
-      {"host", {"--host=emulator:nonsense"}, "nonsense"},
       {"cluster",
        {"--lease-source=", "--kube-subnet-mgr", "--kubeconfig-file=/nonexistent/kubeconfig"},
        "/nonexistent/kubeconfig"},

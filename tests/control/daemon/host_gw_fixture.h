@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "control/emulator/world.h"
+#include "control/emulator/emulated_node.h"
 #include "hns/api/response.h"
+#include "hns/bridge_look.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/host_view.h"
 
@@ -40,7 +41,7 @@ class HostGwFixture : public DaemonFixture {
   static constexpr char kHostGw[] = R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})";
   struct Machine {
     hns::emulator::SystemClock clock;
-    emulator::World world{clock};
+    emulator::EmulatedNode world{clock};
   };
 
   void SetUp() override {

@@ -9,15 +9,15 @@
 #include <functional>
 #include <utility>
 
+#include "control/emulator/hns/emulator.h"
+#include "control/emulator/host/emulated_host.h"
 #include "control/file_io.h"
-#include "control/host/emulator.h"
 #include "hns/api/intercepted_api.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
 #include "hns/overlay_plan.h"
 #include "tests/hns/recording_api.h"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/fake_packet_filter.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
@@ -383,8 +383,8 @@ TEST_F(UndoTest, AFirewallThatDoesNotAnswerIsNamedAndARuleThatIsGoneIsGone) {
 
 TEST_F(UndoTest, WhatHnsRefusesIsNamedAndStaysInTheLedger) {
   weft::testing::EmulatorClock clock;
-  hns::emulator::SimpleHost side;
-  hns::emulator::Emulator hns(clock, side);
+  weft::testing::EthernetNode node(clock);
+  hns::emulator::Emulator& hns = node.hns();
   hns::Client client(hns);
   const hns::Network overlay =
       hns::OverlayNetwork({"flannel.4096", Prefix("10.244.1.0/24"), *hns::IsolationId::Of(4096),
@@ -470,8 +470,8 @@ class BrokenEndpointTest : public UndoTest {
   }
 
   weft::testing::EmulatorClock clock_;
-  hns::emulator::SimpleHost side_;
-  hns::emulator::Emulator emulator_{clock_, side_};
+  weft::testing::EthernetNode node_{clock_};
+  hns::emulator::Emulator& emulator_ = node_.hns();
   hns::Guid ours_, theirs_;
 };
 

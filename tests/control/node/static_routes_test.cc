@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "control/emulator/host/emulated_host.h"
 #include "control/file_io.h"
-#include "control/host/emulator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"

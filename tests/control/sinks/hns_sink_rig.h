@@ -12,10 +12,10 @@
 #include <set>
 #include <string>
 
+#include "control/emulator/hns/emulator.h"
 #include "control/sinks/hns_sink.h"
 #include "hns/client.h"
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::testing {
@@ -104,14 +104,13 @@ class HnsSinkRig {
   };
   struct World {
     hns::emulator::SystemClock clock;
-    hns::emulator::SimpleHost host;
-    hns::emulator::Emulator hns{clock, host};
+    EthernetNode node{clock};
   };
 
   const control::RoundThread::Limits limits_;
   const std::shared_ptr<News> news_ = std::make_shared<News>();
   const std::shared_ptr<World> world_ = std::make_shared<World>();
-  const std::shared_ptr<hns::emulator::Emulator> hns_{world_, &world_->hns};
+  const std::shared_ptr<hns::emulator::Emulator> hns_{world_, &world_->node.hns()};
   std::unique_ptr<control::HnsSink> sink_;
 };
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hns/emulator/emulator.h"
-#include "hns/emulator/simple_host.h"
+#include "control/emulator/hns/emulator.h"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/ethernet_node.h"
 
 namespace weft::control {
 namespace {
@@ -44,8 +44,8 @@ class HnsSubscriptionTest : public ::testing::Test {
 
   const hns::Guid id_ = *hns::Guid::Parse("00000000-0000-0000-0000-000000000001");
   testing::EmulatorClock clock_;
-  hns::emulator::SimpleHost host_;
-  hns::emulator::Emulator hns_{clock_, host_};
+  weft::testing::EthernetNode node_{clock_};
+  hns::emulator::Emulator& hns_ = node_.hns();
   int told_ = 0;
   hns::TimePoint now_{1h};
   HnsSubscription subscription_{hns_, [this](hns::Notification, std::string_view) { ++told_; }};

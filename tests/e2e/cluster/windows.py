@@ -10,7 +10,7 @@ from lab import command, daemon, lease, peers, topology
 
 from . import member
 
-EMULATOR = "tcp:127.0.0.1:4096"
+EMULATOR = r"\\.\pipe\hns"  # of the prefix, as all of its pipes
 WINE = "/usr/lib/wine/wine64"
 NETWORK = "flannel.4096"
 
@@ -19,9 +19,14 @@ def windows_path(path):
     return "Z:" + path.replace("/", "\\")
 
 
+def our(program, emulated_host=False):
+    """A Windows program of the build."""
+    return os.path.join(topology.ROOT, "build", "windows", "bin", program + ("_emulated_host" if emulated_host else "") + ".exe")
+
+
 class Node(member.Member):
     """`flavour`, whose flanneld.exe, may change while it is down, and so may `emulated_host`: ours sees the emulator's machine, where HNS moves
-    addresses and routes can be written, instead of Wine's."""
+    addresses and routes can be written, instead of Wine's. Those are programs of their own (WEFT_EMULATED_HOST)."""
 
     emulated_host = False
     on_sigterm = -signal.SIGTERM  # to Wine it is no word to the program
@@ -37,13 +42,13 @@ class Node(member.Member):
             self.flags[flag] = windows_path(self.flags[flag])
         self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
         self.write_kubeconfig({"token": self.token}, **{"certificate-authority": windows_path(cluster.control.path("ca.crt"))})
-        with open(self.program_log("hns"), "w", encoding="utf-8") as log:
-            emulator = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}",
-                                       f"--adapter=eth0={self.address}", stdout=subprocess.PIPE, stderr=log)
-        self.emulator = daemon.Daemon(f"HNS emulator of {name}", emulator, self.program_log("hns"))
-        command.expect_equal(emulator.stdout.readline(), f"listening on {EMULATOR}\n", "the emulator's first line")
         # One server and its services first: programs would else hand them their output.
         self.wine("cmd", "/c", "exit")
+        with open(self.program_log("hns"), "w", encoding="utf-8") as log:
+            emulator = self.host.start(*self.words(our("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}", f"--adapter=eth0={self.address}"),
+                                       stdout=subprocess.PIPE, stderr=log)
+        self.emulator = daemon.Daemon(f"HNS emulator of {name}", emulator, self.program_log("hns"), self.on_sigterm)
+        command.expect_equal(emulator.stdout.readline().strip(), f"listening on {EMULATOR}", "the emulator's first line")
 
     @property
     def kind(self):
@@ -52,12 +57,10 @@ class Node(member.Member):
     def program(self):
         if self.flavour == "upstream":
             return peers.find("flanneld.exe")
-        return os.path.join(topology.ROOT, "build", "windows", "bin", "flanneld.exe")
+        return our("flanneld", self.emulated_host)
 
     def command_line(self):
         ours = [] if self.flavour == "upstream" else ["--admin=none", f"--state-dir={windows_path(self.path('state'))}"]
-        if ours and self.emulated_host:
-            ours.append(f"--host=emulator:{EMULATOR}")
         return [WINE, *super().command_line(), *ours]
 
     def words(self, *words):
@@ -78,17 +81,16 @@ class Node(member.Member):
 
     def hns(self, *words):
         """An answer of the emulator's."""
-        return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", EMULATOR, *words))
+        return json.loads(self.wine(our("flannelctl"), "hns", "control", EMULATOR, *words))
 
     def endpoint(self, *words):
         """What `flannelctl hns endpoint` says."""
-        return self.host.run(topology.find_program("flannelctl"), "hns", "endpoint", *words, f"--hns=emulator:{EMULATOR}")
+        return self.wine(our("flannelctl"), "hns", "endpoint", *words)
 
     def reset(self, *flags, check=True):
         """What `flannelctl.exe reset` says, or why it refuses."""
-        program = os.path.join(topology.ROOT, "build", "windows", "bin", "flannelctl.exe")
-        machine = [f"--host=emulator:{EMULATOR}"] if self.emulated_host else []
-        return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *machine, *flags, check=check)
+        program = our("flannelctl", self.emulated_host)
+        return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *flags, check=check)
 
     def network(self, name=NETWORK):
         return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)

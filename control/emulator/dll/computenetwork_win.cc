@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// computenetwork.dll, in front of the emulator. Prototypes are computenetwork.h's, so that a
+// difference does not compile; names are exported by computenetwork.def.
+#include <windows.h>
+//
+#include <computenetwork.h>
+#include <objbase.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "control/emulator/dll/service_win.h"
+#include "control/emulator/dll/strings_win.h"
+
+namespace {
+
+using weft::hns::Handle;
+using weft::hns::Kind;
+using weft::hns::Notification;
+using weft::hns::Reply;
+using weft::hns::emulator::FromWide;
+using weft::hns::emulator::FromWindows;
+using weft::hns::emulator::Service;
+using weft::hns::emulator::ToCallers;
+
+Handle Ours(void* handle) { return static_cast<Handle>(reinterpret_cast<std::uintptr_t>(handle)); }
+void* Theirs(Handle handle) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle)); }
+
+// No error record beside a success: callers take it for a failure.
+HRESULT Tell(const Reply& reply, PWSTR* text, void** handle, PWSTR* error_record) {
+  if (error_record != nullptr) {
+    const bool failed = !reply.ok() && !reply.error_record.empty();
+    *error_record = failed ? ToCallers(reply.error_record) : nullptr;
+  }
+  if (text != nullptr) *text = reply.ok() ? ToCallers(reply.text) : nullptr;
+  if (handle != nullptr) *handle = reply.ok() ? Theirs(reply.handle) : nullptr;
+  return static_cast<HRESULT>(reply.code);
+}
+
+HRESULT Enumerate(Kind kind, PCWSTR query, PWSTR* ids, PWSTR* error_record) {
+  return Tell(Service().Enumerate(kind, FromWide(query)), ids, nullptr, error_record);
+}
+HRESULT Create(Kind kind, void* parent, REFGUID id, PCWSTR settings, void** handle,
+               PWSTR* error_record) {
+  return Tell(Service().Create(kind, Ours(parent), FromWindows(id), FromWide(settings)), nullptr,
+              handle, error_record);
+}
+HRESULT Open(Kind kind, REFGUID id, void** handle, PWSTR* error_record) {
+  return Tell(Service().Open(kind, FromWindows(id)), nullptr, handle, error_record);
+}
+HRESULT Modify(Kind kind, void* handle, PCWSTR settings, PWSTR* error_record) {
+  return Tell(Service().Modify(kind, Ours(handle), FromWide(settings)), nullptr, nullptr,
+              error_record);
+}
+HRESULT Query(Kind kind, void* handle, PCWSTR query, PWSTR* properties, PWSTR* error_record) {
+  return Tell(Service().Query(kind, Ours(handle), FromWide(query)), properties, nullptr,
+              error_record);
+}
+HRESULT Delete(Kind kind, REFGUID id, PWSTR* error_record) {
+  return Tell(Service().Delete(kind, FromWindows(id)), nullptr, nullptr, error_record);
+}
+HRESULT Close(Kind kind, void* handle) {
+  return static_cast<HRESULT>(Service().Close(kind, Ours(handle)));
+}
+
+}  // namespace
+
+HRESULT WINAPI HcnEnumerateNetworks(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
+  return Enumerate(Kind::kNetwork, query, ids, error_record);
+}
+HRESULT WINAPI HcnCreateNetwork(REFGUID id, PCWSTR settings, void** handle, PWSTR* error_record) {
+  return Create(Kind::kNetwork, nullptr, id, settings, handle, error_record);
+}
+HRESULT WINAPI HcnOpenNetwork(REFGUID id, void** handle, PWSTR* error_record) {
+  return Open(Kind::kNetwork, id, handle, error_record);
+}
+HRESULT WINAPI HcnModifyNetwork(void* handle, PCWSTR settings, PWSTR* error_record) {
+  return Modify(Kind::kNetwork, handle, settings, error_record);
+}
+HRESULT WINAPI HcnQueryNetworkProperties(void* handle, PCWSTR query, PWSTR* properties,
+                                         PWSTR* error_record) {
+  return Query(Kind::kNetwork, handle, query, properties, error_record);
+}
+HRESULT WINAPI HcnDeleteNetwork(REFGUID id, PWSTR* error_record) {
+  return Delete(Kind::kNetwork, id, error_record);
+}
+HRESULT WINAPI HcnCloseNetwork(void* handle) { return Close(Kind::kNetwork, handle); }
+
+HRESULT WINAPI HcnEnumerateEndpoints(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
+  return Enumerate(Kind::kEndpoint, query, ids, error_record);
+}
+HRESULT WINAPI HcnCreateEndpoint(HCN_NETWORK network, REFGUID id, PCWSTR settings, void** handle,
+                                 PWSTR* error_record) {
+  return Create(Kind::kEndpoint, network, id, settings, handle, error_record);
+}
+HRESULT WINAPI HcnOpenEndpoint(REFGUID id, void** handle, PWSTR* error_record) {
+  return Open(Kind::kEndpoint, id, handle, error_record);
+}
+HRESULT WINAPI HcnModifyEndpoint(void* handle, PCWSTR settings, PWSTR* error_record) {
+  return Modify(Kind::kEndpoint, handle, settings, error_record);
+}
+HRESULT WINAPI HcnQueryEndpointProperties(void* handle, PCWSTR query, PWSTR* properties,
+                                          PWSTR* error_record) {
+  return Query(Kind::kEndpoint, handle, query, properties, error_record);
+}
+HRESULT WINAPI HcnDeleteEndpoint(REFGUID id, PWSTR* error_record) {
+  return Delete(Kind::kEndpoint, id, error_record);
+}
+HRESULT WINAPI HcnCloseEndpoint(void* handle) { return Close(Kind::kEndpoint, handle); }
+
+HRESULT WINAPI HcnEnumerateNamespaces(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
+  return Enumerate(Kind::kNamespace, query, ids, error_record);
+}
+HRESULT WINAPI HcnCreateNamespace(REFGUID id, PCWSTR settings, void** handle, PWSTR* error_record) {
+  return Create(Kind::kNamespace, nullptr, id, settings, handle, error_record);
+}
+HRESULT WINAPI HcnOpenNamespace(REFGUID id, void** handle, PWSTR* error_record) {
+  return Open(Kind::kNamespace, id, handle, error_record);
+}
+HRESULT WINAPI HcnModifyNamespace(void* handle, PCWSTR settings, PWSTR* error_record) {
+  return Modify(Kind::kNamespace, handle, settings, error_record);
+}
+HRESULT WINAPI HcnQueryNamespaceProperties(void* handle, PCWSTR query, PWSTR* properties,
+                                           PWSTR* error_record) {
+  return Query(Kind::kNamespace, handle, query, properties, error_record);
+}
+HRESULT WINAPI HcnDeleteNamespace(REFGUID id, PWSTR* error_record) {
+  return Delete(Kind::kNamespace, id, error_record);
+}
+HRESULT WINAPI HcnCloseNamespace(void* handle) { return Close(Kind::kNamespace, handle); }
+
+HRESULT WINAPI HcnEnumerateLoadBalancers(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
+  return Enumerate(Kind::kLoadBalancer, query, ids, error_record);
+}
+HRESULT WINAPI HcnCreateLoadBalancer(REFGUID id, PCWSTR settings, void** handle,
+                                     PWSTR* error_record) {
+  return Create(Kind::kLoadBalancer, nullptr, id, settings, handle, error_record);
+}
+HRESULT WINAPI HcnOpenLoadBalancer(REFGUID id, void** handle, PWSTR* error_record) {
+  return Open(Kind::kLoadBalancer, id, handle, error_record);
+}
+HRESULT WINAPI HcnModifyLoadBalancer(void* handle, PCWSTR settings, PWSTR* error_record) {
+  return Modify(Kind::kLoadBalancer, handle, settings, error_record);
+}
+HRESULT WINAPI HcnQueryLoadBalancerProperties(void* handle, PCWSTR query, PWSTR* properties,
+                                              PWSTR* error_record) {
+  return Query(Kind::kLoadBalancer, handle, query, properties, error_record);
+}
+HRESULT WINAPI HcnDeleteLoadBalancer(REFGUID id, PWSTR* error_record) {
+  return Delete(Kind::kLoadBalancer, id, error_record);
+}
+HRESULT WINAPI HcnCloseLoadBalancer(void* handle) { return Close(Kind::kLoadBalancer, handle); }
+
+HRESULT WINAPI HcnRegisterServiceCallback(HCN_NOTIFICATION_CALLBACK callback, void* context,
+                                          HCN_CALLBACK* handle) {
+  const auto notify = [callback, context](Notification type, std::string_view data) {
+    wchar_t* const text = ToCallers(data);
+    callback(static_cast<DWORD>(type), context, S_OK, text);
+    ::CoTaskMemFree(text);
+  };
+  return Tell(Service().Subscribe(notify), nullptr, handle, nullptr);
+}
+
+HRESULT WINAPI HcnUnregisterServiceCallback(HCN_CALLBACK handle) {
+  return static_cast<HRESULT>(Service().Unsubscribe(Ours(handle)));
+}

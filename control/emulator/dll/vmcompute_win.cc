@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// vmcompute.dll, in front of the emulator: of its functions only HNS's. No header of mingw-w64 has
+// it.
+#include <windows.h>
+
+#include "control/emulator/dll/service_win.h"
+#include "control/emulator/dll/strings_win.h"
+
+extern "C" HRESULT WINAPI HNSCall(PCWSTR method, PCWSTR path, PCWSTR request, PWSTR* response) {
+  namespace emulator = weft::hns::emulator;
+  const weft::hns::Reply reply = emulator::Service().Call(
+      emulator::FromWide(method), emulator::FromWide(path), emulator::FromWide(request));
+  if (response != nullptr) {
+    *response = reply.text.empty() ? nullptr : emulator::ToCallers(reply.text);
+  }
+  return static_cast<HRESULT>(reply.code);
+}

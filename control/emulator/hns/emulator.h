@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// HNS in process: one set of objects, seen through Hcn* (v2) and HNSCall (v1), on an emulated host.
+// Next to the Api are the controls: faults, hooks, restarts of the service and of the machine, the
+// state as JSON.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/emulator/hns/faults.h"
+#include "control/emulator/hns/model/clock.h"
+#include "control/emulator/hns/model/settings.h"
+#include "control/emulator/host/emulated_host.h"
+#include "hns/api/api.h"
+
+namespace weft::hns::emulator {
+
+class Service;
+
+struct CallInfo {
+  std::uint64_t number = 0;  // from 1, in the order in which calls came
+  Operation operation = Operation::kCall;
+  Kind kind = Kind::kNetwork;
+  std::string function;  // as faults name it
+  std::string id;        // the object's, where known
+  std::string document;  // settings, query or request
+};
+
+// What a restart of the service takes along. Handles and subscriptions always die. What is kept was
+// restored by HNS from its backup: making a load balancer again then fails with 0x800700B7
+// (kubernetes#139503, Microsoft, 2026), attaching an endpoint again with 0x803B0014 (WSL's
+// WslCoreNetworkEndpointSettings.h). Against it: no endpoint left (calico#5164), one of 577 load
+// balancers (kubernetes#110674).
+struct Restart {
+  enum class Networks : std::uint8_t { kKept, kPersistentKept, kLost };  // lost: with all on them
+  Networks networks = Networks::kKept;
+  bool routes_kept = true;  // RemoteSubnetRoute and HostRoute policies; nobody has said
+  bool endpoints_kept = true;
+  bool load_balancers_kept = true;
+  bool attachments_kept = true;  // of endpoints that are kept
+  // Endpoints say that they are attached, in v1 as 3, and the host has no interface of them
+  // (calico#11203, flannel#1391).
+  bool attachments_stale = false;
+  // Persistent networks stay tied to an adapter's id that is gone (calico#11840: a new
+  // NetCfgInstanceId after a reboot): degraded, and nothing mends them.
+  bool adapter_ids_new = false;
+  // Until then creating a network fails with Settings::settle_code (Microsoft/SDN#177: E_INVALIDARG
+  // after a reboot).
+  Milliseconds unsettled{0};
+  // The service is stopped first for so long, and comes back by itself: the service control manager
+  // restarts one that crashed after 120 s (hcsshim#2155, event 7031).
+  Milliseconds away{0};
+};
+// Endpoints of persistent networks may survive (docker/for-win#13965); most do not.
+inline constexpr Restart kReboot = {.networks = Restart::Networks::kPersistentKept,
+                                    .endpoints_kept = false,
+                                    .load_balancers_kept = false,
+                                    .attachments_kept = false};
+
+// Any thread. A slow call holds up nobody else. `clock` and `host` outlive it. Its end waits for no
+// call: none may be under way.
+class Emulator final : public Api {
+ public:
+  Emulator(Clock& clock, host::EmulatedHost& host, Settings settings = {});
+  ~Emulator() override;
+
+  Reply Enumerate(Kind kind, const std::string& query) override;
+  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override;
+  Reply Open(Kind kind, const Guid& id) override;
+  Reply Modify(Kind kind, Handle handle, const std::string& settings) override;
+  Reply Query(Kind kind, Handle handle, const std::string& query) override;
+  Reply Delete(Kind kind, const Guid& id) override;
+  Hresult Close(Kind kind, Handle handle) override;
+  Reply Call(const std::string& method, const std::string& path,
+             const std::string& request) override;
+  Reply Subscribe(OnNotification notify) override;
+  Hresult Unsubscribe(Handle handle) override;
+
+  Settings settings() const;
+  void Set(const Settings& settings);
+
+  void Add(Fault fault);
+  void ClearFaults();  // calls that hang go on
+  std::size_t hanging_calls() const;
+  // `before` runs before anything has happened, `after` when the call is done and not yet answered.
+  // Without the lock: they may restart the service, or throw to play a killed process.
+  void OnEachCall(std::function<void(const CallInfo&)> before,
+                  std::function<void(const CallInfo&, const Reply&)> after);
+  // By function.
+  std::map<std::string, std::uint64_t> calls() const;
+  std::uint64_t total_calls() const;
+
+  // Stopped, every call answers Settings::stopped_code.
+  void StopService();
+  void StartService(const Restart& restart = {});
+  void RestartService(const Restart& restart = {});
+  // All namespaces are gone too. Calls that hang go on.
+  void Reboot(const Restart& restart = kReboot);
+  // A network's name that creates are refused for, and that nobody finds.
+  void TakeName(const std::string& name);
+  void ReleaseName(const std::string& name);
+
+  // A client process, which this object outlives: after a restart it may be an old one, whose every
+  // call but a close fails (Settings::processes_die). This object itself is one that never ends.
+  std::unique_ptr<Api> NewProcess();
+
+  // Not yet closed; and how often a handle was used that was closed already, or never given out.
+  std::size_t open_handles() const;
+  std::uint64_t handle_misuses() const;
+
+  // Objects, settings, clockwork; not handles, subscriptions, faults, hooks.
+  std::string StateText() const;
+  // All or nothing. Handles and subscriptions stay.
+  absl::Status LoadState(std::string_view json);
+  // Changes with every change of StateText.
+  std::uint64_t version() const;
+
+ private:
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace weft::hns::emulator

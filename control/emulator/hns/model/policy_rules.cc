@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/hns/model/policy_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <span>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "control/emulator/hns/model/features.h"
+#include "control/emulator/hns/model/refusal.h"
+#include "vxlan/ip_prefix.h"
+#include "vxlan/mac_address.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+bool IsOneOf(std::string_view type, std::initializer_list<std::string_view> types) {
+  return std::ranges::any_of(types,
+                             [&](std::string_view t) { return absl::EqualsIgnoreCase(t, type); });
+}
+
+bool IsNetworkPolicy(std::string_view type) {
+  return IsOneOf(type, {"NetAdapterName", "ProviderAddress", "InterfaceConstraint",
+                        "SourceMacAddress", "DrMacAddress", "RemoteSubnetRoute", "HostRoute",
+                        "VxlanPort", "VSwitchExtension", "AutomaticDNS", "SetPolicy", "L4Proxy",
+                        "LayerConstraint", "NetworkACL", "NeighborDiscovery"});
+}
+
+bool IsEndpointPolicy(std::string_view type) {
+  return IsOneOf(type, {"PortMapping", "ACL", "QOS", "OutBoundNAT", "SDNRoute", "ProviderAddress",
+                        "EncapOverhead", "L4Proxy", "L2Driver", "L4WFPPROXY", "PortName", "Iov",
+                        "InterfaceConstraint", "TierAcl", "Encryption", "VLAN",
+                        "InterfaceParameters", "Firewall"});
+}
+
+Hresult CheckRoute(const Json& settings) {
+  const std::uint64_t vsid = NumberOf(Field(settings, "IsolationId"));
+  const bool good = IpPrefix::Parse(TextOf(Field(settings, "DestinationPrefix"))) &&
+                    IpAddress::Parse(TextOf(Field(settings, "ProviderAddress"))) &&
+                    MacAddress::Parse(TextOf(Field(settings, "DistributedRouterMacAddress"))) &&
+                    vsid >= 4096 && vsid <= 16777214;
+  return good ? hresult::kOk : hresult::kInvalidPolicy;
+}
+
+bool VersionHas(Version version, std::string_view type) {
+  if (IsOneOf(type, {"RemoteSubnetRoute", "HostRoute"})) {
+    return Supports(version, Feature::kRemoteSubnet);
+  }
+  if (IsOneOf(type, {"VxlanPort"})) return Supports(version, Feature::kVxlanPort);
+  if (IsOneOf(type, {"L4Proxy"})) return Supports(version, Feature::kL4Proxy);
+  if (IsOneOf(type, {"L4WFPPROXY"})) return Supports(version, Feature::kL4WfpProxy);
+  if (IsOneOf(type, {"SetPolicy"})) return Supports(version, Feature::kSetPolicy);
+  if (IsOneOf(type, {"TierAcl"})) return Supports(version, Feature::kTierAcl);
+  if (IsOneOf(type, {"NetworkACL"})) return Supports(version, Feature::kNetworkAcl);
+  return true;
+}
+
+// One wish, on a list that may be a copy.
+Hresult ChangeOne(const Settings& settings, Change change, const PolicyWish& wish,
+                  const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                  Milliseconds shown_from) {
+  if (change == Change::kRemove) {
+    if (list.Remove(wish.type, wish.settings) || !settings.missing_policy_refused) {
+      return hresult::kOk;
+    }
+    return hresult::kPolicyNotFound;
+  }
+  if (const Hresult code = check(wish); Failed(code)) return code;
+  const bool single = IsOneOf(wish.type, {"RemoteSubnetRoute", "HostRoute"});
+  if (single && settings.duplicates != Duplicates::kAppended) {
+    const bool same_prefix = settings.duplicates == Duplicates::kRefusedByPrefix &&
+                             list.HasRouteTo(TextOf(Field(wish.settings, "DestinationPrefix")));
+    if (same_prefix || list.Has(wish.type, wish.settings)) return hresult::kPolicyAlreadyExists;
+  }
+  list.Add(wish.type, wish.settings, shown_from);
+  return hresult::kOk;
+}
+
+Reply ChangeInOrder(const Settings& settings, Change change, std::span<const PolicyWish> wishes,
+                    const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                    Milliseconds shown_from) {
+  for (const auto& wish : wishes) {
+    const Hresult code = ChangeOne(settings, change, wish, check, list, shown_from);
+    if (Failed(code)) return Refuse(code);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::vector<PolicyWish>> ReadPolicies(const Json& array) {
+  std::vector<PolicyWish> wishes;
+  if (array.is_null()) return wishes;
+  if (!array.is_array()) return std::nullopt;
+  for (const auto& item : array) {
+    PolicyWish wish{TextOf(Field(item, "Type")), Field(item, "Settings")};
+    if (wish.type.empty()) return std::nullopt;
+    if (wish.settings.is_null()) {  // flat, as v1 has it
+      wish.settings = item;
+      for (auto it = item.begin(); it != item.end(); ++it) {
+        if (IsOneOf(it.key(), {"Type", "Settings"})) wish.settings.erase(it.key());
+      }
+    }
+    if (!wish.settings.is_object()) return std::nullopt;
+    wishes.push_back(std::move(wish));
+  }
+  return wishes;
+}
+
+Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_type,
+                           const PolicyWish& policy) {
+  if (!IsNetworkPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
+    return hresult::kInvalidPolicyType;
+  }
+  if (IsOneOf(policy.type, {"ProviderAddress"}) && !settings.network_provider_address) {
+    return hresult::kInvalidPolicyType;
+  }
+  const bool of_overlay =
+      IsOneOf(policy.type, {"RemoteSubnetRoute", "HostRoute", "VxlanPort", "DrMacAddress"});
+  if (of_overlay && network_type != "Overlay") return hresult::kInvalidPolicy;
+  if (IsOneOf(policy.type, {"RemoteSubnetRoute"})) return CheckRoute(policy.settings);
+  if (IsOneOf(policy.type, {"VxlanPort"})) {
+    const std::uint64_t port = NumberOf(Field(policy.settings, "Port"));
+    if (port == 0 || port > 65535) return hresult::kInvalidPolicy;
+  }
+  return hresult::kOk;
+}
+
+Hresult CheckEndpointPolicy(const Settings& settings, const PolicyWish& policy) {
+  if (!IsEndpointPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
+    return hresult::kInvalidPolicyType;
+  }
+  if (IsOneOf(policy.type, {"ProviderAddress"}) &&
+      !IpAddress::Parse(TextOf(Field(policy.settings, "ProviderAddress")))) {
+    return hresult::kInvalidPolicy;
+  }
+  return hresult::kOk;
+}
+
+std::optional<Change> ReadChange(const Json& request_type) {
+  const auto word = WordOf(request_type, {"Add", "Remove", "Update"});
+  if (!word) return std::nullopt;
+  return static_cast<Change>(*word);
+}
+
+Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicyWish>& wishes,
+                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+                     Milliseconds shown_from) {
+  if (settings.batch_limit != 0 && wishes.size() > settings.batch_limit) {
+    return Refuse(settings.batch_code);
+  }
+  std::span<const PolicyWish> rest = wishes;
+  const bool cut = settings.batch_applied != 0 && wishes.size() > settings.batch_applied;
+  if (cut) rest = rest.first(static_cast<std::size_t>(settings.batch_applied));
+
+  // Work on a copy of what may be a long list only where it could be left half done.
+  bool whole = (settings.atomic_batches && !cut && wishes.size() > 1) || change == Change::kUpdate;
+  if (whole && change == Change::kAdd && settings.duplicates == Duplicates::kAppended) {
+    for (const auto& wish : rest) {
+      if (const Hresult code = check(wish); Failed(code)) return Refuse(code);
+    }
+    whole = false;  // nothing else refuses
+  }
+  PolicyList copy;
+  if (whole) copy = list;
+  PolicyList& target = whole ? copy : list;
+  if (change == Change::kUpdate) {
+    for (const auto& wish : rest) target.RemoveType(wish.type);
+  }
+  Reply reply = ChangeInOrder(settings, change, rest, check, target, shown_from);
+  if (whole && reply.ok()) list = std::move(copy);
+  if (reply.ok() && cut) return Refuse(settings.batch_code);
+  return reply;
+}
+
+}  // namespace weft::hns::emulator

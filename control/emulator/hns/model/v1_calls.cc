@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/hns/model/v1_calls.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "control/emulator/hns/model/endpoint_view.h"
+#include "control/emulator/hns/model/endpoints.h"
+#include "control/emulator/hns/model/load_balancers.h"
+#include "control/emulator/hns/model/namespaces.h"
+#include "control/emulator/hns/model/network_view.h"
+#include "control/emulator/hns/model/networks.h"
+#include "control/emulator/hns/model/v1_networks.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+Reply Answer(std::string_view output) {
+  Reply reply;
+  reply.text = absl::StrCat(R"({"Success":true,"Output":)", output, "}");
+  return reply;
+}
+Reply Done() {
+  Reply reply;
+  reply.text = R"({"Success":true})";
+  return reply;
+}
+// What `made` made, shown by `show`.
+template <typename Show>
+Reply AnswerWith(const Reply& made, Show show) {
+  if (!made.ok()) return made;
+  return Answer(show());
+}
+
+struct Request {
+  std::string_view method;
+  std::vector<std::string> path;  // "endpoints", id, "attach"
+  Json body;
+  bool is(std::string_view wanted) const { return method == wanted; }
+  std::size_t depth() const { return path.size(); }
+};
+
+template <typename Objects>
+auto* Find(Objects& objects, const std::string& id) {
+  const auto guid = Guid::Parse(id);
+  const auto found = guid ? objects.find(*guid) : objects.end();
+  return found == objects.end() ? nullptr : &found->second;
+}
+
+template <typename Objects, typename Show>
+Reply List(const Objects& objects, Show show) {
+  std::string items;
+  for (const auto& [id, object] : objects) {
+    absl::StrAppend(&items, items.empty() ? "" : ",", show(object));
+  }
+  return Answer(absl::StrCat("[", items, "]"));
+}
+
+Reply Networks(Core& core, const Request& request) {
+  auto& all = core.state.networks;
+  const auto show = [&](const NetworkObject& network) { return NetworkV1(core, network); };
+  if (request.depth() == 1) {
+    if (request.is("GET")) return List(all, show);
+    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
+    const Reply made = CreateNetwork(core, Guid(), NetworkFromV1(request.body));
+    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
+  }
+  NetworkObject* const network = Find(all, request.path[1]);
+  if (network == nullptr) {
+    return Refuse(request.is("DELETE") ? hresult::kElementNotFound : hresult::kNetworkNotFound);
+  }
+  if (request.is("GET")) return Answer(show(*network));
+  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
+  const Reply gone = DeleteNetwork(core, network->id);
+  return gone.ok() ? Done() : gone;
+}
+
+Reply CreateV1Endpoint(Core& core, const Json& body) {
+  NetworkObject* const network = Find(core.state.networks, TextOf(Field(body, "VirtualNetwork")));
+  if (network == nullptr) return Refuse(hresult::kNetworkNotFound);
+  return CreateEndpoint(core, *network, Guid(), EndpointFromV1(body));
+}
+
+// attach, detach.
+Reply Act(Core& core, EndpointObject& endpoint, const Request& request) {
+  Reply reply = Refuse(hresult::kRequestUnsupported);
+  if (request.path[2] == "attach") {
+    const bool to_host = TextOf(Field(request.body, "SystemType")) != "Container";
+    const auto compartment = NumberOf(Field(request.body, "CompartmentId"));
+    const auto hosts = std::max<std::uint64_t>(1, compartment);
+    reply = AttachEndpoint(core, endpoint, to_host ? static_cast<std::uint32_t>(hosts) : 0);
+  } else if (request.path[2] == "detach") {
+    reply = DetachEndpoint(core, endpoint);
+  }
+  return reply.ok() ? Done() : reply;
+}
+
+Reply Endpoints(Core& core, const Request& request) {
+  auto& all = core.state.endpoints;
+  const auto show = [&](const EndpointObject& endpoint) {
+    return Dump(EndpointV1(core, endpoint));
+  };
+  if (request.depth() == 1) {
+    if (request.is("GET")) return List(all, show);
+    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
+    const Reply made = CreateV1Endpoint(core, request.body);
+    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
+  }
+  EndpointObject* const endpoint = Find(all, request.path[1]);
+  if (endpoint == nullptr) return Refuse(hresult::kEndpointNotFound);
+  if (request.depth() == 3 && request.is("POST")) return Act(core, *endpoint, request);
+  if (request.is("GET")) return Answer(show(*endpoint));
+  if (request.is("POST")) {
+    const Reply changed = UpdateEndpoint(core, *endpoint, EndpointFromV1(request.body));
+    return AnswerWith(changed, [&] { return show(*endpoint); });
+  }
+  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
+  DropEndpoint(core, endpoint->id);
+  return Done();
+}
+
+Reply Statistics(Core& core, const Request& request) {
+  const EndpointObject* const endpoint =
+      request.depth() == 2 ? Find(core.state.endpoints, request.path[1]) : nullptr;
+  if (endpoint == nullptr) return Refuse(hresult::kEndpointNotFound);
+  return Answer(Dump({{"EndpointId", endpoint->id.ToUpperString()},
+                      {"BytesReceived", 0},
+                      {"BytesSent", 0},
+                      {"PacketsReceived", 0},
+                      {"PacketsSent", 0}}));
+}
+
+Reply PolicyLists(Core& core, const Request& request) {
+  auto& all = core.state.load_balancers;
+  const auto show = [](const LoadBalancerObject& list) { return Dump(LoadBalancerV1(list)); };
+  if (request.depth() == 1) {
+    if (request.is("GET")) return List(all, show);
+    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
+    const auto document = LoadBalancerFromV1(request.body);
+    if (!document) return Refuse(hresult::kInvalidPolicyType);
+    const Reply made = CreateLoadBalancer(core, Guid(), *document);
+    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
+  }
+  const LoadBalancerObject* const list = Find(all, request.path[1]);
+  if (list == nullptr) return Refuse(hresult::kElementNotFound);
+  if (request.is("GET")) return Answer(show(*list));
+  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
+  DeleteLoadBalancer(core, list->id);
+  return Done();
+}
+
+Reply Namespaces(Core& core, const Request& request) {
+  auto& all = core.state.namespaces;
+  const auto show = [](const NamespaceObject& space) { return Dump(NamespaceV1(space)); };
+  if (request.depth() == 1) {
+    if (request.is("GET")) return List(all, show);
+    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
+    const Reply made = CreateNamespace(core, Guid(), request.body);
+    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
+  }
+  NamespaceObject* const space = Find(all, request.path[1]);
+  if (space == nullptr) return Refuse(hresult::kElementNotFound);
+  if (request.depth() == 3) {
+    const auto endpoint = Guid::Parse(TextOf(Field(Field(request.body, "Data"), "Id")));
+    if (!endpoint) return Refuse(kGuidConversionFailure);
+    Reply reply = Refuse(hresult::kRequestUnsupported);
+    if (request.path[2] == "addresource") reply = AddToNamespace(core, *space, *endpoint);
+    if (request.path[2] == "removeresource") reply = RemoveFromNamespace(core, *space, *endpoint);
+    return AnswerWith(reply, [&] { return show(*space); });
+  }
+  if (request.is("GET")) return Answer(show(*space));
+  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
+  DeleteNamespace(core, space->id);
+  return Done();
+}
+
+Reply Globals(Core& core, const Request& request) {
+  if (request.depth() != 2 || request.path[1] != "version") {
+    return Refuse(hresult::kElementNotFound);
+  }
+  const auto& [major, minor] = core.settings.version;
+  return Answer(Dump({{"Major", major}, {"Minor", minor}}));
+}
+
+Reply Route(Core& core, const Request& request) {
+  if (request.depth() == 0 || request.depth() > 3) return Refuse(hresult::kElementNotFound);
+  const std::string& collection = request.path[0];
+  if (collection == "networks" && request.depth() < 3) return Networks(core, request);
+  if (collection == "endpoints") return Endpoints(core, request);
+  if (collection == "endpointstats") return Statistics(core, request);
+  if (collection == "policylists" && request.depth() < 3) return PolicyLists(core, request);
+  if (collection == "namespaces") return Namespaces(core, request);
+  if (collection == "globals") return Globals(core, request);
+  return Refuse(hresult::kElementNotFound);
+}
+
+// Some failures come as an answer.
+Reply InV1Words(const Settings& settings, Reply reply) {
+  if (reply.ok() || settings.v1_failures == V1Failures::kHresult) return reply;
+  const bool as_text =
+      settings.v1_failures == V1Failures::kText || reply.code == hresult::kEndpointNotFound;
+  if (!as_text) return reply;
+  Reply answer;
+  answer.text = ErrorRecord(settings.language, reply.code, reply.text);
+  return answer;
+}
+
+}  // namespace
+
+Reply CallV1(Core& core, const std::string& method, const std::string& path,
+             const std::string& text) {
+  auto body = ParseDocument(text);
+  if (!body) return InV1Words(core.settings, Refuse(hresult::kInvalidJson));
+  const Request request{method, absl::StrSplit(path, '/', absl::SkipEmpty()), std::move(*body)};
+  return InV1Words(core.settings, Route(core, request));
+}
+
+}  // namespace weft::hns::emulator

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call reaches the objects: counted, slowed, refused or carried out, notified. Any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "control/emulator/hns/emulator.h"
+#include "control/emulator/hns/faults.h"
+#include "control/emulator/hns/handles.h"
+#include "control/emulator/hns/model/core.h"
+#include "control/emulator/hns/notifications.h"
+
+namespace weft::hns::emulator {
+
+class Service {
+ public:
+  using Work = std::function<Reply(Core&)>;
+
+  Service(Clock& clock, host::EmulatedHost& host, Settings settings)
+      : clock_(clock), host_(host), settings_(std::move(settings)) {}
+
+  // One call of a client. `work` runs with the lock held.
+  Reply Run(CallInfo call, bool changes, const Work& work);
+  // A control: no call, no fault, no delay, and the service need not run.
+  void Change(const std::function<void(Core&)>& work);
+  // Handles and subscriptions die before `work`.
+  void Stop(const std::function<void(Core&)>& work);
+
+  std::string StateText();
+
+  // Calls that hang go on.
+  void Release();
+
+  // The object's id behind `handle`. For work, and so are the handles.
+  Reply Resolve(Kind kind, Handle handle, Guid& id);
+  Handles& handles() { return handles_; }
+  Settings& settings() { return settings_; }
+
+  // Reads and changes from outside.
+  template <typename Look>
+  auto Locked(Look look) {
+    const std::lock_guard lock(mutex_);
+    return look(*this);
+  }
+  Faults& faults() { return faults_; }
+  std::size_t hanging() const { return hanging_; }
+  std::uint64_t lives() const { return state_.lives; }
+  std::uint64_t version() const { return version_; }
+  void SetHooks(std::function<void(const CallInfo&)> before,
+                std::function<void(const CallInfo&, const Reply&)> after) {
+    before_ = std::move(before);
+    after_ = std::move(after);
+  }
+  Notifications& notifications() { return notifications_; }
+
+ private:
+  // Takes the lock for `work`, then notifies of its events without it.
+  void Exclusively(const std::function<void(Core&)>& work);
+  Reply Execute(bool changes, const CallInfo& call, Core& core, const Work& work);
+  Milliseconds CostOf(bool changes, const Core& core) const;
+  void Hang(std::uint64_t since);
+  void Forget(Handle handle, const CallInfo& call);
+
+  Clock& clock_;
+  HostSide host_;
+  std::mutex mutex_;  // never held during a sleep or a notification
+  Settings settings_;
+  HnsState state_;
+  Handles handles_;
+  Faults faults_;
+  std::condition_variable released_;
+  std::uint64_t releases_ = 0;  // so far
+  std::size_t hanging_ = 0;
+  std::function<void(const CallInfo&)> before_;
+  std::function<void(const CallInfo&, const Reply&)> after_;
+  std::uint64_t version_ = 0;
+  Notifications notifications_;
+};
+
+}  // namespace weft::hns::emulator

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/host/emulated_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::host {
+namespace {
+
+Milliseconds WallTime() {
+  return std::chrono::duration_cast<Milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+bool IsSameWay(const Route& a, const Route& b) {
+  return a.destination == b.destination && a.gateway == b.gateway &&
+         a.adapter_index == b.adapter_index;
+}
+
+std::vector<FirewallRule>::iterator FirstNamed(std::vector<FirewallRule>& rules,
+                                               const std::string& name) {
+  return std::find_if(rules.begin(), rules.end(),
+                      [&](const FirewallRule& each) { return each.name == name; });
+}
+
+absl::Status NoAdapter(std::string_view what, std::uint32_t index) {
+  return absl::NotFoundError(
+      absl::StrCat("cannot ", what, " adapter ", index, ": there is no such adapter"));
+}
+
+}  // namespace
+
+struct EmulatedHost::Watchers {
+  std::mutex mutex;  // held during calls: a Watch that ends waits for them
+  std::vector<const std::function<void()>*> list;
+};
+
+class EmulatedHost::Registration final : public Watch {
+ public:
+  Registration(std::shared_ptr<Watchers> watchers, std::function<void()> changed)
+      : watchers_(std::move(watchers)), changed_(std::move(changed)) {
+    const std::lock_guard lock(watchers_->mutex);
+    watchers_->list.push_back(&changed_);
+  }
+  ~Registration() override {
+    const std::lock_guard lock(watchers_->mutex);
+    std::erase(watchers_->list, &changed_);
+  }
+
+ private:
+  std::shared_ptr<Watchers> watchers_;
+  std::function<void()> changed_;
+};
+
+EmulatedHost::EmulatedHost(HostState state, Now now)
+    : state_(std::move(state)),
+      now_(now ? std::move(now) : WallTime),
+      watchers_(std::make_shared<Watchers>()) {}
+
+EmulatedHost::~EmulatedHost() = default;
+
+void EmulatedHost::Tell() const {
+  const std::lock_guard lock(watchers_->mutex);
+  for (const std::function<void()>* changed : watchers_->list) (*changed)();
+}
+
+HostState EmulatedHost::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void EmulatedHost::Replace(HostState state) {
+  {
+    const std::lock_guard lock(mutex_);
+    state_ = std::move(state);
+  }
+  Tell();
+}
+
+bool EmulatedHost::Visible(const EmulatedAdapter& adapter) const {
+  return !adapter.gone && adapter.visible_from <= now_();
+}
+
+bool EmulatedHost::IsLinkLocal(const EmulatedAdapter& adapter) const {
+  return now_() < adapter.link_local_until;
+}
+
+std::vector<AssignedAddress> EmulatedHost::AddressesOf(const EmulatedAdapter& adapter) const {
+  std::vector<AssignedAddress> addresses = adapter.adapter.addresses;
+  if (!IsLinkLocal(adapter)) return addresses;
+  std::erase_if(addresses, [](const AssignedAddress& each) { return each.address.is_v4(); });
+  addresses.insert(addresses.begin(), {IpAddress::V4(0xA9FE'95D8), 16});
+  return addresses;
+}
+
+EmulatedAdapter* EmulatedHost::Find(std::uint32_t index) {
+  for (EmulatedAdapter& each : state_.adapters) {
+    if (each.adapter.index == index && Visible(each)) return &each;
+  }
+  return nullptr;
+}
+
+EmulatedAdapter* EmulatedHost::FindNamed(std::string_view name) {
+  for (EmulatedAdapter& each : state_.adapters) {
+    if (each.adapter.name == name) return &each;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::vector<Adapter>> EmulatedHost::Adapters() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Adapter> adapters;
+  for (const EmulatedAdapter& each : state_.adapters) {
+    if (!Visible(each)) continue;
+    if (hides_bound_ && state_.switches.contains(each.adapter.name)) continue;
+    adapters.push_back(each.adapter);
+    adapters.back().addresses = AddressesOf(each);
+  }
+  return adapters;
+}
+
+absl::StatusOr<std::vector<Route>> EmulatedHost::Routes(IpFamily family,
+                                                        std::uint32_t adapter_index) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Route> routes;
+  for (const Route& route : state_.routes) {
+    const EmulatedAdapter* adapter = Find(route.adapter_index);
+    if (route.destination.family() == family && adapter != nullptr &&
+        !(route.gateway && route.gateway->is_v4() && IsLinkLocal(*adapter)) &&
+        (adapter_index == 0 || route.adapter_index == adapter_index))
+      routes.push_back(route);
+  }
+  return routes;
+}
+
+absl::StatusOr<std::vector<IpAddress>> EmulatedHost::NameServers() {
+  const std::lock_guard lock(mutex_);
+  return state_.name_servers;
+}
+
+// Longest prefix, then the lesser metric; the prefixes of addresses are routes too.
+absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
+  const std::lock_guard lock(mutex_);
+  std::optional<Route> best;
+  const auto consider = [&](const Route& route) {
+    const EmulatedAdapter* adapter = Find(route.adapter_index);
+    if (!adapter || !adapter->adapter.up || !route.destination.Contains(destination)) return;
+    if (route.gateway && route.gateway->is_v4() && IsLinkLocal(*adapter)) return;
+    const auto rank = [](const Route& r) { return std::pair(-r.destination.length(), r.metric); };
+    if (!best || rank(route) < rank(*best)) best = route;
+  };
+  for (const EmulatedAdapter& each : state_.adapters) {
+    for (const AssignedAddress& assigned : AddressesOf(each)) {
+      Route connected;
+      connected.destination = *IpPrefix::Of(assigned.address, assigned.prefix_length);
+      connected.adapter_index = each.adapter.index;
+      connected.source = assigned.address;
+      consider(connected);
+    }
+  }
+  for (const Route& route : state_.routes) consider(route);
+  if (!best) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot find a route to ", destination.ToString(), ": there is none"));
+  }
+  if (!best->source) {
+    for (const AssignedAddress& assigned : AddressesOf(*Find(best->adapter_index))) {
+      if (assigned.address.family() != destination.family()) continue;
+      best->source = assigned.address;
+      break;
+    }
+  }
+  return *best;
+}
+
+absl::Status EmulatedHost::SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) {
+  {
+    const std::lock_guard lock(mutex_);
+    EmulatedAdapter* found = Find(adapter_index);
+    if (!found) return NoAdapter("set up", adapter_index);
+    found->adapter.up = true;
+    found->adapter.mtu = mtu;
+  }
+  Tell();
+  return absl::OkStatus();
+}
+
+absl::Status EmulatedHost::AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) {
+  {
+    const std::lock_guard lock(mutex_);
+    EmulatedAdapter* found = Find(adapter_index);
+    if (!found)
+      return NoAdapter(absl::StrCat("give ", address.address.ToString(), " to"), adapter_index);
+    std::vector<AssignedAddress>& addresses = found->adapter.addresses;
+    if (std::find(addresses.begin(), addresses.end(), address) != addresses.end())
+      return absl::OkStatus();
+    addresses.push_back(address);
+  }
+  Tell();
+  return absl::OkStatus();
+}
+
+bool EmulatedHost::OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const {
+  for (const EmulatedAdapter& each : state_.adapters) {
+    if (each.adapter.index != adapter_index) continue;
+    for (const AssignedAddress& assigned : AddressesOf(each)) {
+      if (IpPrefix::Of(assigned.address, assigned.prefix_length)->Contains(gateway)) return true;
+    }
+  }
+  return std::any_of(state_.routes.begin(), state_.routes.end(), [&](const Route& route) {
+    return route.adapter_index == adapter_index && !route.gateway &&
+           route.destination.Contains(gateway);
+  });
+}
+
+absl::Status EmulatedHost::PutOne(const Route& route, bool replaces) {
+  const auto text = [&](std::string_view why) {
+    return absl::StrCat("cannot put route ", route.destination.ToString(),
+                        route.gateway ? absl::StrCat(" via ", route.gateway->ToString()) : "",
+                        " on adapter ", route.adapter_index, ": ", why);
+  };
+  const auto refuse = [&](std::string_view why) { return absl::InvalidArgumentError(text(why)); };
+  if (!Find(route.adapter_index)) return refuse("there is no such adapter");
+  if (route.gateway && !route.onlink && !OnLink(route.adapter_index, *route.gateway))
+    return refuse("its gateway is not on link");
+  const bool stands = std::any_of(state_.routes.begin(), state_.routes.end(),
+                                  [&](const Route& other) { return IsSameWay(other, route); });
+  if (stands && !replaces) return absl::AlreadyExistsError(text("the object already exists"));
+  Route there = route;
+  there.marked = true;  // Windows knows one kind of route that somebody set
+  std::erase_if(state_.routes, [&](const Route& other) { return IsSameWay(other, route); });
+  state_.routes.push_back(there);
+  return absl::OkStatus();
+}
+
+// What was refused is no change.
+void EmulatedHost::TellIfAny(const std::vector<absl::Status>& results) const {
+  if (std::any_of(results.begin(), results.end(),
+                  [](const absl::Status& status) { return status.ok(); }))
+    Tell();
+}
+
+std::vector<absl::Status> EmulatedHost::PutRoutes(const std::vector<Route>& routes) {
+  std::vector<absl::Status> results;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/false));
+  }
+  TellIfAny(results);
+  return results;
+}
+
+std::vector<absl::Status> EmulatedHost::ReplaceRoutes(const std::vector<Route>& routes) {
+  std::vector<absl::Status> results;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/true));
+  }
+  TellIfAny(results);
+  return results;
+}
+
+std::vector<absl::Status> EmulatedHost::RemoveRoutes(const std::vector<Route>& routes) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Route& route : routes)
+      std::erase_if(state_.routes, [&](const Route& other) { return IsSameWay(other, route); });
+  }
+  Tell();
+  return std::vector<absl::Status>(routes.size());
+}
+
+absl::Status EmulatedHost::SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) {
+  const std::lock_guard lock(mutex_);
+  EmulatedAdapter* found = Find(adapter_index);
+  if (!found) return NoAdapter("set forwarding of", adapter_index);
+  (family == IpFamily::kV4 ? found->forwarding_v4 : found->forwarding_v6) = on;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> EmulatedHost::Forwarding(std::uint32_t adapter_index, IpFamily family) {
+  const std::lock_guard lock(mutex_);
+  const EmulatedAdapter* found = Find(adapter_index);
+  if (!found) return NoAdapter("read forwarding of", adapter_index);
+  return family == IpFamily::kV4 ? found->forwarding_v4 : found->forwarding_v6;
+}
+
+absl::Status EmulatedHost::CheckFirewall(std::string_view what, const std::string& rule) const {
+  if (state_.firewall_from <= now_()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot ", what, " the firewall's rule ", rule,
+                                             ": its service is not up (0x800706d9)"));
+}
+
+absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t port) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckFirewall("make", rule); !status.ok()) return status;
+  const auto first = FirstNamed(state_.firewall, rule);
+  if (first == state_.firewall.end()) {
+    state_.firewall.push_back({rule, port});
+    return absl::OkStatus();
+  }
+  return first->udp_port == port
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(absl::StrCat(
+                   "the firewall rule ", rule, " was there, and it is not of port ", port));
+}
+
+absl::StatusOr<bool> EmulatedHost::HasFirewallRule(const std::string& rule) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckFirewall("read", rule); !status.ok()) return status;
+  return FirstNamed(state_.firewall, rule) != state_.firewall.end();
+}
+
+absl::Status EmulatedHost::RemoveFirewallRule(const std::string& rule) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckFirewall("remove", rule); !status.ok()) return status;
+  const auto first = FirstNamed(state_.firewall, rule);
+  if (first != state_.firewall.end()) state_.firewall.erase(first);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Watch>> EmulatedHost::WatchChanges(std::function<void()> changed) {
+  return std::make_unique<Registration>(watchers_, std::move(changed));
+}
+
+}  // namespace weft::host

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Windows host in memory, for development and tests: what Wine does not have (routes, forwarding,
+// firewall), and what HNS does to a host.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/emulator/host/host_state.h"
+#include "control/host/host.h"
+
+namespace weft::host {
+
+// Any thread. Watchers are called on the thread that changes something, or takes notice of time.
+class EmulatedHost final : public Host {
+ public:
+  using Now = std::function<Milliseconds()>;
+  // `now`: wall time unless given.
+  explicit EmulatedHost(HostState state = {}, Now now = {});
+  ~EmulatedHost() override;
+
+  HostState state() const;
+  void Replace(HostState state);
+
+  // ---- what happens to a host
+
+  // The index, chosen if zero.
+  std::uint32_t AddAdapter(Adapter adapter, bool usable = true, std::string endpoint = "");
+  void Unplug(std::string_view name);  // it is gone, with its addresses and routes
+  void Plug(std::string_view name);
+  void SetUp(std::string_view name, bool up);
+  void SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses);
+  void Rename(std::string_view name, std::string to);
+  // The first external network of HNS on `adapter`: its addresses, and the routes by DHCP (the
+  // default ones), move to a new adapter `host_adapter`, which has the same MAC, another index, no
+  // forwarding, and shows after `new_interface`. Other routes are swallowed. Nothing reaches the
+  // host for `gap`. For `link_local` the new adapter's IPv4 address is one of 169.254/16, and its
+  // routes by gateways are not there.
+  void BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
+                  Milliseconds new_interface, Milliseconds link_local = Milliseconds(0));
+  // Whether Adapters leaves out those that a switch has bound, as GetAdaptersAddresses may: they
+  // have no IP. From now on.
+  void HideBoundAdapters(bool hide);
+  // The last network went: everything moves back, with the same losses.
+  void UnbindSwitch(std::string_view adapter, Milliseconds gap, Milliseconds new_interface);
+  // Its service answers 0x800706D9 for so long, as it does until it is up after a boot (assumed).
+  void StopFirewall(Milliseconds how_long);
+  void RemoveAdapter(std::string_view name);
+  void RemoveEndpoint(std::string_view endpoint);  // its adapter
+  // Routes that somebody put are gone; the default ones come again by DHCP.
+  void Reboot();
+  bool Reachable() const;  // no gap is under way
+
+  // ---- Host
+
+  absl::StatusOr<std::vector<Adapter>> Adapters() override;
+  absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter_index) override;
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override;
+  absl::StatusOr<Route> RouteTo(const IpAddress& destination) override;
+  absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override;
+  absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override;
+  std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override;
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& routes) override;
+  std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override;
+  absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override;
+  absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override;
+  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override;
+  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override;
+  absl::Status RemoveFirewallRule(const std::string& rule) override;
+  absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override;
+  bool is_windows() const override { return true; }
+
+ private:
+  class Registration;
+  struct Watchers;
+
+  bool Visible(const EmulatedAdapter& adapter) const;
+  bool IsLinkLocal(const EmulatedAdapter& adapter) const;
+  std::vector<AssignedAddress> AddressesOf(const EmulatedAdapter& adapter) const;
+  absl::Status CheckFirewall(std::string_view what, const std::string& rule) const;
+  // Null where there is none that shows.
+  EmulatedAdapter* Find(std::uint32_t index);
+  EmulatedAdapter* FindNamed(std::string_view name);
+  bool OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const;
+  void MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to);
+  absl::Status PutOne(const Route& route, bool replaces);
+  void Tell() const;
+  void TellIfAny(const std::vector<absl::Status>& results) const;
+
+  mutable std::mutex mutex_;
+  HostState state_;
+  bool hides_bound_ = false;
+  Now now_;
+  std::shared_ptr<Watchers> watchers_;
+};
+
+}  // namespace weft::host

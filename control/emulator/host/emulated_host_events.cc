@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a host: by hand, by DHCP, by HNS.
+#include <algorithm>
+#include <utility>
+
+#include "control/emulator/host/emulated_host.h"
+
+namespace weft::host {
+
+std::uint32_t EmulatedHost::AddAdapter(Adapter adapter, bool usable, std::string endpoint) {
+  std::uint32_t index = adapter.index;
+  {
+    const std::lock_guard lock(mutex_);
+    if (index == 0) index = state_.next_index++;
+    adapter.index = index;
+    EmulatedAdapter added;
+    added.adapter = std::move(adapter);
+    added.usable = usable;
+    added.endpoint = std::move(endpoint);
+    state_.next_index = std::max(state_.next_index, index + 1);
+    state_.adapters.push_back(std::move(added));
+  }
+  Tell();
+  return index;
+}
+
+void EmulatedHost::RemoveAdapter(std::string_view name) {
+  {
+    const std::lock_guard lock(mutex_);
+    const EmulatedAdapter* found = FindNamed(name);
+    if (!found) return;
+    const std::uint32_t index = found->adapter.index;
+    std::erase_if(state_.routes, [&](const Route& route) { return route.adapter_index == index; });
+    std::erase_if(state_.adapters,
+                  [&](const EmulatedAdapter& each) { return each.adapter.index == index; });
+  }
+  Tell();
+}
+
+void EmulatedHost::RemoveEndpoint(std::string_view endpoint) {
+  std::string name;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const EmulatedAdapter& each : state_.adapters) {
+      if (each.endpoint == endpoint) name = each.adapter.name;
+    }
+  }
+  if (!endpoint.empty()) RemoveAdapter(name);
+}
+
+void EmulatedHost::Reboot() {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(state_.routes,
+                  [](const Route& route) { return route.destination.length() != 0; });
+  }
+  Tell();
+}
+
+void EmulatedHost::Unplug(std::string_view name) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (EmulatedAdapter* found = FindNamed(name)) found->gone = true;
+  }
+  Tell();
+}
+
+void EmulatedHost::Plug(std::string_view name) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (EmulatedAdapter* found = FindNamed(name)) found->gone = false;
+  }
+  Tell();
+}
+
+void EmulatedHost::SetUp(std::string_view name, bool up) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (EmulatedAdapter* found = FindNamed(name)) found->adapter.up = up;
+  }
+  Tell();
+}
+
+void EmulatedHost::SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (EmulatedAdapter* found = FindNamed(name)) found->adapter.addresses = std::move(addresses);
+  }
+  Tell();
+}
+
+void EmulatedHost::Rename(std::string_view name, std::string to) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (EmulatedAdapter* found = FindNamed(name)) found->adapter.name = std::move(to);
+  }
+  Tell();
+}
+
+void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
+  to.adapter.addresses = std::exchange(from.adapter.addresses, {});
+  to.adapter.mtu = from.adapter.mtu;
+  std::erase_if(state_.routes, [&](const Route& route) {
+    return route.adapter_index == from.adapter.index && route.destination.length() != 0;
+  });
+  for (Route& route : state_.routes) {
+    if (route.adapter_index == from.adapter.index) route.adapter_index = to.adapter.index;
+  }
+  from.forwarding_v4 = from.forwarding_v6 = false;
+}
+
+void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
+                              Milliseconds new_interface, Milliseconds link_local) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!FindNamed(adapter) || state_.switches.contains(std::string(adapter))) return;
+    EmulatedAdapter made;
+    made.adapter.index = state_.next_index++;
+    made.adapter.name = host_adapter;
+    made.adapter.up = true;
+    made.visible_from = now_() + new_interface;
+    if (link_local > Milliseconds(0)) made.link_local_until = now_() + link_local;
+    made.usable = false;
+    state_.adapters.push_back(std::move(made));
+    EmulatedAdapter& from = *FindNamed(adapter);
+    state_.adapters.back().adapter.mac = from.adapter.mac;
+    MoveInterface(from, state_.adapters.back());
+    state_.switches.emplace(adapter, std::move(host_adapter));
+    state_.gap_until = now_() + gap;
+  }
+  Tell();
+}
+
+void EmulatedHost::HideBoundAdapters(bool hide) {
+  {
+    const std::lock_guard lock(mutex_);
+    hides_bound_ = hide;
+  }
+  Tell();
+}
+
+void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
+                                Milliseconds new_interface) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = state_.switches.find(std::string(adapter));
+    if (found == state_.switches.end()) return;
+    const std::string host_adapter = found->second;
+    state_.switches.erase(found);
+    EmulatedAdapter* from = FindNamed(host_adapter);
+    EmulatedAdapter* to = FindNamed(adapter);
+    if (from && to) {
+      MoveInterface(*from, *to);
+      to->visible_from = now_() + new_interface;
+    }
+    std::erase_if(state_.adapters,
+                  [&](const EmulatedAdapter& each) { return each.adapter.name == host_adapter; });
+    state_.gap_until = now_() + gap;
+  }
+  Tell();
+}
+
+void EmulatedHost::StopFirewall(Milliseconds how_long) {
+  const std::lock_guard lock(mutex_);
+  state_.firewall_from = now_() + how_long;
+}
+
+bool EmulatedHost::Reachable() const {
+  const std::lock_guard lock(mutex_);
+  return state_.gap_until <= now_();
+}
+
+}  // namespace weft::host

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// host::OpenHost of programs for tests (WEFT_EMULATED_HOST): the host of `flannelctl hns emulate`,
+// which listens where the environment variable WEFT_HNS_EMULATOR says.
+#include <cstdlib>
+
+#include "control/emulator/remote/remote_host.h"
+
+namespace weft::host {
+
+absl::StatusOr<std::unique_ptr<Host>> OpenHost() {
+  const char* const path = std::getenv("WEFT_HNS_EMULATOR");
+  if (path == nullptr)
+    return absl::FailedPreconditionError(
+        "WEFT_HNS_EMULATOR is not set; name the pipe or socket of flannelctl hns emulate");
+  return std::make_unique<emulator::RemoteHost>(path);
+}
+
+}  // namespace weft::host

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/remote/remote_host.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::emulator {
+namespace {
+
+using hns::emulator::RemoteClient;
+using hns::emulator::Request;
+using hns::emulator::RequestKind;
+using hns::emulator::Stream;
+
+constexpr auto kDialAgain = std::chrono::seconds(1);
+
+absl::Status FailureOf(const hns::Reply& reply, const RemoteClient& client) {
+  const std::string start =
+      absl::StrCat("; start one: flannelctl hns emulate --listen ", client.path());
+  if (reply.code == hns::hresult::kNoMoreEndpoints)
+    return absl::UnavailableError(
+        absl::StrCat("host emulator: no server at ", client.path(), start));
+  if (reply.code == hns::hresult::kRpcCallFailed)
+    return absl::UnavailableError(
+        absl::StrCat("host emulator: the one at ", client.path(), " ended during a call", start));
+  return absl::UnimplementedError(
+      absl::StrCat("host emulator: ", client.path(), " answers for no host",
+                   reply.error_record.empty() ? "" : ": ", reply.error_record,
+                   "; use programs of one version of weft"));
+}
+
+}  // namespace
+
+// A connection that brings notices, and its thread.
+class RemoteHost::RemoteWatch final : public host::Watch {
+ public:
+  RemoteWatch(std::shared_ptr<RemoteClient> client, std::unique_ptr<Stream> stream,
+              std::function<void()> changed)
+      : client_(std::move(client)), changed_(std::move(changed)), stream_(std::move(stream)) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~RemoteWatch() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      ending_ = true;
+      if (stream_) stream_->Shutdown();
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  static std::pair<hns::Reply, std::unique_ptr<Stream>> Connect(RemoteClient& client) {
+    Request request;
+    request.operation = RequestKind::kWatchHost;
+    return client.Begin(request);
+  }
+
+ private:
+  void Run() {
+    for (;;) {
+      if (stream_) {
+        while (hns::emulator::ReadDocument(*stream_).ok()) Tell();
+        Put(nullptr);
+        Tell();
+      }
+      if (!Pause()) return;
+      std::unique_ptr<Stream> stream = Connect(*client_).second;
+      if (!stream) continue;
+      Put(std::move(stream));
+      Tell();  // of what was missed
+    }
+  }
+
+  void Put(std::unique_ptr<Stream> stream) {
+    const std::scoped_lock lock(mutex_);
+    stream_ = std::move(stream);
+    if (stream_ && ending_) stream_->Shutdown();
+  }
+  // False: the end.
+  bool Pause() {
+    std::unique_lock lock(mutex_);
+    return !wake_.wait_for(lock, kDialAgain, [this] { return ending_; });
+  }
+  void Tell() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (ending_) return;
+    }
+    changed_();
+  }
+
+  const std::shared_ptr<RemoteClient> client_;
+  const std::function<void()> changed_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ending_ = false;             // guarded by mutex_
+  std::unique_ptr<Stream> stream_;  // changed by thread_ alone, under mutex_
+  std::thread thread_;
+};
+
+RemoteHost::RemoteHost(std::string path)
+    : client_(std::make_shared<RemoteClient>(std::move(path))) {}
+
+HostAnswer RemoteHost::Ask(const HostCall& call) {
+  Request request;
+  request.operation = RequestKind::kHost;
+  request.text = Encode(call);
+  const hns::Reply reply = client_->Ask(request);
+  absl::StatusOr<HostAnswer> answer =
+      reply.ok() ? ParseHostAnswer(reply.text) : FailureOf(reply, *client_);
+  if (answer.ok()) return *std::move(answer);
+  HostAnswer failed;
+  failed.status = answer.status();
+  return failed;
+}
+
+std::vector<absl::Status> RemoteHost::AskAbout(HostOperation operation,
+                                               const std::vector<host::Route>& routes) {
+  HostCall call;
+  call.operation = operation;
+  call.routes = routes;
+  HostAnswer answer = Ask(call);
+  if (answer.status.ok() && answer.results.size() != routes.size())
+    answer.status = absl::InternalError(
+        absl::StrCat("host emulator: ", client_->path(), " answered for ", answer.results.size(),
+                     " routes of ", routes.size(), "; use programs of one version of weft"));
+  if (!answer.status.ok()) answer.results.assign(routes.size(), answer.status);
+  return answer.results;
+}
+
+absl::StatusOr<std::vector<host::Adapter>> RemoteHost::Adapters() {
+  HostCall call;
+  call.operation = HostOperation::kAdapters;
+  HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return std::move(answer.adapters);
+}
+
+absl::StatusOr<std::vector<host::Route>> RemoteHost::Routes(IpFamily family,
+                                                            std::uint32_t adapter_index) {
+  HostCall call;
+  call.operation = HostOperation::kRoutes;
+  call.family = family;
+  call.adapter = adapter_index;
+  HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return std::move(answer.routes);
+}
+
+absl::StatusOr<std::vector<IpAddress>> RemoteHost::NameServers() {
+  HostCall call;
+  call.operation = HostOperation::kNameServers;
+  HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return std::move(answer.name_servers);
+}
+
+absl::StatusOr<host::Route> RemoteHost::RouteTo(const IpAddress& destination) {
+  HostCall call;
+  call.operation = HostOperation::kRouteTo;
+  call.address = {destination, 0};
+  HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  if (answer.routes.size() != 1)
+    return absl::InternalError(absl::StrCat("host emulator: ", client_->path(), " named ",
+                                            answer.routes.size(), " routes to ",
+                                            destination.ToString()));
+  return answer.routes.front();
+}
+
+absl::Status RemoteHost::SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) {
+  HostCall call;
+  call.operation = HostOperation::kSetLinkUp;
+  call.adapter = adapter_index;
+  call.mtu = mtu;
+  return Ask(call).status;
+}
+
+absl::Status RemoteHost::AddAddress(std::uint32_t adapter_index,
+                                    const host::AssignedAddress& address) {
+  HostCall call;
+  call.operation = HostOperation::kAddAddress;
+  call.adapter = adapter_index;
+  call.address = address;
+  return Ask(call).status;
+}
+
+std::vector<absl::Status> RemoteHost::PutRoutes(const std::vector<host::Route>& routes) {
+  return AskAbout(HostOperation::kPutRoutes, routes);
+}
+
+std::vector<absl::Status> RemoteHost::ReplaceRoutes(const std::vector<host::Route>& routes) {
+  return AskAbout(HostOperation::kReplaceRoutes, routes);
+}
+
+std::vector<absl::Status> RemoteHost::RemoveRoutes(const std::vector<host::Route>& routes) {
+  return AskAbout(HostOperation::kRemoveRoutes, routes);
+}
+
+absl::Status RemoteHost::SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) {
+  HostCall call;
+  call.operation = HostOperation::kSetForwarding;
+  call.family = family;
+  call.adapter = adapter_index;
+  call.on = on;
+  return Ask(call).status;
+}
+
+absl::StatusOr<bool> RemoteHost::Forwarding(std::uint32_t adapter_index, IpFamily family) {
+  HostCall call;
+  call.operation = HostOperation::kForwarding;
+  call.family = family;
+  call.adapter = adapter_index;
+  const HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return answer.on;
+}
+
+absl::Status RemoteHost::AllowUdpIn(const std::string& rule, std::uint16_t port) {
+  HostCall call;
+  call.operation = HostOperation::kAllowUdpIn;
+  call.rule = rule;
+  call.port = port;
+  return Ask(call).status;
+}
+
+absl::StatusOr<bool> RemoteHost::HasFirewallRule(const std::string& rule) {
+  HostCall call;
+  call.operation = HostOperation::kHasFirewallRule;
+  call.rule = rule;
+  const HostAnswer answer = Ask(call);
+  if (!answer.status.ok()) return answer.status;
+  return answer.on;
+}
+
+absl::Status RemoteHost::RemoveFirewallRule(const std::string& rule) {
+  HostCall call;
+  call.operation = HostOperation::kRemoveFirewallRule;
+  call.rule = rule;
+  return Ask(call).status;
+}
+
+absl::StatusOr<std::unique_ptr<host::Watch>> RemoteHost::WatchChanges(
+    std::function<void()> changed) {
+  auto [reply, stream] = RemoteWatch::Connect(*client_);
+  if (!reply.ok()) return FailureOf(reply, *client_);
+  return std::make_unique<RemoteWatch>(client_, std::move(stream), std::move(changed));
+}
+
+}  // namespace weft::emulator

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Api calls on a connection: JSON documents, each behind its length. One request is answered by one
+// reply before the next is sent; a connection that subscribed also brings notifications. Private to
+// weft's own two ends, of one version.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "control/admin/local_connection.h"
+#include "hns/api/api.h"
+#include "hns/document/guid.h"
+
+namespace weft::hns::emulator {
+
+enum class RequestKind : std::uint8_t {
+  kHello,  // the first on a connection; `text` is the client's identity, the same on all of its own
+  kEnumerate,
+  kCreate,
+  kOpen,
+  kModify,
+  kQuery,
+  kDelete,
+  kClose,
+  kCall,
+  kSubscribe,
+  kUnsubscribe,  // on the connection that subscribed
+  kControl,      // `text` is a command to the emulator itself
+  kHost,         // `text` is a call to the machine beside the service
+  kWatchHost,    // from here on the connection brings kHostChanged only
+};
+
+struct Request {
+  RequestKind operation = RequestKind::kHello;
+  Kind kind = Kind::kNetwork;
+  Handle handle = Handle::kNone;  // the parent's for kCreate
+  Guid id;
+  std::string text;          // query, settings, HNSCall's request
+  std::string method, path;  // of kCall
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+// The type of a notice that the machine beside the service has changed; the service has none such.
+inline constexpr Notification kHostChanged{};
+
+struct Notice {
+  Notification type{};
+  std::string data;
+};
+
+// Documents, without their length.
+std::string Encode(const Request& request);
+std::string Encode(const Reply& reply);
+std::string Encode(const Notice& notice);
+absl::StatusOr<Request> ParseRequest(std::string_view document);
+absl::StatusOr<std::variant<Reply, Notice>> ParseAnswer(std::string_view document);
+
+inline constexpr std::size_t kLengthSize = 4;
+// A network of 100,000 routes is 25 MB.
+inline constexpr std::size_t kMostOctets = 64u << 20;
+
+// The document behind its length, 4 octets, network order.
+std::string Frame(std::string_view document);
+// The length that these octets say; refused beyond kMostOctets.
+absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& octets);
+
+// One thread reads, one writes.
+using Stream = admin::LocalConnection;
+// False: the connection has ended.
+bool WriteDocument(Stream& stream, std::string_view document);
+// Unavailable: the connection has ended.
+absl::StatusOr<std::string> ReadDocument(Stream& stream);
+
+}  // namespace weft::hns::emulator

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/emulator/remote/remote_server.h"
+
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "control/admin/byte_stream.h"
+
+#include "control/emulator/remote/remote_protocol.h"
+
+namespace weft::hns::emulator {
+namespace {
+
+namespace asio = boost::asio;
+
+// A connection of the listener's, for the thread that serves it: waits while `io` works.
+class AcceptedConnection final : public Stream {
+ public:
+  AcceptedConnection(asio::io_context& io, std::shared_ptr<admin::ByteStream> stream)
+      : io_(io), stream_(std::move(stream)) {}
+  ~AcceptedConnection() override { Shutdown(); }
+
+  absl::Status Write(std::string_view octets) override {
+    const auto write = [stream = stream_, octets]() -> asio::awaitable<bool> {
+      co_return co_await stream->Write(octets);
+    };
+    return asio::co_spawn(io_, write, asio::use_future).get()
+               ? absl::OkStatus()
+               : absl::UnavailableError("the connection has ended");
+  }
+  absl::StatusOr<std::size_t> Read(std::span<char> into) override {
+    const auto read = [stream = stream_, into]() -> asio::awaitable<std::size_t> {
+      co_return co_await stream->Read(into);
+    };
+    return asio::co_spawn(io_, read, asio::use_future).get();
+  }
+  bool HasInput() override { return false; }  // a client's question
+  void Shutdown() override {
+    asio::post(io_, [stream = stream_] { stream->Close(); });
+  }
+
+ private:
+  asio::io_context& io_;
+  const std::shared_ptr<admin::ByteStream> stream_;
+};
+
+// Writes a subscriber's notifications, so that one who does not read them holds up no other.
+class NoticeWriter {
+ public:
+  explicit NoticeWriter(Stream& stream) : stream_(stream) {}
+  // Nothing else writes to the stream from here on.
+  void Begin() {
+    thread_ = std::thread([this] { Run(); });
+  }
+  // Writes what is left.
+  ~NoticeWriter() {
+    {
+      const std::scoped_lock lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Any thread; never waits. A reader that is kMostWaiting behind loses the connection.
+  void Add(Notification type, std::string_view data) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (waiting_.size() >= kMostWaiting) return stream_.Shutdown();
+      waiting_.push_back(Encode(Notice{type, std::string(data)}));
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  static constexpr std::size_t kMostWaiting = 100'000;
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      const std::string document = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      WriteDocument(stream_, document);
+      lock.lock();
+    }
+  }
+
+  Stream& stream_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> waiting_;  // guarded by mutex_
+  bool ending_ = false;              // guarded by mutex_
+  std::thread thread_;
+};
+
+Reply CodeOnly(Hresult code) {
+  Reply reply;
+  reply.code = code;
+  return reply;
+}
+
+}  // namespace
+
+// The listener and the thread that works for it and all connections.
+class RemoteServer::Acceptor {
+ public:
+  explicit Acceptor(RemoteServer& server) : server_(server) {}
+  ~Acceptor() {
+    work_.reset();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  absl::Status Listen() {
+    absl::StatusOr<std::shared_ptr<admin::Listener>> listener =
+        admin::OpenLocalListener(io_, server_.path_);
+    if (!listener.ok()) return listener.status();
+    listener_ = *std::move(listener);
+    asio::co_spawn(io_, Accept(), asio::detached);
+    thread_ = std::thread([this] { io_.run(); });
+    return absl::OkStatus();
+  }
+  // No connection is added after this.
+  void Close() {
+    const auto close = [this]() -> asio::awaitable<void> {
+      closed_ = true;
+      listener_->Close();
+      co_return;
+    };
+    if (listener_) asio::co_spawn(io_, close, asio::use_future).get();
+  }
+
+ private:
+  asio::awaitable<void> Accept() {
+    asio::steady_timer pause(io_);
+    while (!closed_) {
+      std::shared_ptr<admin::ByteStream> stream = co_await listener_->Accept();
+      if (closed_) co_return;
+      if (stream) {
+        server_.Add(std::make_unique<AcceptedConnection>(io_, std::move(stream)));
+      } else {  // no descriptor was left
+        pause.expires_after(std::chrono::milliseconds(10));
+        co_await pause.async_wait(asio::use_awaitable);
+      }
+    }
+  }
+
+  RemoteServer& server_;
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  std::shared_ptr<admin::Listener> listener_;
+  bool closed_ = false;  // of thread_
+  std::thread thread_;
+};
+
+// A client's connection, with the thread that answers it.
+class RemoteServer::Connection {
+ public:
+  Connection(RemoteServer& server, std::unique_ptr<Stream> stream)
+      : server_(server), stream_(std::move(stream)), thread_([this] { Run(); }) {}
+  ~Connection() {
+    Shutdown();
+    thread_.join();
+  }
+  void Shutdown() { stream_->Shutdown(); }
+  bool ended() const { return ended_; }
+
+ private:
+  void Run() {
+    while (ServeOne()) {
+    }
+    Shutdown();  // a writer that waits for the client ends with it
+    Unsubscribe();
+    EndWatch();
+    view_.reset();
+    ended_ = true;
+  }
+
+  // False: this connection has ended, or its client makes no sense.
+  bool ServeOne() {
+    const absl::StatusOr<std::string> document = ReadDocument(*stream_);
+    if (!document.ok()) return false;
+    const absl::StatusOr<Request> request = ParseRequest(*document);
+    if (!request.ok()) return false;
+    if (view_ == nullptr && request->operation != RequestKind::kHello) return false;
+    if (writer_ && request->operation != RequestKind::kUnsubscribe) return false;
+    const Reply reply = Answer(*request);
+    if (server_.answered_) server_.answered_();
+    if (!WriteDocument(*stream_, Encode(reply))) return false;
+    const bool notices = request->operation == RequestKind::kSubscribe ||
+                         request->operation == RequestKind::kWatchHost;
+    if (notices && writer_) writer_->Begin();
+    return true;
+  }
+
+  Reply Answer(const Request& request);
+
+  Reply Subscribe() {
+    writer_ = std::make_unique<NoticeWriter>(*stream_);
+    Reply reply =
+        view_->Subscribe([writer = writer_.get()](Notification type, std::string_view data) {
+          writer->Add(type, data);
+        });
+    subscription_ = reply.handle;
+    if (!reply.ok()) writer_.reset();
+    return reply;
+  }
+  Hresult Unsubscribe() {
+    if (!writer_ || host_watch_) return hresult::kInvalidHandle;
+    const Hresult code = view_->Unsubscribe(subscription_);
+    writer_.reset();
+    return code;
+  }
+
+  Reply WatchHost() {
+    writer_ = std::make_unique<NoticeWriter>(*stream_);
+    host_watch_ =
+        server_.host_ == nullptr
+            ? nullptr
+            : server_.host_->Watch([writer = writer_.get()] { writer->Add(kHostChanged, ""); });
+    if (host_watch_) return Reply();
+    writer_.reset();
+    return CodeOnly(hresult::kRequestUnsupported);
+  }
+  void EndWatch() {
+    host_watch_.reset();
+    writer_.reset();
+  }
+
+  RemoteServer& server_;
+  const std::unique_ptr<Stream> stream_;
+  std::shared_ptr<ClientView> view_;
+  std::unique_ptr<NoticeWriter> writer_;  // while subscribed
+  Handle subscription_ = Handle::kNone;
+  std::shared_ptr<void> host_watch_;  // while it watches the host: then writer_ is for that
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;  // begins last
+};
+
+Reply RemoteServer::Connection::Answer(const Request& request) {
+  const Kind kind = request.kind;
+  switch (request.operation) {
+    case RequestKind::kHello:
+      view_ = server_.ViewOf(request.text);
+      return Reply();
+    case RequestKind::kEnumerate:
+      return view_->Enumerate(kind, request.text);
+    case RequestKind::kCreate:
+      return view_->Create(kind, request.handle, request.id, request.text);
+    case RequestKind::kOpen:
+      return view_->Open(kind, request.id);
+    case RequestKind::kModify:
+      return view_->Modify(kind, request.handle, request.text);
+    case RequestKind::kQuery:
+      return view_->Query(kind, request.handle, request.text);
+    case RequestKind::kDelete:
+      return view_->Delete(kind, request.id);
+    case RequestKind::kClose:
+      return CodeOnly(view_->Close(kind, request.handle));
+    case RequestKind::kCall:
+      return view_->Call(request.method, request.path, request.text);
+    case RequestKind::kSubscribe:
+      return Subscribe();
+    case RequestKind::kUnsubscribe:
+      return CodeOnly(Unsubscribe());
+    case RequestKind::kControl:
+      return server_.control_(request.text);
+    case RequestKind::kHost:
+      return server_.host_ == nullptr ? CodeOnly(hresult::kRequestUnsupported)
+                                      : server_.host_->Answer(request.text);
+    case RequestKind::kWatchHost:
+      return WatchHost();
+  }
+  return CodeOnly(hresult::kRequestUnsupported);
+}
+
+absl::StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(const std::string& path,
+                                                                  Api& service, OnControl control,
+                                                                  HostFace* host,
+                                                                  NewProcess process,
+                                                                  std::function<void()> answered) {
+  std::unique_ptr<RemoteServer> server(new RemoteServer(path, service, std::move(control), host,
+                                                        std::move(process), std::move(answered)));
+  if (absl::Status status = server->acceptor_->Listen(); !status.ok()) return status;
+  return server;
+}
+
+RemoteServer::RemoteServer(std::string path, Api& service, OnControl control, HostFace* host,
+                           NewProcess process, std::function<void()> answered)
+    : path_(std::move(path)),
+      service_(service),
+      control_(std::move(control)),
+      host_(host),
+      process_(std::move(process)),
+      answered_(std::move(answered)),
+      acceptor_(std::make_unique<Acceptor>(*this)) {}
+
+RemoteServer::~RemoteServer() {
+  acceptor_->Close();
+  for (const auto& connection : connections_) connection->Shutdown();
+  connections_.clear();
+}
+
+void RemoteServer::Add(std::unique_ptr<Stream> stream) {
+  const std::scoped_lock lock(mutex_);
+  connections_.remove_if([](const auto& connection) { return connection->ended(); });
+  connections_.push_back(std::make_unique<Connection>(*this, std::move(stream)));
+}
+
+std::shared_ptr<ClientView> RemoteServer::ViewOf(const std::string& identity) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(views_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<ClientView>& known = views_[identity];
+  std::shared_ptr<ClientView> view = known.lock();
+  if (!view) {
+    view = process_ ? std::make_shared<ClientView>(process_())
+                    : std::make_shared<ClientView>(service_);
+    known = view;
+  }
+  return view;
+}
+
+}  // namespace weft::hns::emulator

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host for other processes: RemoteHost at their end.
+#pragma once
+
+#include "control/emulator/remote/host_face.h"
+#include "control/host/host.h"
+
+namespace weft::emulator {
+
+// Any thread, as `host`, which outlives it.
+class ServedHost final : public hns::emulator::HostFace {
+ public:
+  explicit ServedHost(host::Host& host) : host_(host) {}
+
+  hns::Reply Answer(const std::string& call) override;
+  std::shared_ptr<void> Watch(std::function<void()> changed) override;
+
+ private:
+  host::Host& host_;
+};
+
+}  // namespace weft::emulator

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract through everything that a Windows program goes through.
+#include "tests/contract/hns_api_contract.h"
+#include "tests/control/emulator/dll/through_dlls_win.h"
+
+namespace weft::testing {
+namespace {
+
+class BehindTheDlls final : public HnsRig {
+ public:
+  hns::Api& api() override { return ThroughDlls(emulator); }
+};
+
+INSTANTIATE_TEST_SUITE_P(BehindTheDlls, HnsApiContract,
+                         ::testing::Values(HnsCase{
+                             "BehindTheDlls", [] { return std::make_unique<BehindTheDlls>(); }}));
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the emulated host does when HNS, DHCP or a hand change it; and its text.
+#include "control/emulator/host/emulated_host.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::weft::testing::Address;
+using ::weft::testing::Mac;
+using ::weft::testing::Prefix;
+
+// "Ethernet", index 10, 192.168.1.10/24, the default route, and one that an administrator set.
+class EmulatorTest : public ::testing::Test {
+ protected:
+  EmulatorTest() {
+    Adapter ethernet;
+    ethernet.name = "Ethernet";
+    ethernet.mtu = 1500;
+    ethernet.up = true;
+    ethernet.mac = Mac("02:00:00:00:00:0a");
+    ethernet.addresses = {{Address("192.168.1.10"), 24}};
+    host.AddAdapter(ethernet);
+    EXPECT_THAT(host.PutRoutes({Via("0.0.0.0/0", "192.168.1.1"), Via("10.0.0.0/8", "192.168.1.2")}),
+                ElementsAre(absl::OkStatus(), absl::OkStatus()));
+  }
+  static Route Via(std::string_view destination, std::string_view gateway, std::uint32_t on = 10) {
+    Route route;
+    route.destination = Prefix(destination);
+    route.gateway = Address(gateway);
+    route.adapter_index = on;
+    route.marked = true;
+    return route;
+  }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    const auto adapters = host.Adapters();
+    for (const Adapter& adapter : *adapters) names.push_back(adapter.name);
+    return names;
+  }
+  void Bind() { host.BindSwitch("Ethernet", "vEthernet (Ethernet)", Seconds(30), Seconds(5)); }
+  static Milliseconds Seconds(int count) { return std::chrono::seconds(count); }
+
+  Milliseconds now{1'000'000};
+  EmulatedHost host{{}, [this] { return now; }};
+};
+
+TEST_F(EmulatorTest, ASwitchMovesTheAddressesToANewInterfaceThatComesLater) {
+  Bind();
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+  EXPECT_THAT((*host.Adapters())[0].addresses, IsEmpty());
+  EXPECT_FALSE(host.Reachable());
+  now += Seconds(5);
+  EXPECT_THAT(Names(), ElementsAre("Ethernet", "vEthernet (Ethernet)"));
+  const Adapter virtual_adapter = (*host.Adapters())[1];
+  EXPECT_EQ(virtual_adapter.index, 11u);
+  EXPECT_EQ(virtual_adapter.mac, Mac("02:00:00:00:00:0a"));
+  EXPECT_THAT(virtual_adapter.addresses, ElementsAre(AssignedAddress{Address("192.168.1.10"), 24}));
+  now += Seconds(25);
+  EXPECT_TRUE(host.Reachable());
+}
+
+TEST_F(EmulatorTest, ASwitchSwallowsWhatIsNotByDhcpAndForgetsForwarding) {
+  ASSERT_TRUE(host.SetForwarding(10, IpFamily::kV4, true).ok());
+  Bind();
+  now += Seconds(5);
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), ElementsAre(Via("0.0.0.0/0", "192.168.1.1", 11)));
+  EXPECT_FALSE(*host.Forwarding(11, IpFamily::kV4));
+}
+
+TEST_F(EmulatorTest, ASecondSwitchOnTheAdapterIsNone) {
+  Bind();
+  Bind();
+  now += Seconds(5);
+  EXPECT_EQ(Names().size(), 2u);
+}
+
+TEST_F(EmulatorTest, WithoutTheSwitchEverythingIsWhereItWas) {
+  Bind();
+  now += Seconds(60);
+  host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
+  EXPECT_THAT(Names(), IsEmpty());
+  EXPECT_FALSE(host.Reachable());
+  now += Seconds(2);
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+  EXPECT_THAT((*host.Adapters())[0].addresses,
+              ElementsAre(AssignedAddress{Address("192.168.1.10"), 24}));
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), ElementsAre(Via("0.0.0.0/0", "192.168.1.1")));
+}
+
+// Its interface was removed by hand first.
+TEST_F(EmulatorTest, WithoutTheSwitchsInterfaceTheAdapterStaysBare) {
+  Bind();
+  now += Seconds(60);
+  for (int round = 0; round < 2; ++round) host.RemoveAdapter("vEthernet (Ethernet)");
+  host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
+  EXPECT_THAT(Names(), ElementsAre("Ethernet"));
+  EXPECT_THAT((*host.Adapters())[0].addresses, IsEmpty());
+}
+
+TEST_F(EmulatorTest, AnAdapterThatIsPulledOutComesBackAsItWas) {
+  host.Unplug("Ethernet");
+  EXPECT_THAT(Names(), IsEmpty());
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), IsEmpty());
+  EXPECT_FALSE(host.RouteTo(Address("192.168.1.7")).ok());
+  EXPECT_FALSE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.3")})[0].ok());
+  host.Plug("Ethernet");
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 2u);
+}
+
+// As Windows has it, where a route is told by next hop too.
+TEST_F(EmulatorTest, TwoWaysToOneDestinationStandBesideEachOther) {
+  EXPECT_TRUE(host.PutRoutes({Via("10.0.0.0/8", "192.168.1.3")})[0].ok());
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 3u);
+  EXPECT_TRUE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.2")})[0].ok());
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 4u) << "two by one gateway";
+  host.RemoveRoutes({Via("10.1.0.0/16", "192.168.1.2")});
+  EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 3u);
+  host.RemoveRoutes({Via("10.0.0.0/8", "192.168.1.2")});
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0),
+              ElementsAre(Via("0.0.0.0/0", "192.168.1.1"), Via("10.0.0.0/8", "192.168.1.3")));
+}
+
+TEST_F(EmulatorTest, AFirewallRuleOfOneNameIsOne) {
+  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+  EXPECT_THAT(host.state().firewall, ElementsAre(FirewallRule{"OverlayTraffic4789UDP", 4789}));
+}
+
+TEST_F(EmulatorTest, ANewInterfaceMayHaveALinkLocalAddressFirst) {
+  host.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {}, Seconds(10));
+  const auto addresses = [&] { return (*host.Adapters())[1].addresses; };
+  EXPECT_THAT(addresses(), ElementsAre(AssignedAddress{Address("169.254.149.216"), 16}));
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), IsEmpty()) << "no gateway is on its link";
+  EXPECT_FALSE(host.RouteTo(Address("192.168.1.7")).ok());
+  EXPECT_EQ(host.RouteTo(Address("169.254.1.1"))->source, Address("169.254.149.216"));
+  EXPECT_FALSE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.3", 11)})[0].ok());
+  now += Seconds(10);
+  EXPECT_THAT(addresses(), ElementsAre(AssignedAddress{Address("192.168.1.10"), 24}));
+  EXPECT_EQ(host.RouteTo(Address("8.8.8.8"))->source, Address("192.168.1.10"));
+}
+
+// Windows lets several rules have one name.
+TEST_F(EmulatorTest, OfSeveralFirewallRulesOfOneNameTheFirstIsMeant) {
+  HostState state = host.state();
+  state.firewall = {{"a", 1}, {"b", 2}, {"b", 3}};
+  host.Replace(state);
+  EXPECT_TRUE(host.AllowUdpIn("b", 2).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn("b", 3))) << "nor is it changed";
+  EXPECT_EQ(host.state().firewall, state.firewall);
+  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
+  EXPECT_TRUE(*host.HasFirewallRule("b"));
+  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
+  EXPECT_FALSE(*host.HasFirewallRule("b"));
+}
+
+TEST_F(EmulatorTest, AFirewallThatIsNotUpAnswersNothing) {
+  host.StopFirewall(Seconds(60));
+  for (const absl::Status& status : {host.AllowUdpIn(kOverlayFirewallRule, 4789),
+                                     host.HasFirewallRule(kOverlayFirewallRule).status(),
+                                     host.RemoveFirewallRule(kOverlayFirewallRule)}) {
+    EXPECT_TRUE(absl::IsUnavailable(status));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("0x800706d9"));
+  }
+  now += Seconds(60);
+  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+}
+
+TEST_F(EmulatorTest, ItsTextReadsBackAsItWas) {
+  host.BindSwitch("Ethernet", "vEthernet (Ethernet)", Seconds(30), Seconds(5), Seconds(9));
+  host.StopFirewall(Seconds(0));
+  host.Unplug("vEthernet (Ethernet)");
+  ASSERT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+  ASSERT_TRUE(host.SetForwarding(10, IpFamily::kV6, true).ok());
+  HostState state = host.state();
+  state.name_servers = {Address("192.168.1.53"), Address("fd00::53")};
+  const auto read = ParseHostState(HostStateText(state));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, state);
+  EXPECT_EQ(*ParseHostState("{}"), HostState());
+}
+
+TEST_F(EmulatorTest, ItsNameServersAreThoseOfItsState) {
+  HostState state = host.state();
+  state.name_servers = {Address("192.168.1.53")};
+  host.Replace(state);
+  EXPECT_THAT(*host.NameServers(), ElementsAre(Address("192.168.1.53")));
+}
+
+TEST(HostStateText, AHandWrittenHostNeedsLittle) {
+  const auto state = ParseHostState(R"({"adapters": [
+      {"name": "Ethernet", "index": 4, "addresses": ["192.168.1.10/24", "fd00::a/64"],
+       "mac": null, "mtu": null, "up": null, "endpoint": null}], "switches": null,
+      "routes": [{"destination": "0.0.0.0/0", "gateway": "192.168.1.1", "adapter": 4}]})");
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_TRUE(state->adapters[0].adapter.up);
+  EXPECT_EQ(state->adapters[0].adapter.mtu, 1500u);
+  EXPECT_THAT(state->adapters[0].adapter.addresses,
+              ElementsAre(AssignedAddress{Address("192.168.1.10"), 24},
+                          AssignedAddress{Address("fd00::a"), 64}));
+  EXPECT_EQ(state->next_index, 10u);
+}
+
+TEST(HostStateText, WhatCannotBeReadIsNamedWithItsPlace) {
+  const struct {
+    const char *text, *error;
+  } rows[] = {
+      {"", "host document: it is no JSON"},
+      {"[]", "host document: it is not an object"},
+      {R"({"adapters": 7})", "adapters: it is not an array"},
+      {R"({"adapters": [7]})", "adapters[0]: it is not an object"},
+      {R"({"adapters": [{"index": 1}]})", "adapters[0].name: it is empty"},
+      {R"({"adapters": [{"name": "x"}]})", "adapters[0].index: it is not a number from 1"},
+      {R"({"adapters": [{"name": 7, "index": 1}]})", "adapters[0].name: it is not a string"},
+      {R"({"adapters": [{"name": "x", "index": 1, "up": 1}]})",
+       "adapters[0].up: it is not true or false"},
+      {R"({"adapters": [{"name": "x", "index": 1, "mac": "y"}]})",
+       "adapters[0].mac: it cannot be read"},
+      {R"({"adapters": [{"name": "x", "index": 1, "addresses": ["1.2.3.4"]}]})",
+       "adapters[0].addresses[0]: it is not an address with its prefix length"},
+      {R"({"routes": [{"adapter": 1}]})", "routes[0].destination: it is absent"},
+      {R"({"routes": [{"destination": "10.0.0.0/8", "gateway": "fd00::1"}]})",
+       "routes[0].destination: it is of another family"},
+      {R"({"nextIndex": 3})", "nextIndex: it is not above every adapter's index"},
+      {R"({"firewall": [{"name": "x", "udpPort": 65536}]})",
+       "firewall[0].udpPort: it is not a whole number from 0 to 65535"},
+  };
+  for (const auto& row : rows) {
+    const auto state = ParseHostState(row.text);
+    EXPECT_THAT(std::string(state.status().message()), HasSubstr(row.error)) << row.text;
+  }
+  std::string deep(100, '[');
+  EXPECT_THAT(std::string(ParseHostState(deep + std::string(100, ']')).status().message()),
+              HasSubstr("nests too deep"));
+}
+
+}  // namespace
+}  // namespace weft::host

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls to a host as text: what is written is read, what is no call is refused by name.
+#include "control/emulator/remote/host_call.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
+
+namespace weft::emulator {
+namespace {
+
+using ::weft::testing::Address;
+using ::weft::testing::Mac;
+using ::weft::testing::Prefix;
+
+host::Route SomeRoute() {
+  host::Route route;
+  route.destination = Prefix("10.244.2.0/24");
+  route.gateway = Address("192.168.1.2");
+  route.adapter_index = 11;
+  route.onlink = true;
+  route.metric = 5;
+  route.source = Address("192.168.1.10");
+  route.marked = true;
+  return route;
+}
+
+TEST(HostCall, WhatIsWrittenIsRead) {
+  HostCall all;
+  all.operation = HostOperation::kAllowUdpIn;
+  all.family = IpFamily::kV6;
+  all.adapter = 11;
+  all.mtu = 1450;
+  all.address = {Address("fd00::1"), 64};
+  all.routes = {SomeRoute()};
+  all.on = true;
+  all.rule = "OverlayTraffic4789UDP";
+  all.port = 4789;
+  HostCall last;
+  last.operation = HostOperation::kReplaceRoutes;
+  for (const HostCall& call : {HostCall(), all, last}) {
+    const auto read = ParseHostCall(Encode(call));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, call);
+  }
+}
+
+TEST(HostCall, AnAnswerIsReadAsItWasWritten) {
+  host::Adapter adapter;
+  adapter.index = 11;
+  adapter.name = "vEthernet (Ethernet)";
+  adapter.mtu = 1500;
+  adapter.mac = Mac("00:15:5d:00:00:0a");
+  adapter.addresses = {{Address("192.168.1.10"), 24}};
+  HostAnswer all;
+  all.status = absl::NotFoundError("cannot find it");
+  all.adapters = {adapter};
+  all.routes = {SomeRoute()};
+  all.name_servers = {Address("192.168.1.53"), Address("fd00::53")};
+  all.results = {absl::OkStatus(), absl::InvalidArgumentError("no")};
+  all.on = true;
+  for (const HostAnswer& answer : {HostAnswer(), all}) {
+    const auto read = ParseHostAnswer(Encode(answer));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, answer);
+  }
+}
+
+TEST(HostCall, WhatIsNoneIsRefused) {
+  const struct {
+    const char* text;
+    const char* why;
+  } rows[] = {
+      {"", "host document: it is no JSON, or nests too deep; correct it"},
+      {"[]", "host document: it is not an object; correct it"},
+      {"{}", "host document: call: it is none that this version knows; correct it"},
+      {R"({"call":"reboot"})",
+       "host document: call: it is none that this version knows; correct it"},
+      {R"({"call":"routes","adapter":-1})",
+       "host document: adapter: it is not a whole number from 0 to 4294967295; correct it"},
+      {R"({"call":"add-address","address":"10.0.0.1"})",
+       "host document: address: it cannot be read; correct it"},
+      {R"({"call":"put-routes","routes":[{"destination":"10.0.0.0/8","gateway":"fd00::1"}]})",
+       "host document: routes[0].destination: it is of another family than the route's other "
+       "addresses; correct it"},
+      {R"({"call":"allow-udp-in","port":65536})",
+       "host document: port: it is not a whole number from 0 to 65535; correct it"},
+  };
+  for (const auto& [text, why] : rows)
+    EXPECT_EQ(ParseHostCall(text).status().message(), why) << text;
+  EXPECT_EQ(ParseHostAnswer("").status().message(),
+            "host document: it is no JSON, or nests too deep; correct it");
+  EXPECT_EQ(ParseHostAnswer(R"({"code":99})").status().message(),
+            "host document: code: it is not a whole number from 0 to 16; correct it");
+}
+
+}  // namespace
+}  // namespace weft::emulator

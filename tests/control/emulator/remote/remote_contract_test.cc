@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emulator behind a socket keeps the contract that it keeps in process.
+#include "control/emulator/remote/remote_api.h"
+#include "control/emulator/remote/remote_server.h"
+#include "tests/contract/hns_api_contract.h"
+#include "tests/support/test_path.h"
+
+namespace weft::testing {
+namespace {
+
+class BehindASocket final : public HnsRig {
+ public:
+  hns::Api& api() override { return client_; }
+
+ private:
+  std::unique_ptr<hns::emulator::RemoteServer> server_ =
+      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(), emulator, nullptr).value();
+  hns::emulator::RemoteApi client_{server_->path()};
+};
+
+INSTANTIATE_TEST_SUITE_P(BehindASocket, HnsApiContract,
+                         ::testing::Values(HnsCase{
+                             "BehindASocket", [] { return std::make_unique<BehindASocket>(); }}));
+
+}  // namespace
+}  // namespace weft::testing
