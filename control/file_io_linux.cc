@@ -25,11 +25,23 @@ int WriteAll(int file, const std::string& text) {
   return 0;
 }
 
+std::string FolderOf(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// A new name itself must be on disk too. A file system that cannot do that has done its best.
+void SyncFolder(const std::string& folder) {
+  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  (void)::fsync(directory);
+  ::close(directory);
+}
+
 }  // namespace
 
 absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  const std::string folder = FolderOf(path);
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a file in ", folder));
@@ -40,12 +52,27 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
     ::unlink(temporary.c_str());
     return absl::ErrnoToStatus(error, "cannot write it");
   }
-  // The new name itself must be on disk too. A file system that cannot do that has done its best.
-  if (const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-      directory >= 0) {
-    (void)::fsync(directory);
-    ::close(directory);
+  SyncFolder(folder);
+  return absl::OkStatus();
+}
+
+absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (file < 0) return absl::ErrnoToStatus(errno, "cannot open it");
+  const auto at = static_cast<off_t>(size);
+  struct stat info {};
+  int error = ::fstat(file, &info) < 0 ? errno : 0;
+  const bool shorter = error == 0 && info.st_size < at;
+  if (error == 0 && !shorter) {
+    if (::ftruncate(file, at) < 0 || ::lseek(file, at, SEEK_SET) < 0)
+      error = errno;
+    else
+      error = WriteAll(file, text);
   }
+  if (::close(file) < 0 && error == 0) error = errno;
+  if (shorter) return absl::OutOfRangeError("another process has cut it short");
+  if (error != 0) return absl::ErrnoToStatus(error, "cannot write it");
+  if (size == 0) SyncFolder(FolderOf(path));
   return absl::OkStatus();
 }
 

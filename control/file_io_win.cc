@@ -22,15 +22,16 @@ absl::Status Failure(std::string_view what, DWORD code) {
       what, ": ", std::system_category().message(static_cast<int>(code)), " (", code, ")"));
 }
 
-// Into a new file: what another user put in its place is not written to.
-DWORD WriteAll(const std::wstring& path, const std::string& text) {
-  HANDLE file = INVALID_HANDLE_VALUE;
-  const DWORD made = WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
-    file = ::CreateFileW(path.c_str(), GENERIC_WRITE, 0, attributes, CREATE_NEW,
-                         FILE_ATTRIBUTE_NORMAL, nullptr);
+DWORD OpenToWrite(const std::wstring& path, DWORD disposition, HANDLE& file) {
+  return WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+    file = ::CreateFileW(path.c_str(), GENERIC_WRITE | FILE_READ_ATTRIBUTES, 0, attributes,
+                         disposition, FILE_ATTRIBUTE_NORMAL, nullptr);
     return file == INVALID_HANDLE_VALUE ? ::GetLastError() : NO_ERROR;
   });
-  if (made != NO_ERROR) return made;
+}
+
+// And closes it.
+DWORD WriteAll(HANDLE file, const std::string& text) {
   DWORD written = 0;
   DWORD error = NO_ERROR;
   if (!::WriteFile(file, text.data(), static_cast<DWORD>(text.size()), &written, nullptr)) {
@@ -54,11 +55,14 @@ bool IsPassing(DWORD error) {
 absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   const std::wstring target = PathOf(path).wstring();
   const std::wstring temporary = PathOf(absl::StrCat(path, ".", RandomName(), ".tmp")).wstring();
-  if (const DWORD error = WriteAll(temporary, text); error != NO_ERROR) {
+  // A new file: what another user put in its place is not written to.
+  HANDLE file = INVALID_HANDLE_VALUE;
+  DWORD error = OpenToWrite(temporary, CREATE_NEW, file);
+  if (error == NO_ERROR) error = WriteAll(file, text);
+  if (error != NO_ERROR) {
     if (error != ERROR_FILE_EXISTS) ::DeleteFileW(temporary.c_str());
     return Failure("cannot write a file beside it", error);
   }
-  DWORD error = NO_ERROR;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (::MoveFileExW(temporary.c_str(), target.c_str(),
                       MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) {
@@ -70,6 +74,30 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   }
   ::DeleteFileW(temporary.c_str());
   return Failure("cannot replace it", error);
+}
+
+absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text) {
+  HANDLE file = INVALID_HANDLE_VALUE;
+  DWORD error = NO_ERROR;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    error = OpenToWrite(PathOf(path).wstring(), OPEN_ALWAYS, file);
+    if (!IsPassing(error)) break;
+    ::Sleep(kPauseMs);
+  }
+  if (error != NO_ERROR) return Failure("cannot open it", error);
+  LARGE_INTEGER at{}, length{};
+  at.QuadPart = static_cast<LONGLONG>(size);
+  if (::GetFileSizeEx(file, &length) && length.QuadPart < at.QuadPart) {
+    ::CloseHandle(file);
+    return absl::OutOfRangeError("another process has cut it short");
+  }
+  if (!::SetFilePointerEx(file, at, nullptr, FILE_BEGIN) || !::SetEndOfFile(file)) {
+    error = ::GetLastError();
+    ::CloseHandle(file);
+  } else {
+    error = WriteAll(file, text);
+  }
+  return error == NO_ERROR ? absl::OkStatus() : Failure("cannot write it", error);
 }
 
 // A name that the first who asks gives the boot, in a key that goes with it: Windows keeps volatile

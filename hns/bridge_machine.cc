@@ -93,8 +93,8 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
     co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
   if (plan.network == BridgeAction::kAdopt) {
     network_ = plan.existing;
-    journal_->Stands(NetworkObject(), network_->id);
-    if (endpoint_right_) journal_->Stands(EndpointObject(), endpoint_->id);
+    ledger_->Confirm(NetworkObject(), network_->id);
+    if (endpoint_right_) ledger_->Confirm(EndpointObject(), endpoint_->id);
   } else if (auto wait = co_await PutNetwork(plan, now)) {
     co_return wait;
   }
@@ -108,14 +108,14 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
     const absl::Status status = co_await Delete(absl::StrCat("delete the network ", wish_.name),
                                                 BridgeNetworkPath(plan.existing->id));
     if (!status.ok()) co_return co_await Failed(BridgeState::kNetwork, status);
-    journal_->Gone(Kind::kNetwork, wish_.name);
+    ledger_->Forget(Kind::kNetwork, wish_.name);
     replaced_ = plan.reason;
   }
   const std::vector<std::string> ways = AdapterWays(wish_);
   const auto create = [&](std::size_t way) {
-    return CreateEntered(*journal_, NetworkObject(),
-                         ask::Hns(absl::StrCat("create the network ", wish_.name), "POST",
-                                  "/networks/", BridgeNetworkJson(wish_, way)));
+    return CreateIntended(*ledger_, NetworkObject(),
+                          ask::Hns(absl::StrCat("create the network ", wish_.name), "POST",
+                                   "/networks/", BridgeNetworkJson(wish_, way)));
   };
   const std::function<TimePoint()> clock = [now] { return now; };
   const absl::StatusOr<std::string> text = co_await adapter_.Try(ways, create, clock);
@@ -136,25 +136,25 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
   }
   network_ = made->front();
   made_shape_ = NetworkObject().shape;
-  journal_->Stands(NetworkObject(), network_->id);
+  ledger_->Confirm(NetworkObject(), network_->id);
   co_return std::nullopt;
 }
 
 bool BridgeMachine::WasMade() {
-  return made_shape_ == NetworkObject().shape || journal_->MadeThisBoot(NetworkObject());
+  return made_shape_ == NetworkObject().shape || ledger_->MadeThisBoot(NetworkObject());
 }
 
 // An overlay network of before host-gw, or a bridge of another Backend.Name (former_network.h).
 Sequence<Nothing> BridgeMachine::RemoveFormers() {
   former_looked_ = true;
   former_notes_.clear();
-  const std::vector<JournalEntry> endpoints = journal_->Entries(Kind::kEndpoint);
-  for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
+  const std::vector<KnownObject> endpoints = ledger_->Objects(Kind::kEndpoint);
+  for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
     if (!entry.made || !entry.id || entry.name == wish_.name || entry.name == kBaseNetworkName)
       continue;
     const FormerNetwork former{*entry.id, entry.name};
     // HNS may list late what is not there yet: it keeps its entry.
-    const FormerRemoval removal = co_await RemoveFormer(*journal_, former, endpoints);
+    const FormerRemoval removal = co_await RemoveFormer(*ledger_, former, endpoints);
     if (!removal.note.empty()) former_notes_.push_back(removal.note);
   }
   co_return Nothing();
@@ -187,7 +187,7 @@ Sequence<absl::Status> BridgeMachine::DeleteEndpoint() {
   const absl::Status status = co_await Delete(absl::StrCat("delete the endpoint ", endpoint_->name),
                                               BridgeEndpointPath(endpoint_->id));
   if (!status.ok()) co_return status;
-  journal_->Gone(Kind::kEndpoint, endpoint_->name);
+  ledger_->Forget(Kind::kEndpoint, endpoint_->name);
   endpoint_.reset();
   co_return absl::OkStatus();
 }
@@ -199,8 +199,8 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
   }
   if (!endpoint_) {
     const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
-    const auto text = co_await CreateEntered(
-        *journal_, EndpointObject(),
+    const auto text = co_await CreateIntended(
+        *ledger_, EndpointObject(),
         ask::Hns(what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id)));
     if (!text.ok()) co_return co_await Failed(BridgeState::kEndpoint, text.status());
     const auto made = ParseBridgeEndpoints(*text);
@@ -211,7 +211,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
     }
     endpoint_ = made->front();
     endpoint_right_ = true;
-    journal_->Stands(EndpointObject(), endpoint_->id);
+    ledger_->Confirm(EndpointObject(), endpoint_->id);
   }
   // Once also where HNS says that it is attached, as upstream does.
   if (endpoint_->attached && attached_ == endpoint_->id) co_return std::nullopt;
@@ -249,11 +249,11 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
                  *again_at_ - now};
 }
 
-JournalObject BridgeMachine::NetworkObject() const {
+LedgerObject BridgeMachine::NetworkObject() const {
   return {Kind::kNetwork, wish_.name, absl::StrCat("L2Bridge ", wish_.subnet.ToString())};
 }
 
-JournalObject BridgeMachine::EndpointObject() const {
+LedgerObject BridgeMachine::EndpointObject() const {
   return {Kind::kEndpoint, wish_.endpoint_name(), wish_.endpoint_address().ToString()};
 }
 

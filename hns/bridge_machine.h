@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hns/bridge.h"
-#include "hns/journal.h"
 #include "hns/keeper_parts.h"
+#include "hns/object_ledger.h"
 #include "hns/overlay_look.h"
 #include "hns/retry_delay.h"
 #include "hns/sequence.h"
@@ -43,8 +43,8 @@ struct BridgeOutcome {
 class BridgeMachine {
  public:
   // Its end changes nothing in HNS.
-  explicit BridgeMachine(BridgeWish wish, std::shared_ptr<Journal> journal = nullptr)
-      : journal_(OrNone(std::move(journal))), wish_(std::move(wish)) {}
+  explicit BridgeMachine(BridgeWish wish, std::shared_ptr<ObjectLedger> ledger = nullptr)
+      : ledger_(OrNone(std::move(ledger))), wish_(std::move(wish)) {}
 
   void SetWish(const BridgeWish& wish);
   void OnServiceGone() {
@@ -75,10 +75,10 @@ class BridgeMachine {
   Sequence<absl::Status> DeleteEndpoint();
   Sequence<Wait> Failed(BridgeState state, absl::Status status);
 
-  JournalObject NetworkObject() const;
-  JournalObject EndpointObject() const;
+  LedgerObject NetworkObject() const;
+  LedgerObject EndpointObject() const;
 
-  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<ObjectLedger> ledger_;
   BridgeWish wish_;
   bool looked_ = false;
   std::optional<BridgeNetwork> network_;

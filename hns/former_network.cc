@@ -20,7 +20,7 @@ std::string LeftText(const FormerNetwork& former, const std::vector<std::string>
 }
 
 Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
-                                                  std::vector<JournalEntry> made) {
+                                                  std::vector<KnownObject> made) {
   const absl::StatusOr<std::vector<Network>> networks = co_await ask::Networks(former.name);
   if (!networks.ok()) co_return networks.status();
   FormerLook look;
@@ -31,7 +31,7 @@ Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
   if (!endpoints.ok()) co_return endpoints.status();
   for (const Endpoint& endpoint : *endpoints) {
     if (endpoint.is_remote()) continue;
-    const auto own = std::find_if(made.begin(), made.end(), [&](const JournalEntry& entry) {
+    const auto own = std::find_if(made.begin(), made.end(), [&](const KnownObject& entry) {
       return entry.made && entry.id == endpoint.id;
     });
     if (own != made.end()) {
@@ -43,8 +43,8 @@ Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
   co_return look;
 }
 
-Sequence<FormerRemoval> RemoveFormer(Journal& journal, FormerNetwork former,
-                                     std::vector<JournalEntry> made) {
+Sequence<FormerRemoval> RemoveFormer(ObjectLedger& ledger, FormerNetwork former,
+                                     std::vector<KnownObject> made) {
   FormerRemoval removal;
   const absl::StatusOr<FormerLook> look = co_await LookAtFormer(former, std::move(made));
   removal.status = look.status();
@@ -55,15 +55,15 @@ Sequence<FormerRemoval> RemoveFormer(Journal& journal, FormerNetwork former,
       removal.note = LeftText(former, look->inhabitants);
       co_return removal;
     }
-    for (const JournalEntry& own : look->own) {
+    for (const KnownObject& own : look->own) {
       removal.status = co_await ask::DeleteEndpoint(*own.id, own.name);
       if (!removal.status.ok()) break;
-      journal.Gone(Kind::kEndpoint, own.name);
+      ledger.Forget(Kind::kEndpoint, own.name);
     }
     if (removal.status.ok()) removal.status = co_await ask::Delete(former.id, former.name);
   }
   if (removal.status.ok()) {
-    journal.Gone(Kind::kNetwork, former.name);
+    ledger.Forget(Kind::kNetwork, former.name);
   } else {
     removal.note =
         absl::StrCat("the HNS network ", former.name,

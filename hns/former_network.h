@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 #include "hns/sequence.h"
 
 namespace weft::hns {
@@ -25,12 +25,12 @@ struct FormerNetwork {
 struct FormerLook {
   bool there = false;                    // under that id and that name
   std::vector<std::string> inhabitants;  // its local endpoints, by name
-  std::vector<JournalEntry> own;         // ... but for those of `made`, which go along
+  std::vector<KnownObject> own;          // ... but for those of `made`, which go along
 };
 
-// Makes no modifying call. `made`: endpoints, as the journal has them (the bridge's .2).
+// Makes no modifying call. `made`: endpoints, as the ledger has them (the bridge's .2).
 Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
-                                                  std::vector<JournalEntry> made = {});
+                                                  std::vector<KnownObject> made = {});
 
 // Why it is left, and what a person does next.
 std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants);
@@ -42,7 +42,7 @@ struct FormerRemoval {
 };
 // Deletes it with our own endpoints, and its entries, unless others' endpoints live in it. One that
 // is not there keeps its entry.
-Sequence<FormerRemoval> RemoveFormer(Journal& journal, FormerNetwork former,
-                                     std::vector<JournalEntry> made);
+Sequence<FormerRemoval> RemoveFormer(ObjectLedger& ledger, FormerNetwork former,
+                                     std::vector<KnownObject> made);
 
 }  // namespace weft::hns

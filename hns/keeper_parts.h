@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hns/api/hresult.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 #include "hns/retry_delay.h"
 #include "hns/sequence.h"
 
@@ -49,14 +49,15 @@ inline std::string AwaitsText(std::string_view network, std::string_view what, D
                       ": it binds the adapter to its switch, which takes up to a minute");
 }
 
-// Enters `object` in the journal and creates it by `call`. After an answer that is no clear refusal
+// Enters `object` in the ledger and creates it by `call`. After an answer that is no clear refusal
 // it stays entered: perhaps it was created.
 template <typename C>
-Sequence<typename C::Answer> CreateEntered(Journal& journal, JournalObject object, Ask<C> call) {
-  journal.BeforeCreate(object);
+Sequence<typename C::Answer> CreateIntended(ObjectLedger& ledger, LedgerObject object,
+                                            Ask<C> call) {
+  ledger.Intend(object);
   typename C::Answer answer = co_await std::move(call);
   if (const auto code = HresultOf(StatusIn(answer)); code && ProvesRefusal(*code))
-    journal.NotCreated(object);
+    ledger.Forget(object);
   co_return answer;
 }
 

@@ -54,11 +54,11 @@ void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::si
 
 }  // namespace
 
-Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<JournalEntry> made,
+Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<KnownObject> made,
                                            std::vector<Network> networks) {
   for (Network& network : networks) {
     if (network.name != wish.name) continue;
-    for (const JournalEntry& entry : made)
+    for (const KnownObject& entry : made)
       if (entry.made && entry.id == network.id) FillFromShape(entry.shape, network);
     if (!Assumed(wish, network).empty()) network = co_await ask::Schema1(network);
   }
@@ -68,7 +68,7 @@ Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<
 Sequence<absl::StatusOr<OverlayLook>> LookAtOverlay(const OverlayWish& wish,
                                                     const RemoteSubnetRoutes& wanted,
                                                     bool may_remove,
-                                                    std::vector<JournalEntry> made) {
+                                                    std::vector<KnownObject> made) {
   OverlayLook look;
   const auto version = co_await ask::Version();
   if (!version.ok()) co_return version.status();

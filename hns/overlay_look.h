@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 #include "hns/overlay_plan.h"
 #include "hns/route_plan.h"
 #include "hns/sequence.h"
@@ -24,15 +24,15 @@ struct OverlayLook {
 };
 
 // Makes no modifying call. `wanted` and `may_remove` as PlanRoutes has them; `made`: networks, as
-// the journal has them.
+// the ledger has them.
 Sequence<absl::StatusOr<OverlayLook>> LookAtOverlay(const OverlayWish& wish,
                                                     const RemoteSubnetRoutes& wanted,
                                                     bool may_remove = true,
-                                                    std::vector<JournalEntry> made = {});
+                                                    std::vector<KnownObject> made = {});
 
 // `networks` with what schema 2 does not show of those of our name: as they were made, where we
 // made them, else as schema 1 shows it. What cannot be asked stays unknown.
-Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<JournalEntry> made,
+Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<KnownObject> made,
                                            std::vector<Network> networks);
 
 // One modifying call that would be made.

@@ -19,9 +19,9 @@ constexpr Duration kAdapterTime = std::chrono::seconds(45);
 
 }  // namespace
 
-OverlayMachine::OverlayMachine(OverlayWish wish, std::shared_ptr<Journal> journal,
+OverlayMachine::OverlayMachine(OverlayWish wish, std::shared_ptr<ObjectLedger> ledger,
                                RouteWriter::Clock clock)
-    : journal_(OrNone(std::move(journal))), wish_(std::move(wish)), clock_(std::move(clock)) {}
+    : ledger_(OrNone(std::move(ledger))), wish_(std::move(wish)), clock_(std::move(clock)) {}
 
 void OverlayMachine::SetWish(const OverlayWish& wish) {
   if (wish == wish_) return;
@@ -83,7 +83,7 @@ void OverlayMachine::Forget() {
 
 Sequence<absl::StatusOr<Drift>> OverlayMachine::Look() {
   absl::StatusOr<OverlayLook> look =
-      co_await LookAtOverlay(wish_, wanted_, may_remove_, journal_->Entries(Kind::kNetwork));
+      co_await LookAtOverlay(wish_, wanted_, may_remove_, ledger_->Objects(Kind::kNetwork));
   if (!look.ok()) co_return look.status();
   if (NetworkPlan& plan = look->network; plan.action == NetworkAction::kRecreate && WasMade()) {
     plan.action = NetworkAction::kRefuse;

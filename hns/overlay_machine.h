@@ -19,8 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hns/former_network.h"
-#include "hns/journal.h"
 #include "hns/keeper_parts.h"
+#include "hns/object_ledger.h"
 #include "hns/overlay_look.h"
 #include "hns/overlay_plan.h"
 #include "hns/retry_delay.h"
@@ -67,12 +67,12 @@ struct OverlayOutcome {
 class OverlayMachine {
  public:
   // `clock`: what the time is after a call.
-  explicit OverlayMachine(OverlayWish wish, std::shared_ptr<Journal> journal = nullptr,
+  explicit OverlayMachine(OverlayWish wish, std::shared_ptr<ObjectLedger> ledger = nullptr,
                           RouteWriter::Clock clock = std::chrono::steady_clock::now);
 
   void SetWish(const OverlayWish& wish);
   // Networks under other names that an earlier process of ours made (former_network.h). Those of
-  // earlier wishes of this keeper, and those in the journal, it knows by itself.
+  // earlier wishes of this keeper, and those in the ledger, it knows by itself.
   void SetFormer(std::vector<FormerNetwork> made);
   // All peers that are known. `may_remove`: they are all there are (see PlanRoutes); it stays so.
   void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
@@ -142,7 +142,7 @@ class OverlayMachine {
   void KnowAtMost(Known known) { known_ = std::min(known_, known); }
   std::vector<std::string> Notes() const;
 
-  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<ObjectLedger> ledger_;
   OverlayWish wish_;
   RemoteSubnetRoutes wanted_;
   bool wanted_known_ = false;
@@ -184,7 +184,7 @@ class OverlayMachine {
   std::string made_shape_;         // in which it created the last one
   std::optional<TimePoint>
       pods_since_;  // of another PodCIDR, in the network that is to be replaced
-  // The journal's others that HNS does not list: after a reboot it lists them late.
+  // The ledger's others that HNS does not list: after a reboot it lists them late.
   std::map<std::string, TimePoint> missing_since_;
   std::vector<FormerNetwork> former_;
   bool former_looked_ = false;  // at them, since the last Recheck

@@ -48,7 +48,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
   if (!listed.ok()) co_return co_await Failed(OverlayState::kHns, listed.status());
   Listing listing = *std::move(listed);
   listing.networks =
-      co_await FillUnshown(wish_, journal_->Entries(Kind::kNetwork), std::move(listing.networks));
+      co_await FillUnshown(wish_, ledger_->Objects(Kind::kNetwork), std::move(listing.networks));
   std::vector<Endpoint> endpoints;
   const Network* const existing = FindOverlay(wish_, listing.networks);
   if (existing == nullptr) {
@@ -108,9 +108,9 @@ Sequence<absl::StatusOr<OverlayMachine::Listing>> OverlayMachine::List() {
   co_return listing;
 }
 
-// What the journal holds next to our network: the base network, and what an earlier wish made.
+// What the ledger holds next to our network: the base network, and what an earlier wish made.
 Sequence<Nothing> OverlayMachine::InspectOthers(const Listing& listing, TimePoint now) {
-  for (const JournalEntry& entry : journal_->Entries(Kind::kNetwork)) {
+  for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
     if (entry.name == wish_.name) continue;
     absl::StatusOr<std::vector<Network>> named;
     if (!listing.all) {
@@ -126,11 +126,11 @@ Sequence<Nothing> OverlayMachine::InspectOthers(const Listing& listing, TimePoin
       const auto [since, first] = missing_since_.try_emplace(entry.name, now);
       if (first || now - since->second < kForgetAfter) continue;
       missing_since_.erase(since);
-      journal_->Gone(Kind::kNetwork, entry.name);
+      ledger_->Forget(Kind::kNetwork, entry.name);
       continue;
     }
     missing_since_.erase(entry.name);
-    journal_->Stands({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
+    ledger_->Confirm({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
     const FormerNetwork former{found->id, entry.name};
     if (entry.made && entry.id == found->id && entry.name != kBaseNetworkName &&
         std::find(former_.begin(), former_.end(), former) == former_.end())
@@ -167,12 +167,12 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitPods(const NetworkPlan& plan,
 // in whose place another program puts its own, is not deleted without end.
 bool OverlayMachine::WasMade() {
   const std::string shape = ShapeOf(OverlayNetwork(wish_));
-  return made_shape_ == shape || journal_->MadeThisBoot({Kind::kNetwork, wish_.name, shape});
+  return made_shape_ == shape || ledger_->MadeThisBoot({Kind::kNetwork, wish_.name, shape});
 }
 
 Sequence<absl::Status> OverlayMachine::MakeNetwork(Network document) {
-  JournalObject object{Kind::kNetwork, document.name, ShapeOf(document)};
-  return CreateEntered(*journal_, std::move(object), ask::Create(std::move(document)));
+  LedgerObject object{Kind::kNetwork, document.name, ShapeOf(document)};
+  return CreateIntended(*ledger_, std::move(object), ask::Create(std::move(document)));
 }
 
 Sequence<std::string> OverlayMachine::BaseTrouble(const Listing& listing) {
@@ -209,7 +209,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutBase(const NetworkPlan& p
     const absl::StatusOr<Network> read = co_await ask::Read();
     if (read.ok()) {
       base_id_ = read->id;
-      journal_->Stands({Kind::kNetwork, read->name, ShapeOf(*read)}, read->id);
+      ledger_->Confirm({Kind::kNetwork, read->name, ShapeOf(*read)}, read->id);
     }
     co_await ask::Close();
     co_return std::nullopt;
@@ -240,7 +240,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Adopt(const Network& network
 void OverlayMachine::EnterStanding(const Network& network) {
   const bool created = std::exchange(creating_, false);
   if (created) made_ = network.id;
-  journal_->Stands({Kind::kNetwork, network.name, created ? made_shape_ : ShapeOf(network)},
+  ledger_->Confirm({Kind::kNetwork, network.name, created ? made_shape_ : ShapeOf(network)},
                    network.id);
 }
 
@@ -250,7 +250,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Replace(const NetworkPlan& p
   reading_.reset();
   const absl::Status status = co_await ask::Delete(plan.existing->id, plan.existing->name);
   if (!status.ok()) co_return co_await Failed(OverlayState::kNetwork, status);
-  journal_->Gone(Kind::kNetwork, plan.existing->name);
+  ledger_->Forget(Kind::kNetwork, plan.existing->name);
   replaced_ = plan.reason;
   co_return co_await Create(plan);
 }
@@ -305,15 +305,15 @@ void OverlayMachine::TurnFormer(const std::string& name) {
 
 // What RemoveFormers would do, last of all.
 Sequence<absl::Status> OverlayMachine::LookAtFormers(Drift& drift) {
-  std::vector<JournalEntry> endpoints;
-  if (!former_.empty()) endpoints = journal_->Entries(Kind::kEndpoint);
+  std::vector<KnownObject> endpoints;
+  if (!former_.empty()) endpoints = ledger_->Objects(Kind::kEndpoint);
   for (const FormerNetwork& former : former_) {
     const absl::StatusOr<FormerLook> look = co_await LookAtFormer(former, endpoints);
     if (!look.ok()) co_return look.status();
     if (!look->there || !look->inhabitants.empty()) continue;
     drift.Add(absl::StrCat("the network ", former.name, ", made for an earlier net-conf,"),
               "still exists");
-    for (const JournalEntry& own : look->own)
+    for (const KnownObject& own : look->own)
       drift.calls.push_back({absl::StrCat("delete the endpoint ", own.name), ""});
     drift.calls.push_back({absl::StrCat("delete the network ", former.name, " (",
                                         former.id.ToString(), "), made for an earlier net-conf"),
@@ -326,13 +326,13 @@ Sequence<absl::Status> OverlayMachine::LookAtFormers(Drift& drift) {
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::RemoveFormers() {
   former_looked_ = true;
   former_notes_.clear();
-  std::vector<JournalEntry> endpoints;
-  if (!former_.empty()) endpoints = journal_->Entries(Kind::kEndpoint);
+  std::vector<KnownObject> endpoints;
+  if (!former_.empty()) endpoints = ledger_->Objects(Kind::kEndpoint);
   for (std::size_t i = former_.size(); i-- > 0;) {
     const FormerNetwork former = former_[i];
     if (!reading_ || former.id != reading_->id) {
-      const FormerRemoval removal = co_await RemoveFormer(*journal_, former, endpoints);
-      if (!removal.there) journal_->Gone(Kind::kNetwork, former.name);
+      const FormerRemoval removal = co_await RemoveFormer(*ledger_, former, endpoints);
+      if (!removal.there) ledger_->Forget(Kind::kNetwork, former.name);
       if (!removal.status.ok() && co_await ask::IsGone(removal.status))
         co_return co_await Failed(OverlayState::kHns, removal.status);
       if (!removal.note.empty()) {

@@ -19,11 +19,9 @@
 #include "control/ledger/node_ledger.h"
 #include "control/net_conf.h"
 #include "control/reconciler.h"
-#include "control/sinks/route_journal.h"
 #include "control/trouble.h"
 #include "control/underlay/interface_choice.h"
 #include "hns/api/api.h"
-#include "hns/journal.h"
 
 namespace weft::backend {
 
@@ -35,8 +33,6 @@ struct Context {
   control::Reconciler& reconciler;
   // Where what is created is recorded; null: nowhere.
   std::shared_ptr<ledger::NodeLedger> ledger;
-  control::RouteJournal* route_journal = nullptr;
-  std::shared_ptr<hns::Journal> hns_journal;
   std::shared_ptr<hns::Api> hns;        // null: HNS is not programmed
   std::function<void()> on_hns_change;  // on the HNS thread: OnHnsChange has something to do
   // On a packet thread that ended by itself: its device is to be given to CloseDevice.

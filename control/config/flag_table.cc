@@ -82,8 +82,8 @@ constexpr FlagRow kTable[] = {
      "socket or pipe that flannelctl asks; none: no such socket (default /run/flannel/weft.sock, "
      "on Windows \\\\.\\pipe\\weft)"},
     {kOutputs, "state-dir", &V::state_dir, "PATH",
-     "keeps the list of what was made in HNS and on the host, for flannelctl reset (default "
-     "/var/lib/weft, on Windows ProgramData\\weft on the system drive)"},
+     "keeps the list of what was made in HNS and on the host, ledger.json and ledger.changes, for "
+     "flannelctl reset (default /var/lib/weft, on Windows ProgramData\\weft on the system drive)"},
 
     {kLogs, "log-format", &V::log_format, "klog|json", "of the lines on stderr"},
     {kLogs, "v", &V::verbosity, "LEVEL", "more lines from 1 up"},

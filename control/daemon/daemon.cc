@@ -76,14 +76,11 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       net_conf_(config_.options.net_config_path, config_.conf),
       host_(std::move(host)),
       ledger_(std::make_shared<ledger::NodeLedger>(config_.options.state_dir)),
-      route_ledger_(ledger_),
       context_{config_.options,
                config_.conf,
                *host_,
                reconciler_,
                ledger_,
-               &route_ledger_,
-               config_.hns ? std::make_shared<ledger::HnsLedger>(ledger_) : nullptr,
                config_.hns,
                [this, alive = std::weak_ptr(alive_)] {
                  Post(alive, [this] {
@@ -97,6 +94,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                }},
       network_(context_, config_.filter) {
   const config::Options& options = config_.options;
+  if (config_.hns) ledger_->Open();
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(
         loop_, clock_, options, *config_.cluster, std::move(keys),

@@ -33,9 +33,7 @@
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
 #include "control/kube/client/cluster_access.h"
-#include "control/ledger/hns_ledger.h"
 #include "control/ledger/node_ledger.h"
-#include "control/ledger/route_ledger.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
 #include "control/node/node_network.h"
@@ -138,7 +136,6 @@ class Daemon final : public admin::StateProvider {
   underlay::HostNeeds needs_;
   const std::unique_ptr<host::Host> host_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;
-  ledger::RouteLedger route_ledger_;
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`

@@ -3,15 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
 #include "nlohmann/json.hpp"
@@ -24,116 +20,107 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "weft/ledger/v1";
 constexpr std::size_t kMostText = std::size_t{256} << 20;  // a million routes
+// A ledger of fewer entries is written whole: people read it, and it costs no more than a line.
+constexpr std::size_t kFew = 64;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-bool Is(const LedgerEntry& entry, std::string_view kind, std::string_view name) {
-  return entry.kind == kind && entry.name == name;
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(control::PathOf(path), error);
 }
 
-std::string JsonText(const std::string& text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-  });
-  if (plain) return absl::StrCat("\"", text, "\"");
+std::string JsonText(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A line for each entry. Without a tree, which with 5,000 routes is most of the work of a write,
-// and each of them that changes is one.
-std::string Text(const std::vector<LedgerEntry>& entries) {
-  std::string text =
-      absl::StrCat("{\n \"format\": ", JsonText(std::string(kFormat)), ",\n \"entries\": [");
-  const char* before = "\n";
-  for (const LedgerEntry& entry : entries) {
-    absl::StrAppend(&text, before, "  {\"kind\": ", JsonText(entry.kind),
-                    ", \"name\": ", JsonText(entry.name), ", \"id\": ", JsonText(entry.id),
-                    ", \"adopted\": ", entry.adopted ? "true" : "false");
-    if (!entry.shape.empty()) absl::StrAppend(&text, ", \"shape\": ", JsonText(entry.shape));
-    if (!entry.boot.empty()) absl::StrAppend(&text, ", \"boot\": ", JsonText(entry.boot));
-    text += "}";
-    before = ",\n";
+// One line.
+void AppendJson(std::string& text, const Entry& entry) {
+  const Row row = RowOf(entry);
+  absl::StrAppend(&text, "{\"kind\": ", JsonText(row.kind), ", \"name\": ", JsonText(row.name),
+                  ", \"id\": ", JsonText(row.id),
+                  ", \"adopted\": ", row.adopted ? "true" : "false");
+  if (!row.shape.empty()) absl::StrAppend(&text, ", \"shape\": ", JsonText(row.shape));
+  if (!row.boot.empty()) absl::StrAppend(&text, ", \"boot\": ", JsonText(row.boot));
+  text += "}";
+}
+
+std::string LedgerText(const std::list<Entry>& entries) {
+  std::string text = absl::StrCat("{\n \"format\": ", JsonText(kFormat), ",\n \"entries\": [");
+  const char* before = "\n  ";
+  for (const Entry& entry : entries) {
+    text += before;
+    AppendJson(text, entry);
+    before = ",\n  ";
   }
   return text + "\n ]\n}\n";
 }
 
+// Empty: no entry.
+std::optional<Entry> ReadEntry(const Json& json) {
+  Row row;
+  const auto read = [&](const char* key, std::string& member, bool required) {
+    const auto found = json.find(key);
+    if (found == json.end()) return !required;
+    if (!found->is_string()) return false;
+    member = found->get<std::string>();
+    return true;
+  };
+  const auto adopted = json.find("adopted");
+  if (!read("kind", row.kind, true) || !read("name", row.name, true) || !read("id", row.id, true) ||
+      !read("shape", row.shape, false) || !read("boot", row.boot, false) || adopted == json.end() ||
+      !adopted->is_boolean())
+    return std::nullopt;
+  row.adopted = adopted->get<bool>();
+  return EntryFrom(std::move(row));
+}
+
 // Empty: not a ledger.
-std::optional<std::vector<LedgerEntry>> Read(const std::string& text) {
+std::optional<std::vector<Entry>> ReadEntries(const std::string& text) {
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!file.is_object() || file.value("format", Json()) != kFormat) return std::nullopt;
   const Json rows = file.value("entries", Json());
   if (!rows.is_array()) return std::nullopt;
-  std::vector<LedgerEntry> entries;
+  std::vector<Entry> entries;
   for (const Json& row : rows) {
-    LedgerEntry entry;
-    for (const auto& [key, member] : {std::pair("kind", &entry.kind),
-                                      std::pair("name", &entry.name), std::pair("id", &entry.id)}) {
-      const auto found = row.find(key);
-      if (found == row.end() || !found->is_string()) return std::nullopt;
-      *member = found->get<std::string>();
-    }
-    const auto adopted = row.find("adopted");
-    if (adopted == row.end() || !adopted->is_boolean()) return std::nullopt;
-    entry.adopted = adopted->get<bool>();
-    for (const auto& [key, member] :
-         {std::pair("shape", &entry.shape), std::pair("boot", &entry.boot)}) {
-      const auto found = row.find(key);
-      if (found == row.end()) continue;
-      if (!found->is_string()) return std::nullopt;
-      *member = found->get<std::string>();
-    }
-    entries.push_back(std::move(entry));
+    std::optional<Entry> entry = ReadEntry(row);
+    if (!entry) return std::nullopt;
+    entries.push_back(*std::move(entry));
   }
   return entries;
 }
 
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  absl::StatusOr<std::string> text = control::ReadFileText(path, kMostText);
+  if (text.ok()) return text;
+  return absl::UnavailableError(
+      absl::StrCat("the ledger ", path, " cannot be read; let this account read it"));
+}
+
+// Renames what is no file of ours.
+absl::Status SetAside(const std::string& path, std::string_view lost) {
+  const std::string aside = absl::StrCat(path, ".broken-", control::RandomName());
+  std::error_code error;
+  fs::rename(control::PathOf(path), control::PathOf(aside), error);
+  if (error) {
+    return absl::UnavailableError(absl::StrCat("the ledger ", path, " is no ledger of weft and ",
+                                               "cannot be renamed: ", error.message(),
+                                               "; rename or remove it"));
+  }
+  return absl::DataLossError(absl::StrCat("the ledger ", path, " is no ledger of weft; it is now ",
+                                          aside, ", and ", lost,
+                                          " counts as found, not as made by us: flannelctl reset "
+                                          "will leave it"));
+}
+
 }  // namespace
 
-bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view boot) {
-  if (boot.empty() || entry.boot != boot) return false;
-  if (absl::EqualsIgnoreCase(shape, entry.shape)) return true;
-  // "Overlay 10.244.1.0/24 port 8472" of "Overlay 10.244.1.0/24 VSID 4096 port 8472": two words say
-  // one thing.
-  const std::vector<std::string> shown = absl::StrSplit(absl::AsciiStrToLower(shape), ' ');
-  const std::vector<std::string> made = absl::StrSplit(absl::AsciiStrToLower(entry.shape), ' ');
-  std::size_t at = 0;
-  for (std::size_t i = 0; i + 1 < made.size() && at + 1 < shown.size(); i += 2)
-    if (shown[at] == made[i] && shown[at + 1] == made[i + 1]) at += 2;
-  return at > 0 && at == shown.size() && shown[1] == made[1];
-}
-
 std::string LedgerLockPath(std::string_view folder) { return absl::StrCat(folder, "/lock"); }
-
-std::vector<LedgerEntry> Merged(std::vector<LedgerEntry> on_disk,
-                                const std::vector<LedgerEntry>& entered, std::string_view boot) {
-  for (const LedgerEntry& entry : entered) {
-    // Of other kinds there may be several of one name.
-    const bool several =
-        entry.kind != kHnsNetwork && entry.kind != kHnsEndpoint && entry.kind != kFirewallRule;
-    const auto found = std::find_if(on_disk.begin(), on_disk.end(), [&](const LedgerEntry& old) {
-      return Is(old, entry.kind, entry.name) &&
-             (!several || (old.id == entry.id && old.shape == entry.shape));
-    });
-    if (found == on_disk.end()) {
-      on_disk.push_back(entry);
-    } else if (!entry.adopted || several) {
-      *found = entry;
-    } else if (found->id.empty() && !found->adopted && MayBe(*found, entry.shape, boot)) {
-      found->id = entry.id;
-    } else if (found->id != entry.id) {
-      *found = entry;
-    }
-  }
-  return on_disk;
-}
 
 absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const std::string& folder) {
   const std::string from = absl::StrCat(former_folder, "/ledger.json");
   const std::string to = absl::StrCat(folder, "/ledger.json");
-  std::error_code error;
-  if (former_folder.empty() || !fs::exists(control::PathOf(from), error) ||
-      fs::exists(control::PathOf(to), error))
-    return false;
+  if (former_folder.empty() || !Exists(from) || Exists(to)) return false;
   const auto failed = [&](std::string_view what, const absl::Status& why) {
     return absl::Status(why.code(),
                         absl::StrCat("the ledger of an earlier version ", what, ": ", why.message(),
@@ -147,113 +134,201 @@ absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const st
   const absl::StatusOr<std::string> text = control::ReadFileText(from, kMostText);
   const absl::Status moved = text.ok() ? control::ReplaceFileText(to, *text) : text.status();
   if (!moved.ok()) return failed("cannot be moved", moved);
+  std::error_code error;
   fs::remove(control::PathOf(from), error);
   return true;
 }
 
-Ledger::Ledger(std::string folder, bool open)
-    : path_(absl::StrCat(folder, "/ledger.json")), open_(open) {}
+Ledger::Ledger(const std::string& folder, bool open)
+    : path_(absl::StrCat(folder, "/ledger.json")),
+      changes_path_(absl::StrCat(folder, "/ledger.changes")),
+      open_(open) {}
 
-absl::Status Ledger::Open(std::string_view boot) {
-  if (open_) return absl::OkStatus();
-  std::vector<LedgerEntry> entered = std::move(entries_);
-  const absl::Status status = Load();
-  if (!status.ok() && !absl::IsDataLoss(status)) {
-    entries_ = std::move(entered);
-    return status;
-  }
-  open_ = true;
-  std::vector<LedgerEntry> merged = Merged(entries_, entered, boot);
-  unwritten_ = merged != entries_;
-  entries_ = std::move(merged);
-  return status;
-}
+// ---- the entries
 
-absl::Status Ledger::Load() {
-  entries_.clear();
-  unwritten_ = false;
-  std::error_code error;
-  if (!fs::exists(control::PathOf(path_), error)) return absl::OkStatus();
-  if (const absl::Status own = control::CheckOwn(path_); !own.ok()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("the ledger ", own.message(), " and is not trusted; if it is right, copy ",
-                     "it to a folder of your own and give that with --state-dir"));
-  }
-  const absl::StatusOr<std::string> text = control::ReadFileText(path_, kMostText);
-  if (!text.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("the ledger ", path_, " cannot be read; let this account read it"));
-  }
-  if (auto entries = Read(*text)) {
-    entries_ = *std::move(entries);
-    return absl::OkStatus();
-  }
-  const std::string aside = absl::StrCat(path_, ".broken-", control::RandomName());
-  fs::rename(control::PathOf(path_), control::PathOf(aside), error);
-  if (error) {
-    return absl::UnavailableError(absl::StrCat("the ledger ", path_, " is no ledger of weft and ",
-                                               "cannot be renamed: ", error.message(),
-                                               "; rename or remove it"));
-  }
-  return absl::DataLossError(
-      absl::StrCat("the ledger ", path_, " is no ledger of weft; it is now ", aside,
-                   ", and what it listed counts as found, not as made by us: flannelctl reset will "
-                   "leave it"));
-}
-
-const LedgerEntry* Ledger::Find(std::string_view kind, std::string_view name) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const LedgerEntry& entry) { return Is(entry, kind, name); });
-  return found == entries_.end() ? nullptr : &*found;
-}
-
-absl::Status Ledger::Put(const LedgerEntry& entry) {
-  std::vector<LedgerEntry> entries = entries_;
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const LedgerEntry& old) {
-    return Is(old, entry.kind, entry.name);
-  });
-  if (found == entries.end()) {
-    entries.push_back(entry);
+void Ledger::Put(const Entry& entry) {
+  const auto [at, fresh] = index_.try_emplace(KeyOf(entry));
+  if (fresh) {
+    at->second = entries_.insert(entries_.end(), entry);
+  } else if (*at->second != entry) {
+    *at->second = entry;
   } else {
-    *found = entry;
+    return;
   }
-  return Save(std::move(entries));
+  unwritten_.insert(at->first);
 }
 
-absl::Status Ledger::Remove(std::string_view kind, std::string_view name) {
-  std::vector<LedgerEntry> entries = entries_;
-  std::erase_if(entries, [&](const LedgerEntry& entry) { return Is(entry, kind, name); });
-  return Save(std::move(entries));
+void Ledger::Erase(const std::string& key) {
+  const auto found = index_.find(key);
+  if (found == index_.end()) return;
+  entries_.erase(found->second);
+  index_.erase(found);
+  unwritten_.insert(key);
 }
 
-absl::Status Ledger::Replace(std::string_view kind, std::vector<LedgerEntry> entries) {
-  std::vector<LedgerEntry> all = entries_;
-  std::erase_if(all, [&](const LedgerEntry& entry) { return entry.kind == kind; });
-  all.insert(all.end(), std::make_move_iterator(entries.begin()),
-             std::make_move_iterator(entries.end()));
-  return Save(std::move(all));
+void Ledger::Clear() {
+  entries_.clear();
+  index_.clear();
+  unwritten_.clear();
+  changes_size_ = changes_ = 0;
 }
 
-absl::Status Ledger::Save(std::vector<LedgerEntry> entries) {
-  if (entries != entries_) {
-    entries_ = std::move(entries);
-    unwritten_ = true;
-  }
+absl::Status Ledger::Change(const std::vector<Entry>& forgotten, const std::vector<Entry>& put) {
+  for (const Entry& entry : forgotten) Erase(KeyOf(entry));
+  for (const Entry& entry : put) Put(entry);
   return Write();
 }
 
-absl::Status Ledger::Write() {
-  if (!unwritten_ || !open_) return absl::OkStatus();
-  const absl::StatusOr<std::string> made = control::MakeOwnFolder(FolderOf(path_));
-  const absl::Status status =
-      made.ok() ? control::ReplaceFileText(path_, Text(entries_)) : made.status();
-  if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat("the ledger ", path_, ": ", status.message(),
-                                     "; give flanneld a folder it may write to with --state-dir"));
+// ---- reading
+
+absl::Status Ledger::Load() {
+  Clear();
+  for (const std::string& path : {path_, changes_path_}) {
+    if (const absl::Status own = control::CheckOwn(path); !own.ok()) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("the ledger ", own.message(), " and is not trusted; if it is right, copy ",
+                       "it to a folder of your own and give that with --state-dir"));
+    }
   }
-  unwritten_ = false;
+  absl::Status status = LoadWhole();
+  if (status.ok() || absl::IsDataLoss(status)) {
+    const absl::Status changes = LoadChanges();
+    if (!changes.ok()) status = changes;
+  }
+  unwritten_.clear();
+  if (!status.ok() && !absl::IsDataLoss(status)) Clear();
+  return status;
+}
+
+absl::Status Ledger::LoadWhole() {
+  if (!Exists(path_)) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = ReadText(path_);
+  if (!text.ok()) return text.status();
+  const std::optional<std::vector<Entry>> entries = ReadEntries(*text);
+  if (!entries) return SetAside(path_, "what it listed");
+  for (const Entry& entry : *entries) Put(entry);
   return absl::OkStatus();
+}
+
+// "+ {ENTRY}" or "- KEY".
+bool Ledger::ApplyLine(std::string_view line) {
+  if (line.substr(0, 2) == "- ") {
+    Erase(std::string(line.substr(2)));
+    return true;
+  }
+  if (line.substr(0, 2) != "+ ") return false;
+  const Json json = Json::parse(line.substr(2), nullptr, /*allow_exceptions=*/false);
+  const std::optional<Entry> entry = ReadEntry(json);
+  if (entry) Put(*entry);
+  return entry.has_value();
+}
+
+absl::Status Ledger::LoadChanges() {
+  if (!Exists(changes_path_)) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = ReadText(changes_path_);
+  if (!text.ok()) return text.status();
+  bool understood = true;
+  for (std::size_t end = 0; (end = text->find('\n', changes_size_)) != std::string::npos;
+       ++changes_) {
+    const std::string_view line(text->data() + changes_size_, end - changes_size_);
+    understood = ApplyLine(line) && understood;
+    changes_size_ = end + 1;
+  }
+  if (understood) return absl::OkStatus();
+  // With the file go the lines that were understood.
+  if (const absl::Status kept = control::ReplaceFileText(path_, LedgerText(entries_)); !kept.ok())
+    return absl::UnavailableError(absl::StrCat("the ledger ", path_, ": ", kept.message()));
+  changes_size_ = changes_ = 0;
+  return SetAside(changes_path_, "what is only in its other lines");
+}
+
+absl::Status Ledger::Open(std::string_view boot) {
+  if (open_) return absl::OkStatus();
+  const std::list<Entry> entered = entries_;
+  const absl::Status status = Load();
+  open_ = status.ok() || absl::IsDataLoss(status);
+  if (open_) static_cast<void>(Fold());  // or the next one does
+  for (const Entry& entry : entered) {
+    if (open_)
+      Merge(entry, boot);
+    else
+      Put(entry);
+  }
+  return status;
+}
+
+void Ledger::Merge(const Entry& entered, std::string_view boot) {
+  if (const auto* const rule = std::get_if<FirewallRule>(&entered)) {
+    const FirewallRule* const old = Find(*rule);
+    if (rule->adopted && old != nullptr && old->port == rule->port) return;
+  }
+  const auto* const object = std::get_if<HnsObject>(&entered);
+  const HnsObject* const old = object != nullptr && object->adopted ? Find(*object) : nullptr;
+  if (old == nullptr) return Put(entered);
+  if (!old->id && !old->adopted && MayBe(*old, object->shape, boot)) {
+    HnsObject made = *old;
+    made.id = object->id;
+    Put(made);
+  } else if (old->id != object->id) {
+    Put(entered);
+  }
+}
+
+// ---- writing
+
+absl::Status Ledger::Write() {
+  if (unwritten_.empty() || !open_) return absl::OkStatus();
+  const absl::StatusOr<std::string> made = control::MakeOwnFolder(FolderOf(path_));
+  absl::Status status = made.status();
+  // Whole only while there are no changes: with those that could not be appended they are not
+  // complete.
+  const bool whole = changes_size_ == 0 && (entries_.size() < kFew || !Exists(path_) ||
+                                            2 * unwritten_.size() > entries_.size());
+  if (status.ok()) status = whole ? WriteWhole() : Append();
+  if (absl::IsOutOfRange(status)) status = WriteWhole();  // the changes are lost, but here
+  if (!status.ok()) {
+    return absl::Status(
+        status.code(),
+        absl::StrCat("the ledger ", whole ? path_ : changes_path_, ": ", status.message(),
+                     "; give flanneld a folder it may write to with --state-dir"));
+  }
+  unwritten_.clear();
+  // What is on disk already only grows smaller.
+  if (changes_ > std::max(entries_.size(), kFew) || !Exists(path_)) static_cast<void>(WriteWhole());
+  return absl::OkStatus();
+}
+
+absl::Status Ledger::Fold() {
+  if (absl::Status status = Write(); !status.ok() || !open_) return status;
+  return Exists(changes_path_) ? WriteWhole() : absl::OkStatus();
+}
+
+absl::Status Ledger::WriteWhole() {
+  if (absl::Status status = control::ReplaceFileText(path_, LedgerText(entries_)); !status.ok())
+    return status;
+  std::error_code error;
+  fs::remove(control::PathOf(changes_path_), error);
+  if (!error) changes_size_ = changes_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status Ledger::Append() {
+  std::string text;
+  for (const std::string& key : unwritten_) {
+    const auto found = index_.find(key);
+    if (found == index_.end()) {
+      absl::StrAppend(&text, "- ", key);
+    } else {
+      text += "+ ";
+      AppendJson(text, *found->second);
+    }
+    text += "\n";
+  }
+  absl::Status status = control::AppendFileText(changes_path_, changes_size_, text);
+  if (!status.ok()) return status;
+  changes_size_ += text.size();
+  changes_ += unwritten_.size();
+  return status;
 }
 
 }  // namespace weft::ledger

@@ -3,98 +3,105 @@
 // Windows' routes carry a mark by which ours could be told from others'.
 #pragma once
 
+#include <cstddef>
+#include <list>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/ledger/entry.h"
 
 namespace weft::ledger {
 
-inline constexpr std::string_view kHnsNetwork = "hns-network";
-inline constexpr std::string_view kHnsEndpoint = "hns-endpoint";
-inline constexpr std::string_view kHostRoute = "host-route";
-inline constexpr std::string_view kFormerRoute = "former-route";  // in whose place one of ours is
-inline constexpr std::string_view kFirewallRule = "firewall-rule";
-inline constexpr std::string_view kStaticRoute = "static-route";    // the administrator's
-inline constexpr std::string_view kFilterTable = "filter-table";    // "inet weft" of nftables
-inline constexpr std::string_view kForwardRules = "forward-rules";  // "nftables", "iptables-legacy"
-
-struct LedgerEntry {
-  std::string kind;  // one of the above
-  std::string name;  // within the kind: "flannel.4096", "10.244.1.0/24"
-  // HNS's id, which is empty while it is about to be made; the route's next hop; the rule's port.
-  std::string id;
-  // It was there before us, and was right: used, repaired, never removed by `flannelctl reset`.
-  // Routes and rules that were are not entered at all.
-  bool adopted = false;
-  // What it looks like, for one without an id: "Overlay 10.244.1.0/24 VSID 4096"; of a static route
-  // where it was.
-  std::string shape{};
-  // The boot (BootId) in which we made it (in HNS) or saw it last (a static route). A thing of HNS
-  // without an id is known by its looks in that boot only: later, another program may have made its
-  // like.
-  std::string boot{};
-  friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
-};
-
-// Whether `entry`, which has no id, may be what is found now and looks so: HNS may show less of a
-// thing than it was made of.
-bool MayBe(const LedgerEntry& entry, std::string_view shape, std::string_view boot);
-
-// Held, as a ProcessLock, by whoever works on the ledger.
+// Held, as a ProcessLock, by the process that works on the ledger.
 std::string LedgerLockPath(std::string_view folder);
-
-// What `on_disk` and a process that could not read it say together. Of one thing the process knows
-// better, but for this: what it found and took for another's may be what the disk says we made.
-std::vector<LedgerEntry> Merged(std::vector<LedgerEntry> on_disk,
-                                const std::vector<LedgerEntry>& entered, std::string_view boot);
 
 // Moves the ledger of an earlier version's default folder to `folder`, unless there is one: true.
 // PermissionDenied: other users may have written it.
 absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const std::string& folder);
 
-// One thread, one process: the daemon's, or flannelctl's while the daemon does not run. What is put
-// in is on disk when the call returns, so that a thing is entered before it is made: what dies in
-// between leaves an entry without an id, by which the next start knows its own. What could not be
-// written stays in, and the next call writes it, too.
+// One thread, one process: the daemon's, or flannelctl's while the daemon does not run.
+//
+// A write-ahead protocol: Intend before a thing is made, Confirm once it exists, Forget once it
+// does not. The ledger is on disk when such a call returns: a process that dies in between leaves
+// the intention, by which the next one knows its own. What cannot be written stays in, and the next
+// call writes it, too.
+//
+// Two files. ledger.json is all of it. Where few of many entries change, they are appended to
+// ledger.changes instead, a line each, "+ ENTRY" or "- KEY", which Load applies to ledger.json and
+// Fold merges into it. The changes since ledger.json are complete there, so that applying them to
+// a ledger.json that contains them changes nothing.
 class Ledger {
  public:
   // `folder` (UTF-8) is made with the first entry. Not `open`: nothing is written before Open.
-  explicit Ledger(std::string folder, bool open = true);
+  explicit Ledger(const std::string& folder, bool open = true);
 
   const std::string& path() const { return path_; }
-  // A file that is not there is an empty ledger. One that cannot be understood is renamed to
-  // "….broken-RANDOM", so that nothing is lost, and the ledger is empty: DataLoss says so.
-  // Unavailable: it cannot be read, or not renamed.
-  // PermissionDenied: another user's (CheckOwn), which is not trusted.
+  const std::string& changes_path() const { return changes_path_; }
+  // Where there is no file, the ledger is empty. One that cannot be understood is renamed to
+  // "….broken-RANDOM", so that nothing is lost, and what was understood counts: DataLoss says so.
+  // A torn last line of the changes is none.
+  // Unavailable: one cannot be read, or not renamed.
+  // PermissionDenied: one is another user's (CheckOwn), which is not trusted.
   absl::Status Load();
-  // Of one that is not open: what the file says is Merged with what was put in meanwhile; what they
-  // say together is written by the next call.
+  // Of a ledger that is not open: Load, Fold, and what was put in meanwhile, which the next call
+  // writes. What the process knows of a thing replaces what the file says; but what it took for
+  // another's may be what an earlier process of this `boot` intended.
   absl::Status Open(std::string_view boot);
 
   // In the order in which they were put in.
-  const std::vector<LedgerEntry>& entries() const { return entries_; }
-  // All of them are on disk.
-  bool written() const { return !unwritten_; }
+  const std::list<Entry>& entries() const { return entries_; }
+  template <typename T>
+  std::vector<T> All() const {
+    std::vector<T> all;
+    for (const Entry& entry : entries_) {
+      if (const T* const one = std::get_if<T>(&entry)) all.push_back(*one);
+    }
+    return all;
+  }
+  // The one of the key of `like`, or null.
+  template <typename T>
+  const T* Find(const T& like) const {
+    const auto found = index_.find(KeyOf(like));
+    return found == index_.end() ? nullptr : std::get_if<T>(&*found->second);
+  }
+
+  absl::Status Intend(const std::vector<Entry>& entries) { return Change({}, entries); }
+  absl::Status Confirm(const Entry& entry) { return Change({}, {entry}); }
+  absl::Status Forget(const std::vector<Entry>& entries) { return Change(entries, {}); }
+  // Both in one write. Nothing is written where nothing changes.
+  absl::Status Change(const std::vector<Entry>& forgotten, const std::vector<Entry>& put);
+
+  // All entries are on disk.
+  bool written() const { return unwritten_.empty(); }
   // Writes what could not be written.
   absl::Status Write();
-  const LedgerEntry* Find(std::string_view kind, std::string_view name) const;
-  // By kind and name, by which a thing is one; but a route, which by another next hop is another
-  // (Replace). Nothing is written where nothing changes.
-  absl::Status Put(const LedgerEntry& entry);
-  absl::Status Remove(std::string_view kind, std::string_view name);
-  // All of one kind at once.
-  absl::Status Replace(std::string_view kind, std::vector<LedgerEntry> entries);
+  // Write, and all of it in ledger.json.
+  absl::Status Fold();
 
  private:
-  absl::Status Save(std::vector<LedgerEntry> entries);
+  void Put(const Entry& entry);
+  void Erase(const std::string& key);
+  void Clear();
+  void Merge(const Entry& entered, std::string_view boot);
+  absl::Status LoadWhole();
+  absl::Status LoadChanges();
+  bool ApplyLine(std::string_view line);
+  absl::Status WriteWhole();
+  absl::Status Append();
 
-  std::string path_;
+  const std::string path_, changes_path_;
   bool open_;
-  std::vector<LedgerEntry> entries_;
-  bool unwritten_ = false;
+  std::list<Entry> entries_;
+  std::unordered_map<std::string, std::list<Entry>::iterator> index_;  // by key
+  std::set<std::string> unwritten_;  // keys; of those that are not in the index, too
+  // Of ledger.changes: what lies behind `changes_size_` bytes is torn.
+  std::size_t changes_size_ = 0, changes_ = 0;
 };
 
 }  // namespace weft::ledger

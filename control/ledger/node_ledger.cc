@@ -27,6 +27,10 @@ NodeLedger::NodeLedger(std::string state_dir, std::string boot)
       boot_(std::move(boot)),
       ledger_(folder_, /*open=*/false) {}
 
+NodeLedger::~NodeLedger() {
+  if (lock_) static_cast<void>(ledger_.Fold());  // or the next process does
+}
+
 // What another user put in our place, once out of the way, is reported for as long as we run.
 absl::Status NodeLedger::SetAside(const absl::StatusOr<std::string>& aside) {
   if (!aside.ok()) return aside.status();
@@ -60,7 +64,9 @@ bool NodeLedger::IsOpen() {
       control::LogInfo(absl::StrCat("took an earlier version's ledger over from ",
                                     control::FormerStateFolder(), " to ", folder_));
   }
-  status = SetAside(control::SetForeignAside(ledger_.path()));
+  for (const std::string& path : {ledger_.path(), ledger_.changes_path()}) {
+    if (status.ok()) status = SetAside(control::SetForeignAside(path));
+  }
   if (status.ok()) status = ledger_.Open(boot_);
   if (absl::IsDataLoss(status)) {
     lost_ = status.message();

@@ -2,54 +2,38 @@
 #include "control/ledger/undo.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
+#include <variant>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/file_io.h"
 #include "hns/base_network.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 
 namespace weft::ledger {
 namespace {
 
-bool IsNetwork(const LedgerEntry& entry) { return entry.kind == kHnsNetwork; }
-bool IsEndpoint(const LedgerEntry& entry) { return entry.kind == kHnsEndpoint; }
-bool IsRoute(const LedgerEntry& entry) { return entry.kind == kHostRoute; }
-bool IsFormer(const LedgerEntry& entry) { return entry.kind == kFormerRoute; }
-bool IsStatic(const LedgerEntry& entry) { return entry.kind == kStaticRoute; }
-bool IsRule(const LedgerEntry& entry) { return entry.kind == kFirewallRule; }
-bool IsFilter(const LedgerEntry& entry) {
-  return entry.kind == kFilterTable || entry.kind == kForwardRules;
+bool IsNetwork(const HnsObject& object) { return object.kind == hns::Kind::kNetwork; }
+bool IsBase(const HnsObject& object) {
+  return IsNetwork(object) && object.name == hns::kBaseNetworkName;
 }
-bool IsKnown(const LedgerEntry& entry) {
-  return IsNetwork(entry) || IsEndpoint(entry) || IsRule(entry) || IsFilter(entry);
-}
-bool IsBase(const LedgerEntry& entry) {
-  return IsNetwork(entry) && entry.name == hns::kBaseNetworkName;
+// The administrator's.
+bool IsStatic(const Entry& entry) {
+  const auto* const unknown = std::get_if<Unknown>(&entry);
+  return std::holds_alternative<StaticRoute>(entry) ||
+         (unknown && unknown->row.kind == kStaticRoute);
 }
 
-std::string Title(const LedgerEntry& entry) {
-  if (IsRule(entry)) return "firewall rule " + entry.name;
-  if (entry.kind == kFilterTable) return "table " + entry.name + " of nftables";
-  if (IsFilter(entry)) return "accept rules in chain FORWARD of " + entry.name;
-  if (!IsKnown(entry)) return absl::StrCat(entry.kind, " ", entry.name);
-  return absl::StrCat(IsNetwork(entry) ? "network " : "endpoint ", entry.name);
-}
-
-// The thing of the entry, if it is there.
-struct Found {
-  std::string details;
-  std::function<absl::Status()> remove;  // empty: whether it is there is not known
-};
-using MaybeFound = absl::StatusOr<std::optional<Found>>;
-
-// By its id; one that has none, because how its create ended is not known, by name and looks.
-bool IsEntered(const LedgerEntry& entry, const hns::Guid& id, const std::string& name,
-               const std::string& shape) {
-  if (!entry.id.empty()) return id == hns::Guid::Parse(entry.id);
-  return name == entry.name && MayBe(entry, shape, control::BootId());
+template <typename T>
+bool MadeAny(const Ledger& ledger) {
+  const std::vector<T> all = ledger.All<T>();
+  return std::any_of(all.begin(), all.end(), [](const T& each) { return !each.adopted; });
 }
 
 // What is deleted along with a network.
@@ -59,101 +43,30 @@ std::string Along(std::size_t endpoints) {
                       " in it");
 }
 
-bool Lists(const std::vector<hns::Unread>& unread, const LedgerEntry& entry) {
-  return std::any_of(unread.begin(), unread.end(), [&](const hns::Unread& each) {
-    return !entry.id.empty() && each.id == hns::Guid::Parse(entry.id);
-  });
+// The entry's object: by its id; one that has none, because how its create ended is not known, by
+// name and looks.
+bool IsEntered(const HnsObject& entry, const hns::Guid& id, const std::string& name,
+               const std::string& shape) {
+  if (entry.id) return id == entry.id;
+  return name == entry.name && MayBe(entry, shape, control::BootId());
 }
 
-// Not found among what could be read.
-std::optional<Found> AmongUnread(const std::vector<hns::Unread>& unread, const LedgerEntry& entry) {
-  if (!entry.id.empty() || unread.empty()) return std::nullopt;
-  return Found{
-      absl::StrCat(": HNS does not show ", unread.size(),
-                   " of those that it lists, and it may be one of them: ", unread.front().why),
-      nullptr};
+bool Lists(const std::vector<hns::Unread>& unread, const HnsObject& entry) {
+  return std::any_of(unread.begin(), unread.end(),
+                     [&](const hns::Unread& each) { return each.id == entry.id; });
 }
 
-MaybeFound FindNetwork(hns::Client& client, const LedgerEntry& entry) {
-  std::vector<hns::Unread> unread;
-  auto networks = client.Networks(entry.name, &unread);
+// The entry's networks. One that cannot be read is known by its id.
+absl::StatusOr<std::vector<hns::Guid>> NetworksOf(hns::Client& client, const HnsObject& entry,
+                                                  std::vector<hns::Unread>* unread) {
+  const auto networks = client.Networks(entry.name, unread);
   if (!networks.ok()) return networks.status();
-  if (Lists(unread, entry)) {  // its id is enough
-    networks->emplace_back();
-    networks->back().id = *hns::Guid::Parse(entry.id);
-  }
-  for (const hns::Network& network : *networks) {
-    if (!IsEntered(entry, network.id, network.name, hns::ShapeOf(network))) continue;
-    std::vector<hns::Unread> broken;
-    const auto endpoints = client.Endpoints(network.id, &broken);
-    if (!endpoints.ok()) return endpoints.status();
-    return Found{
-        absl::StrCat(" (", network.id.ToString(), ")", Along(endpoints->size() + broken.size())),
-        [&client, id = network.id, name = entry.name] { return client.DeleteNetwork(id, name); }};
-  }
-  return AmongUnread(unread, entry);
-}
-
-MaybeFound FindEndpoint(hns::Client& client, const LedgerEntry& entry) {
-  std::vector<hns::Unread> unread;
-  auto endpoints = client.Endpoints(hns::Guid(), &unread);
-  if (!endpoints.ok()) return endpoints.status();
-  if (Lists(unread, entry)) {
-    endpoints->emplace_back();
-    endpoints->back().id = *hns::Guid::Parse(entry.id);
-  }
-  for (const hns::Endpoint& endpoint : *endpoints) {
-    const auto& ips = endpoint.ip_configurations;
-    const std::string shape = ips.empty() ? "" : ips.front().address.ToString();
-    if (!IsEntered(entry, endpoint.id, endpoint.name, shape)) continue;
-    return Found{
-        absl::StrCat(" (", endpoint.id.ToString(), ")"),
-        [&client, id = endpoint.id, name = entry.name] { return client.DeleteEndpoint(id, name); }};
-  }
-  return AmongUnread(unread, entry);
-}
-
-MaybeFound FindRule(host::Host& host, const LedgerEntry& entry) {
-  const absl::StatusOr<bool> there = host.HasFirewallRule(entry.name);
-  if (!there.ok()) return there.status();
-  if (!*there) return std::nullopt;
-  return Found{"", [&host, name = entry.name] { return host.RemoveFirewallRule(name); }};
-}
-
-// Of the packet filter, where ours bear a mark.
-MaybeFound FindFilter(host::PacketFilter* filter, const LedgerEntry& entry) {
-  if (filter == nullptr)
-    return absl::UnimplementedError("this system has no such thing: is it another node's ledger?");
-  const host::FilterPart part = entry.kind == kFilterTable        ? host::FilterPart::kMasquerade
-                                : entry.name == "iptables-legacy" ? host::FilterPart::kForwardLegacy
-                                                                  : host::FilterPart::kForward;
-  const absl::StatusOr<bool> gone = filter->Has(part, {});
-  if (!gone.ok()) return gone.status();
-  if (*gone) return std::nullopt;
-  return Found{"", [filter, part] { return filter->Put(part, {}); }};
-}
-
-MaybeFound Find(const UndoPlaces& places, const LedgerEntry& entry) {
-  if (IsFilter(entry)) return FindFilter(places.filter, entry);
-  if (IsRule(entry)) return FindRule(*places.host, entry);
-  return IsNetwork(entry) ? FindNetwork(*places.hns, entry) : FindEndpoint(*places.hns, entry);
-}
-
-// Without routes: those to peers, what they took the place of, the administrator's.
-std::vector<LedgerEntry> InOrder(std::vector<LedgerEntry> entries) {
-  std::erase_if(entries, [](const LedgerEntry& entry) {
-    return IsRoute(entry) || IsFormer(entry) || IsStatic(entry);
-  });
-  const auto rank = [](const LedgerEntry& entry) {
-    return IsBase(entry) ? 3 : IsRule(entry) || IsFilter(entry) ? 2 : IsNetwork(entry) ? 1 : 0;
-  };
-  std::stable_sort(entries.begin(), entries.end(),
-                   [&](const LedgerEntry& a, const LedgerEntry& b) { return rank(a) < rank(b); });
-  return entries;
-}
-
-bool IsLeft(const LedgerEntry& entry, const UndoOptions& options) {
-  return entry.adopted || (options.keep_vswitch && IsBase(entry));
+  std::vector<hns::Guid> ids;
+  for (const hns::Network& network : *networks)
+    if (IsEntered(entry, network.id, network.name, hns::ShapeOf(network)))
+      ids.push_back(network.id);
+  if (Lists(*unread, entry)) ids.push_back(*entry.id);
+  return ids;
 }
 
 // The pods that would lose their network, or why they are not known: one that cannot be read may
@@ -161,25 +74,18 @@ bool IsLeft(const LedgerEntry& entry, const UndoOptions& options) {
 absl::StatusOr<std::vector<std::string>> PodsIn(hns::Client& client, const Ledger& ledger,
                                                 const UndoOptions& options) {
   std::vector<std::string> pods;
+  const std::vector<HnsObject> objects = ledger.All<HnsObject>();
   const auto is_ours = [&](const hns::Guid& id) {
-    return std::any_of(ledger.entries().begin(), ledger.entries().end(),
-                       [&](const LedgerEntry& entry) {
-                         return IsEndpoint(entry) && !entry.adopted && !entry.id.empty() &&
-                                hns::Guid::Parse(entry.id) == id;
-                       });
+    return std::any_of(objects.begin(), objects.end(), [&](const HnsObject& each) {
+      return !IsNetwork(each) && !each.adopted && each.id == id;
+    });
   };
-  for (const LedgerEntry& entry : ledger.entries()) {
-    if (!IsNetwork(entry) || IsLeft(entry, options)) continue;
+  for (const HnsObject& entry : objects) {
+    if (!IsNetwork(entry) || entry.adopted || (options.keep_vswitch && IsBase(entry))) continue;
     std::vector<hns::Unread> unread;
-    const auto networks = client.Networks(entry.name, &unread);
-    if (!networks.ok()) return networks.status();
-    std::vector<hns::Guid> ids;
-    for (const hns::Network& network : *networks) {
-      if (IsEntered(entry, network.id, network.name, hns::ShapeOf(network)))
-        ids.push_back(network.id);
-    }
-    if (Lists(unread, entry)) ids.push_back(*hns::Guid::Parse(entry.id));
-    for (const hns::Guid& id : ids) {
+    const auto ids = NetworksOf(client, entry, &unread);
+    if (!ids.ok()) return ids.status();
+    for (const hns::Guid& id : *ids) {
       std::vector<hns::Unread> broken;
       const auto endpoints = client.Endpoints(id, &broken);
       if (!endpoints.ok()) return endpoints.status();
@@ -209,10 +115,310 @@ std::string RefusedByPods(const absl::StatusOr<std::vector<std::string>>& pods) 
                       count > kNamed ? "; ..." : "", ")", kNext);
 }
 
-bool MadeAny(const Ledger& ledger, bool (*is)(const LedgerEntry&)) {
-  return std::any_of(ledger.entries().begin(), ledger.entries().end(),
-                     [&](const LedgerEntry& entry) { return is(entry) && !entry.adopted; });
+// An entry's turn; those of one turn in the order of the ledger.
+enum class Turn : std::uint8_t { kRoutes, kEndpoints, kNetworks, kRules, kBase, kFormerRoutes };
+
+bool IsRoutes(Turn turn) { return turn == Turn::kRoutes || turn == Turn::kFormerRoutes; }
+
+Turn TurnOf(const Entry& entry) {
+  if (std::holds_alternative<HostRoute>(entry)) return Turn::kRoutes;
+  if (std::holds_alternative<FormerRoute>(entry)) return Turn::kFormerRoutes;
+  if (const auto* const object = std::get_if<HnsObject>(&entry); object && IsNetwork(*object))
+    return IsBase(*object) ? Turn::kBase : Turn::kNetworks;
+  const bool is_rule =
+      std::holds_alternative<FirewallRule>(entry) || std::holds_alternative<FilterRules>(entry);
+  return is_rule ? Turn::kRules : Turn::kEndpoints;
 }
+
+std::string Title(const Entry& entry) {
+  const Row row = RowOf(entry);
+  if (const auto* const object = std::get_if<HnsObject>(&entry))
+    return absl::StrCat(IsNetwork(*object) ? "network " : "endpoint ", row.name);
+  if (std::holds_alternative<HostRoute>(entry) || std::holds_alternative<FormerRoute>(entry))
+    return absl::StrCat("route ", row.name, row.id.empty() ? "" : " via ", row.id);
+  if (std::holds_alternative<FirewallRule>(entry)) return "firewall rule " + row.name;
+  if (const auto* const rules = std::get_if<FilterRules>(&entry)) {
+    return rules->part == host::FilterPart::kMasquerade
+               ? absl::StrCat("table ", row.name, " of nftables")
+               : absl::StrCat("accept rules in chain FORWARD of ", row.name);
+  }
+  return absl::StrCat(row.kind, " ", row.name);
+}
+
+class Undoing {
+ public:
+  Undoing(const UndoPlaces& places, Ledger& ledger, const UndoOptions& options)
+      : places_(places), ledger_(ledger), options_(options) {}
+
+  Undone Run() {
+    if (places_.hns != nullptr && !options_.force) {
+      undone_.refused = RefusedByPods(PodsIn(*places_.hns, ledger_, options_));
+      if (!undone_.refused.empty() && !options_.dry_run) return std::move(undone_);
+    }
+    if (places_.host != nullptr) RemoveRoutes();
+    Turn turn{};
+    for (const Entry& entry : InOrder()) {
+      if (TurnOf(entry) != turn) Forget();
+      turn = TurnOf(entry);
+      Result done = std::visit([this](const auto& each) { return Undo(each); }, entry);
+      if (!done.ok()) {
+        undone_.failed.push_back(absl::StrCat(Title(entry), ": ", done.status().message()));
+        continue;
+      }
+      undone_.lines.push_back(std::move(done->line));
+      if (done->gone && !options_.dry_run) gone_.push_back(entry);
+      if (!IsRoutes(turn)) Forget();  // routes by the thousand in one write
+    }
+    Forget();
+    if (!options_.dry_run) static_cast<void>(ledger_.Fold());  // or the next process does
+    return std::move(undone_);
+  }
+
+ private:
+  // What became of an entry's thing, as a line says; an error: nothing, and why.
+  struct Done {
+    std::string line;
+    bool gone = false;  // so that its entry goes
+  };
+  using Result = absl::StatusOr<Done>;
+  // The thing, if it exists.
+  struct Found {
+    std::string details;
+    std::function<absl::Status()> remove;  // empty: whether it exists is not known
+  };
+  using MaybeFound = absl::StatusOr<std::optional<Found>>;
+  using Routes = std::vector<host::Route>;
+
+  std::vector<Entry> InOrder() const {
+    std::vector<Entry> entries;
+    for (const Entry& entry : ledger_.entries()) {
+      if (!IsStatic(entry) && (places_.host != nullptr || !IsRoutes(TurnOf(entry))))
+        entries.push_back(entry);
+    }
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return TurnOf(a) < TurnOf(b); });
+    return entries;
+  }
+
+  void Forget() {
+    if (const absl::Status status = ledger_.Forget(std::exchange(gone_, {})); !status.ok())
+      undone_.failed.emplace_back(status.message());
+  }
+
+  Result Delete(const Entry& entry, bool adopted, absl::FunctionRef<MaybeFound()> find) {
+    const std::string title = Title(entry);
+    if (adopted) return Done{absl::StrCat("left ", title, ": it was there before weft")};
+    const MaybeFound found = find();
+    if (!found.ok()) return found.status();
+    if (!*found) return Done{title + " is gone already", true};
+    const std::string what = title + (*found)->details;
+    if (!(*found)->remove) return Done{"left " + what};
+    if (options_.dry_run) return Done{"would delete " + what};
+    if (absl::Status removed = (*found)->remove(); !removed.ok()) return removed;
+    return Done{"deleted " + what, true};
+  }
+
+  // ---- HNS
+
+  Result Undo(const HnsObject& entry) {
+    if (options_.keep_vswitch && IsBase(entry) && !entry.adopted)
+      return Done{absl::StrCat("left ", Title(entry), ": it keeps the vSwitch")};
+    Result done = Delete(entry, entry.adopted, [&] {
+      return IsNetwork(entry) ? FindNetwork(entry) : FindEndpoint(entry);
+    });
+    if (done.ok() && IsNetwork(entry)) network_deleted_ |= done->line.starts_with("deleted ");
+    return done;
+  }
+
+  // Not found among what could be read.
+  static std::optional<Found> AmongUnread(const std::vector<hns::Unread>& unread,
+                                          const HnsObject& entry) {
+    if (entry.id || unread.empty()) return std::nullopt;
+    return Found{
+        absl::StrCat(": HNS does not show ", unread.size(),
+                     " of those that it lists, and it may be one of them: ", unread.front().why),
+        nullptr};
+  }
+
+  MaybeFound FindNetwork(const HnsObject& entry) {
+    hns::Client& client = *places_.hns;
+    std::vector<hns::Unread> unread, broken;
+    const auto ids = NetworksOf(client, entry, &unread);
+    if (!ids.ok()) return ids.status();
+    if (ids->empty()) return AmongUnread(unread, entry);
+    const hns::Guid id = ids->front();
+    const auto endpoints = client.Endpoints(id, &broken);
+    if (!endpoints.ok()) return endpoints.status();
+    return Found{absl::StrCat(" (", id.ToString(), ")", Along(endpoints->size() + broken.size())),
+                 [&client, id, name = entry.name] { return client.DeleteNetwork(id, name); }};
+  }
+
+  MaybeFound FindEndpoint(const HnsObject& entry) {
+    hns::Client& client = *places_.hns;
+    std::vector<hns::Unread> unread;
+    const auto endpoints = client.Endpoints(hns::Guid(), &unread);
+    if (!endpoints.ok()) return endpoints.status();
+    std::optional<hns::Guid> id = Lists(unread, entry) ? entry.id : std::nullopt;
+    for (const hns::Endpoint& endpoint : *endpoints) {
+      const auto& ips = endpoint.ip_configurations;
+      const std::string shape = ips.empty() ? "" : ips.front().address.ToString();
+      if (!id && IsEntered(entry, endpoint.id, endpoint.name, shape)) id = endpoint.id;
+    }
+    if (!id) return AmongUnread(unread, entry);
+    return Found{absl::StrCat(" (", id->ToString(), ")"), [&client, id = *id, name = entry.name] {
+                   return client.DeleteEndpoint(id, name);
+                 }};
+  }
+
+  // ---- rules
+
+  Result Undo(const FirewallRule& entry) {
+    return Delete(entry, entry.adopted, [&]() -> MaybeFound {
+      const absl::StatusOr<bool> exists = places_.host->HasFirewallRule(entry.name);
+      if (!exists.ok()) return exists.status();
+      if (!*exists) return std::nullopt;
+      return Found{"", [&] { return places_.host->RemoveFirewallRule(entry.name); }};
+    });
+  }
+
+  // Of the packet filter, where ours bear a mark.
+  Result Undo(const FilterRules& entry) {
+    return Delete(entry, entry.adopted, [&]() -> MaybeFound {
+      if (places_.filter == nullptr)
+        return absl::UnimplementedError(
+            "this system has no such thing: is it another node's ledger?");
+      const absl::StatusOr<bool> gone = places_.filter->Has(entry.part, {});
+      if (!gone.ok()) return gone.status();
+      if (*gone) return std::nullopt;
+      return Found{"", [&] { return places_.filter->Put(entry.part, {}); }};
+    });
+  }
+
+  Result Undo(const StaticRoute&) { return Done(); }  // not in order
+  Result Undo(const Unknown&) {
+    return absl::UnimplementedError(absl::StrCat(
+        "not known to this version; use the one that made it, or correct the entry in ",
+        ledger_.path()));
+  }
+
+  // ---- routes
+
+  // A route is found by destination and next hop on whatever adapter; one without the mark is
+  // another's.
+  void RemoveRoutes() {
+    std::multimap<std::pair<IpPrefix, IpAddress>, host::Route> marked;
+    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      const absl::StatusOr<Routes> routes = places_.host->Routes(family);
+      routes_read_ = routes.status();
+      if (!routes.ok()) return;
+      for (const host::Route& route : *routes) {
+        if (route.marked && route.gateway)
+          marked.emplace(std::pair(route.destination, *route.gateway), route);
+      }
+    }
+    for (const HostRoute& entry : ledger_.All<HostRoute>()) {
+      const auto [first, last] = marked.equal_range({entry.destination, entry.next_hop});
+      if (entry.adopted) continue;
+      for (auto at = first; at != last; ++at) going_.push_back(at->second);
+    }
+    std::vector<absl::Status> results(going_.size());
+    if (!going_.empty() && !options_.dry_run) results = places_.host->RemoveRoutes(going_);
+    for (std::size_t i = 0; i < going_.size(); ++i)
+      removed_[{going_[i].destination, *going_[i].gateway}].Update(results[i]);
+  }
+
+  Result Undo(const HostRoute& entry) {
+    return Delete(entry, entry.adopted, [&]() -> MaybeFound {
+      if (!routes_read_.ok()) return routes_read_;
+      const auto found = removed_.find({entry.destination, entry.next_hop});
+      if (found == removed_.end()) return std::nullopt;
+      return Found{"", [status = found->second] { return status; }};
+    });
+  }
+
+  // By its name; where that is gone, as with a vSwitch, the one on whose link the gateway is.
+  std::uint32_t AdapterFor(const FormerRoute& former) const {
+    std::uint32_t on_link = 0;
+    for (const host::Adapter& adapter : *adapters_) {
+      if (adapter.name == former.adapter) return adapter.index;
+      for (const host::AssignedAddress& each : adapter.addresses) {
+        const auto prefix = IpPrefix::Of(each.address, each.prefix_length);
+        if (former.gateway && prefix && prefix->Contains(*former.gateway)) on_link = adapter.index;
+      }
+    }
+    return on_link;
+  }
+
+  // Given back where no other exists in its place.
+  Result Undo(const FormerRoute& entry) {
+    host::Host& host = *places_.host;
+    if (!std::exchange(host_read_, true)) {
+      adapters_ = host.Adapters();
+      for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})
+        routes_.emplace(family, host.Routes(family));
+    }
+    const std::string title = Title(entry);
+    const auto left = [&](std::string_view why) {
+      return Done{absl::StrCat("left ", title, " as it is: ", why), true};
+    };
+    constexpr std::string_view kOther = "another route of that destination is there";
+    if (!adapters_.ok()) return adapters_.status();
+    const absl::StatusOr<Routes>& there = routes_.at(entry.destination.family());
+    if (!there.ok()) return there.status();
+    host::Route route;
+    route.destination = entry.destination;
+    route.gateway = entry.gateway;
+    route.metric = entry.metric;
+    route.onlink = entry.onlink;
+    route.adapter_index = AdapterFor(entry);
+    if (route.adapter_index == 0 && network_deleted_) {  // in this run: adapters may come back yet
+      return absl::UnavailableError(
+          absl::StrCat(entry.adapter, " is gone, perhaps until the network's switch is undone"));
+    }
+    if (route.adapter_index == 0) return left(absl::StrCat(entry.adapter, " is gone"));
+    bool ours = false;
+    for (const host::Route& each : *there) {
+      if (each.destination != route.destination) continue;
+      const auto same_as_each = [&](const host::Route& other) {
+        return other.destination == each.destination && other.gateway == each.gateway &&
+               other.adapter_index == each.adapter_index;
+      };
+      if (std::any_of(going_.begin(), going_.end(), same_as_each)) {
+        if (options_.dry_run) continue;
+        return absl::UnavailableError("our route is still in its place");
+      }
+      const bool same = same_as_each(route);
+      ours = each.marked && !host.is_windows();
+      if (same && !ours) return left("it is there, as before weft");
+      if (!ours) return left(kOther);
+    }
+    if (options_.dry_run) return Done{absl::StrCat("would give back ", title)};
+    // Not in the place of another former one.
+    for (const host::Route& each : given_back_)
+      ours = ours && each.destination != route.destination;
+    absl::Status status = ours ? host.ReplaceRoutes({route})[0] : host.PutRoutes({route})[0];
+    if (absl::IsAlreadyExists(status)) return left(kOther);
+    if (!status.ok()) return status;
+    given_back_.push_back(route);
+    return Done{absl::StrCat("gave back ", title), true};
+  }
+
+  const UndoPlaces& places_;
+  Ledger& ledger_;
+  const UndoOptions& options_;
+  Undone undone_;
+  std::vector<Entry> gone_;  // and still in the ledger
+  bool network_deleted_ = false;
+  // The routes of our entries: all are removed in one call, or would be.
+  absl::Status routes_read_;
+  Routes going_;
+  std::map<std::pair<IpPrefix, IpAddress>, absl::Status> removed_;
+  // The host as it is once ours are gone, and the former routes that were put back since.
+  bool host_read_ = false;
+  absl::StatusOr<std::vector<host::Adapter>> adapters_;
+  std::map<IpFamily, absl::StatusOr<Routes>> routes_;
+  Routes given_back_;
+};
 
 }  // namespace
 
@@ -220,75 +426,17 @@ bool ListsNothing(const Ledger& ledger) {
   return std::all_of(ledger.entries().begin(), ledger.entries().end(), IsStatic);
 }
 
-bool NeedsHns(const Ledger& ledger) {
-  return MadeAny(ledger, IsNetwork) || MadeAny(ledger, IsEndpoint);
-}
+bool NeedsHns(const Ledger& ledger) { return MadeAny<HnsObject>(ledger); }
 
 bool NeedsHost(const Ledger& ledger) {
-  return MadeAny(ledger, IsRoute) || MadeAny(ledger, IsRule) ||
-         std::any_of(ledger.entries().begin(), ledger.entries().end(), IsFormer);
+  return MadeAny<HostRoute>(ledger) || MadeAny<FirewallRule>(ledger) ||
+         !ledger.All<FormerRoute>().empty();
 }
 
-bool NeedsFilter(const Ledger& ledger) { return MadeAny(ledger, IsFilter); }
+bool NeedsFilter(const Ledger& ledger) { return MadeAny<FilterRules>(ledger); }
 
 Undone Undo(const UndoPlaces& places, Ledger& ledger, const UndoOptions& options) {
-  Undone undone;
-  if (places.hns != nullptr && !options.force) {
-    undone.refused = RefusedByPods(PodsIn(*places.hns, ledger, options));
-    if (!undone.refused.empty() && !options.dry_run) return undone;
-  }
-  std::vector<host::Route> going;
-  if (places.host != nullptr) going = UndoRoutes(*places.host, ledger, options.dry_run, undone);
-  bool network_deleted = false;
-  for (const LedgerEntry& entry : InOrder(ledger.entries())) {
-    const std::string title = Title(entry);
-    const auto say = [&](std::string line) { undone.lines.push_back(std::move(line)); };
-    const auto fail = [&](const absl::Status& status) {
-      undone.failed.push_back(absl::StrCat(title, ": ", status.message()));
-    };
-    if (entry.adopted) {
-      say(absl::StrCat("left ", title, ": it was there before weft"));
-      continue;
-    }
-    if (IsLeft(entry, options)) {
-      say(absl::StrCat("left ", title, ": it keeps the vSwitch"));
-      continue;
-    }
-    if (!IsKnown(entry)) {
-      fail(absl::UnimplementedError("not known to this version; use the one that made it"));
-      continue;
-    }
-    const MaybeFound found = Find(places, entry);
-    if (!found.ok()) {
-      fail(found.status());
-      continue;
-    }
-    if (const std::optional<Found>& thing = *found) {
-      const std::string what = title + thing->details;
-      if (!thing->remove) {
-        say("left " + what);
-        continue;
-      }
-      if (options.dry_run) {
-        say("would delete " + what);
-        continue;
-      }
-      if (const absl::Status removed = thing->remove(); !removed.ok()) {
-        fail(removed);
-        continue;
-      }
-      say("deleted " + what);
-      network_deleted = network_deleted || IsNetwork(entry);
-    } else {
-      say(title + " is gone already");
-      if (options.dry_run) continue;
-    }
-    if (const absl::Status status = ledger.Remove(entry.kind, entry.name); !status.ok())
-      fail(status);
-  }
-  if (places.host != nullptr)
-    GiveBackRoutes(*places.host, ledger, going, network_deleted, options.dry_run, undone);
-  return undone;
+  return Undoing(places, ledger, options).Run();
 }
 
 }  // namespace weft::ledger

@@ -20,7 +20,7 @@ struct UndoOptions {
   bool force = false;
 };
 
-// Where what was made stands. One that the ledger does not need may be null.
+// Where what was made exists. One that the ledger does not need may be null.
 struct UndoPlaces {
   hns::Client* hns = nullptr;
   host::Host* host = nullptr;
@@ -35,24 +35,15 @@ bool NeedsFilter(const Ledger& ledger);
 struct Undone {
   std::string refused;              // why nothing was deleted, or would be; empty: it was
   std::vector<std::string> lines;   // one for each entry, in the order of the work
-  std::vector<std::string> failed;  // what still stands, and why
+  std::vector<std::string> failed;  // what still exists, and why
 };
 
 // Refused while pods run in what would be deleted: local endpoints, not ours, with a namespace.
 // Host routes first, then endpoints, networks, firewall rules, the base network, and then what our
 // routes took the place of is given back: an adapter that goes with a network takes its routes
-// along. An entry goes from the ledger once its thing is gone, so that a second run, and one that
-// dies, do no harm. What was adopted stays, and its entry; so does an entry of a kind that only
-// another version knows, which is a failure.
+// along. Each of these in the order of the ledger. An entry goes from the ledger once its thing is
+// gone, so that a second run, and one that dies, do no harm. What was adopted stays, and its entry;
+// so does an entry that this version does not understand, which is a failure.
 Undone Undo(const UndoPlaces& places, Ledger& ledger, const UndoOptions& options);
-
-// Its first part, of Undo's alone. A route is found by destination and next hop on whatever
-// adapter, for a vSwitch that goes or a reboot gives it another index; one without the mark is
-// another's. Returns those that were to be removed, or would be.
-std::vector<host::Route> UndoRoutes(host::Host& host, Ledger& ledger, bool dry_run, Undone& undone);
-// Its last part. `going`: what UndoRoutes returned. `network_deleted`: in this run, so an adapter
-// that is missing may come back. An entry goes with its route's return, or where none is possible.
-void GiveBackRoutes(host::Host& host, Ledger& ledger, const std::vector<host::Route>& going,
-                    bool network_deleted, bool dry_run, Undone& undone);
 
 }  // namespace weft::ledger

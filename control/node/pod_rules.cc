@@ -33,11 +33,11 @@ PodRules::PodRules(std::shared_ptr<host::PacketFilter> filter,
     : filter_(std::move(filter)),
       ledger_(std::move(ledger)),
       legacy_period_(std::max(legacy_period, std::chrono::seconds(1))),
-      masquerade_{FilterPart::kMasquerade, ledger::kFilterTable, "inet weft",
+      masquerade_{FilterPart::kMasquerade,
                   "nftables' table inet weft, which masquerades pods (--ip-masq),"},
-      forward_{FilterPart::kForward, ledger::kForwardRules, "nftables",
+      forward_{FilterPart::kForward,
                "the rules that accept pods in nftables' chain FORWARD (--iptables-forward-rules)"},
-      legacy_{FilterPart::kForwardLegacy, ledger::kForwardRules, "iptables-legacy",
+      legacy_{FilterPart::kForwardLegacy,
               "the rules that accept pods in iptables-legacy's chain FORWARD "
               "(--iptables-forward-rules)"} {}
 
@@ -121,10 +121,10 @@ void PodRules::Put(Part& part, Clock::time_point now) {
 void PodRules::Record(const Part& part, bool made) {
   if (!ledger_) return;
   ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
-    const bool entered = ledger.Find(part.kind, part.name) != nullptr;
+    const ledger::FilterRules entry{part.part};
+    const bool entered = ledger.Find(entry) != nullptr;
     if (entered == made) return std::nullopt;
-    if (!made) return ledger.Remove(part.kind, part.name);
-    return ledger.Put({std::string(part.kind), std::string(part.name), "", /*adopted=*/false});
+    return made ? ledger.Intend({entry}) : ledger.Forget({entry});
   });
 }
 

@@ -47,7 +47,6 @@ class PodRules {
  private:
   struct Part {
     host::FilterPart part;
-    std::string_view kind, name;  // in the ledger
     std::string_view title;
     std::vector<host::FilterRule> rules{};
     bool in_place = false;

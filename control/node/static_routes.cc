@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "control/ledger/static_route_ledger.h"
 #include "control/log.h"
 
 namespace weft::node {
@@ -65,7 +64,7 @@ bool StaticRoutes::IsCarried(const host::Route& route) const {
 
 host::CarriedRoutes::Memory StaticRoutes::Recall() {
   if (!ledger_) return {};
-  host::CarriedRoutes::Memory memory = ledger::RecallStaticRoutes(*ledger_, keeps_switch_);
+  host::CarriedRoutes::Memory memory = ledger_->RecallStaticRoutes(keeps_switch_);
   for (auto& [mac, routes] : memory)
     std::erase_if(routes, [&](const host::Route& route) { return !IsCarried(route); });
   return memory;
@@ -91,7 +90,7 @@ void StaticRoutes::Carry(const underlay::HostFacts& facts, const host::Adapter& 
     }
   }
   lost_.Set(refused);
-  if (ledger_) ledger::RememberStaticRoutes(*ledger_, carried_->memory());
+  if (ledger_) ledger_->RememberStaticRoutes(carried_->memory());
 }
 
 }  // namespace weft::node

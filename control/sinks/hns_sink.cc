@@ -11,19 +11,19 @@ namespace weft::control {
 
 HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
                  std::function<void()> on_change, RoundThread::Limits limits,
-                 std::shared_ptr<hns::Journal> journal, bool awaits_adapter)
+                 std::shared_ptr<hns::ObjectLedger> ledger, bool awaits_adapter)
     : wish_(wish),
       awaits_adapter_(awaits_adapter),
       thread_(
-          std::move(api), std::move(journal),
-          [this](hns::Api& each, const std::shared_ptr<hns::Journal>& entered) {
+          std::move(api), std::move(ledger),
+          [this](hns::Api& each, const std::shared_ptr<hns::ObjectLedger>& entered) {
             return MakeKeeper(each, entered);
           },
           std::move(on_change), limits) {}
 
 std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
-    hns::Api& api, const std::shared_ptr<hns::Journal>& journal) const {
-  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_, journal);
+    hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const {
+  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_, ledger);
   if (awaits_adapter_) keeper->SetAdapterThere(false);
   if (all_known_ || !routes_.empty()) keeper->SetRoutes(routes_, all_known_);
   return keeper;

@@ -11,7 +11,7 @@
 #include "control/lease/sink.h"
 #include "control/sinks/keeper_thread.h"
 #include "hns/api/api.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 #include "hns/overlay_machine.h"
 
 namespace weft::control {
@@ -24,11 +24,11 @@ using HnsState = KeeperState<hns::OverlayOutcome>;
 class HnsSink final : public lease::Sink {
  public:
   // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
-  // waits for it. `journal`: of what is made; null: no journal.
+  // waits for it. `ledger`: of what is made; null: no ledger.
   // `awaits_adapter`: for SetAdapterThere.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
           std::function<void()> on_change, RoundThread::Limits limits = {},
-          std::shared_ptr<hns::Journal> journal = nullptr, bool awaits_adapter = false);
+          std::shared_ptr<hns::ObjectLedger> ledger = nullptr, bool awaits_adapter = false);
 
   void SetWish(const hns::OverlayWish& wish);
   const hns::OverlayWish& wish() const { return wish_; }
@@ -48,7 +48,7 @@ class HnsSink final : public lease::Sink {
 
  private:
   std::unique_ptr<hns::OverlayKeeper> MakeKeeper(
-      hns::Api& api, const std::shared_ptr<hns::Journal>& journal) const;
+      hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const;
   hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
   hns::OverlayWish wish_;

@@ -80,7 +80,7 @@ absl::Status HostRouteSink::Read() {
   if (!on_link.ok() && config_.direct) return on_link.status();
   on_link_ = on_link.value_or(OnLink());
   // The tunnel's go with it; the ledger's folder is not even made for them.
-  owned_ = journal_ != nullptr && config_.direct ? journal_->Owned(config_.family) : RouteKeys();
+  owned_ = ledger_ != nullptr && config_.direct ? ledger_->Owned(config_.family) : RouteKeys();
 
   Routes::Map ours;
   there_.clear();

@@ -19,9 +19,9 @@ RouteKey KeyOf(const host::Route& route) { return {route.destination, *route.gat
 
 }  // namespace
 
-HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config, RouteJournal* journal,
+HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config, RouteLedger* ledger,
                              std::function<TimePoint()> now)
-    : host_(host), config_(std::move(config)), journal_(journal), now_(std::move(now)) {}
+    : host_(host), config_(std::move(config)), ledger_(ledger), now_(std::move(now)) {}
 
 std::string HostRouteSink::name() const {
   return absl::StrCat("routes on ", config_.direct ? config_.underlay.name : "",
@@ -139,7 +139,7 @@ lease::SinkReport HostRouteSink::ReadApplyAndVerify() {
   const bool read = ReadBack();
   if (config_.direct) PlaceAll();
   if (!read) return Report();
-  KeepInJournal();
+  KeepInLedger();
   verify_ = true;
   return ApplyAndVerify();
 }
@@ -154,17 +154,18 @@ lease::SinkReport HostRouteSink::ApplyAndVerify() {
   return Report();
 }
 
-void HostRouteSink::KeepInJournal() {
-  if (journal_ == nullptr || !config_.direct) return;
-  RouteKeys keep = there_, ours;
+void HostRouteSink::KeepInLedger() {
+  if (ledger_ == nullptr || !config_.direct) return;
+  RouteKeys ours, gone = owned_;
+  for (const RouteKey& key : there_) gone.erase(key);
   for (const auto& [way, form] : routes_.desired()) {
     if (IsTunnels(way)) continue;
     const RouteKey key = KeyOf(RouteOf(way));
-    keep.insert(key);
+    gone.erase(key);
     if (routes_.actual().contains(way) && !owned_.contains(key)) ours.insert(key);
   }
-  journal_->KeepOnly(config_.family, keep);
-  if (!ours.empty()) journal_->BeforePut(ours);
+  Disown(gone);
+  if (!ours.empty()) ledger_->Intend(ours);
   owned_.insert(ours.begin(), ours.end());
 }
 
@@ -210,7 +211,7 @@ void HostRouteSink::Put(const std::vector<Way>& ways, bool over) {
     if (!IsTunnels(way) && owned_.insert(KeyOf(routes.back())).second)
       fresh.insert(KeyOf(routes.back()));
   }
-  if (journal_ != nullptr && !fresh.empty()) journal_->BeforePut(fresh);
+  if (ledger_ != nullptr && !fresh.empty()) ledger_->Intend(fresh);
   wrote_ = true;
   const auto results = over ? host_.ReplaceRoutes(routes) : host_.PutRoutes(routes);
   RouteKeys of_others;
@@ -247,7 +248,7 @@ void HostRouteSink::TakeOver(const std::vector<Way>& ways) {
     else
       to_put.push_back(way);
   }
-  if (journal_ != nullptr && !former.empty()) journal_->BeforeTakeover(former);
+  if (ledger_ != nullptr && !former.empty()) ledger_->IntendTakeover(former);
   Put(to_put, /*over=*/true);
   std::erase_if(beside, [&](const host::Route& route) {
     const Way* const way = DesiredWay(route.destination);
@@ -324,7 +325,7 @@ void HostRouteSink::RemoveSome(std::size_t& room) {
 
 void HostRouteSink::Disown(const RouteKeys& keys) {
   for (const RouteKey& key : keys) owned_.erase(key);
-  if (journal_ != nullptr && !keys.empty()) journal_->Removed(keys);
+  if (ledger_ != nullptr && !keys.empty()) ledger_->Forget(keys);
 }
 
 void HostRouteSink::Apply() {

@@ -18,7 +18,7 @@
 #include "control/host/host.h"
 #include "control/lease/difference_tracker.h"
 #include "control/lease/sink.h"
-#include "control/sinks/route_journal.h"
+#include "control/sinks/route_ledger.h"
 
 namespace weft::control {
 
@@ -57,21 +57,21 @@ struct HostRouteConfig {
   friend bool operator==(const HostRouteConfig&, const HostRouteConfig&) = default;
 };
 
-// `host` and `journal` outlive the sink. Ours are, into the network or to a peer, the
-// routes that bear our mark, and on Windows those that the journal owns. All others are left alone:
+// `host` and `ledger` outlive the sink. Ours are, into the network or to a peer, the
+// routes that bear our mark, and on Windows those that the ledger owns. All others are left alone:
 // one of exactly a peer's subnet blocks that peer alone, and is looked at again. But for two kinds:
 // what upstream's flanneld left there is taken over, and one that came in the place of ours is
 // replaced, at once the first time, then after growing pauses. Each peer has one way at a time. A
 // move puts the new one first and takes the old one away after; the old one stays while the new one
 // is refused. What is on link is judged at Resync and Retry. Many routes are put and removed in
-// slices (SinkReport::more). The journal receives the routes that stay after a process of ours:
+// slices (SinkReport::more). The ledger receives the routes that stay after a process of ours:
 // not of the tunnel's.
 class HostRouteSink final : public lease::Sink {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
-  // `journal` may be null.
-  HostRouteSink(host::Host& host, HostRouteConfig config, RouteJournal* journal = nullptr,
+  // `ledger` may be null.
+  HostRouteSink(host::Host& host, HostRouteConfig config, RouteLedger* ledger = nullptr,
                 std::function<TimePoint()> now = &std::chrono::steady_clock::now);
 
   std::string name() const override;
@@ -140,7 +140,7 @@ class HostRouteSink final : public lease::Sink {
   absl::Status Read();
   void LookWhoPrecedes(const std::vector<host::Route>& found);
   void LookWhoTookPlaces(const Routes::Map& ours);
-  void KeepInJournal();
+  void KeepInLedger();
   Step StepFor(const Way& way);
   // Both within `room` routes, of which they take what they touch.
   void PutSome(std::size_t& room);
@@ -156,14 +156,14 @@ class HostRouteSink final : public lease::Sink {
 
   host::Host& host_;
   HostRouteConfig config_;
-  RouteJournal* const journal_;
+  RouteLedger* const ledger_;
   const std::function<TimePoint()> now_;
   std::map<IpPrefix, lease::Peer> peers_;    // where they may have to be placed again
   std::map<IpPrefix, std::string> refused_;  // of those that have no way
   // As of the last reading.
   OnLink on_link_;
   std::uint32_t underlay_ = 0, upstream_ = 0;  // adapters
-  RouteKeys owned_;                            // as the journal has it
+  RouteKeys owned_;                            // as the ledger has it
   RouteKeys there_;                            // of those, what is there
   Others others_;
   std::map<Way, std::string> preceded_;  // ours, and by what

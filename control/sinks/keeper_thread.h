@@ -23,7 +23,7 @@
 #include "hns/api/function_name.h"
 #include "hns/api/hresult.h"
 #include "hns/api/timed_api.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 
 namespace weft::control {
 
@@ -46,14 +46,14 @@ class KeeperThread {
   // A keeper that knows all that was told so far. Called on the control thread: at once, and
   // whenever a thread was left behind.
   using Make =
-      std::function<std::unique_ptr<Keeper>(hns::Api&, const std::shared_ptr<hns::Journal>&)>;
+      std::function<std::unique_ptr<Keeper>(hns::Api&, const std::shared_ptr<hns::ObjectLedger>&)>;
 
-  // `journal`: of what is made; null: no journal. `on_change`: State may differ; on the HNS thread,
+  // `ledger`: of what is made; null: no ledger. `on_change`: State may differ; on the HNS thread,
   // while none of this object's methods waits for it.
-  KeeperThread(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::Journal> journal, Make make,
+  KeeperThread(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::ObjectLedger> ledger, Make make,
                std::function<void()> on_change, RoundThread::Limits limits)
       : api_(std::move(api)),
-        journal_(hns::OrNone(std::move(journal))),
+        ledger_(hns::OrNone(std::move(ledger))),
         make_(std::move(make)),
         on_change_(std::move(on_change)),
         limits_(limits),
@@ -106,7 +106,7 @@ class KeeperThread {
   };
 
   RoundThread::Session MakeSession(std::function<void()> wake) {
-    const auto session = std::make_shared<Session>(api_, journal_, shared_, make_, limits_,
+    const auto session = std::make_shared<Session>(api_, ledger_, shared_, make_, limits_,
                                                    on_change_, std::move(wake));
     {
       const std::lock_guard lock(shared_->mutex);
@@ -119,7 +119,7 @@ class KeeperThread {
   }
 
   const std::shared_ptr<hns::Api> api_;
-  const std::shared_ptr<hns::Journal> journal_;
+  const std::shared_ptr<hns::ObjectLedger> ledger_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   const Make make_;
   const std::function<void()> on_change_;
@@ -131,14 +131,14 @@ class KeeperThread {
 template <typename Keeper, typename Outcome>
 class KeeperThread<Keeper, Outcome>::Session {
  public:
-  Session(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::Journal> journal,
+  Session(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::ObjectLedger> ledger,
           std::shared_ptr<Shared> shared, const Make& make, const RoundThread::Limits& limits,
           std::function<void()> on_change, std::function<void()> wake)
       : api_(std::move(api)),
         shared_(std::move(shared)),
         on_change_(std::move(on_change)),
         wake_(std::move(wake)),
-        keeper_(make(timed_, std::make_shared<GatedJournal>(std::move(journal), *this))),
+        keeper_(make(timed_, std::make_shared<GatedLedger>(std::move(ledger), *this))),
         limits_(limits) {}
 
   std::optional<Clock::time_point> Round() {
@@ -262,28 +262,28 @@ class KeeperThread<Keeper, Outcome>::Session {
   };
 
   // Likewise what it enters: the same names are its successor's.
-  class GatedJournal final : public hns::Journal {
+  class GatedLedger final : public hns::ObjectLedger {
    public:
-    GatedJournal(std::shared_ptr<hns::Journal> journal, const Session& session)
-        : journal_(std::move(journal)), session_(session) {}
-    void BeforeCreate(const hns::JournalObject& object) override {
-      if (session_.IsCurrent()) journal_->BeforeCreate(object);
+    GatedLedger(std::shared_ptr<hns::ObjectLedger> ledger, const Session& session)
+        : ledger_(std::move(ledger)), session_(session) {}
+    void Intend(const hns::LedgerObject& object) override {
+      if (session_.IsCurrent()) ledger_->Intend(object);
     }
-    void NotCreated(const hns::JournalObject& object) override {
-      if (session_.IsCurrent()) journal_->NotCreated(object);
+    void Forget(const hns::LedgerObject& object) override {
+      if (session_.IsCurrent()) ledger_->Forget(object);
     }
-    void Stands(const hns::JournalObject& object, const hns::Guid& id) override {
-      if (session_.IsCurrent()) journal_->Stands(object, id);
+    void Confirm(const hns::LedgerObject& object, const hns::Guid& id) override {
+      if (session_.IsCurrent()) ledger_->Confirm(object, id);
     }
-    void Gone(hns::Kind kind, const std::string& name) override {
-      if (session_.IsCurrent()) journal_->Gone(kind, name);
+    void Forget(hns::Kind kind, const std::string& name) override {
+      if (session_.IsCurrent()) ledger_->Forget(kind, name);
     }
-    std::vector<hns::JournalEntry> Entries(hns::Kind kind) override {
-      return journal_->Entries(kind);
+    std::vector<hns::KnownObject> Objects(hns::Kind kind) override {
+      return ledger_->Objects(kind);
     }
 
    private:
-    const std::shared_ptr<hns::Journal> journal_;
+    const std::shared_ptr<hns::ObjectLedger> ledger_;
     const Session& session_;
   };
 

@@ -37,6 +37,33 @@ TEST(FileIoLinuxTest, ATextThatHasNoRoomLeavesTheOldOneWhole) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(FileIoLinuxTest, AnAppendThatHasNoRoomIsCutOffByTheNext) {
+  const std::string path = weft::testing::TestPath().string();
+  ASSERT_TRUE(AppendFileText(path, 0, "one\n").ok());
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit small{16, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status status = AppendFileText(path, 4, std::string(100, 'x') + "\n");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot write it"));
+  EXPECT_TRUE(AppendFileText(path, 4, "two\n").ok());
+  EXPECT_EQ(ReadFileText(path).value(), "one\ntwo\n");
+  std::filesystem::remove(path);
+}
+
+TEST(FileIoLinuxTest, ALinkIsNotAppendedTo) {
+  const std::filesystem::path path = weft::testing::TestPath();
+  const std::filesystem::path other = path.string() + ".other";
+  std::ofstream(other) << "theirs";
+  std::filesystem::create_symlink(other, path);
+  EXPECT_FALSE(AppendFileText(path.string(), 0, "ours").ok());
+  EXPECT_EQ(ReadFileText(other.string()).value(), "theirs");
+  std::filesystem::remove(path);
+  std::filesystem::remove(other);
+}
+
 // The CNI plugin may run under another account.
 TEST(FileIoLinuxTest, AllMayReadIt) {
   const std::string path = weft::testing::TestPath().string();

@@ -50,6 +50,16 @@ class FileIoTest : public ::testing::Test {
   const std::string path_ = folder_ + "/subnet.env";
 };
 
+TEST_F(FileIoTest, AnAppendCutsOffWhatIsBehindItsPlace) {
+  EXPECT_TRUE(AppendFileText(path_, 0, "one\n").ok());
+  EXPECT_TRUE(AppendFileText(path_, 4, "torn").ok());
+  EXPECT_TRUE(AppendFileText(path_, 4, "two\n").ok());
+  EXPECT_EQ(ReadFileText(path_).value(), "one\ntwo\n");
+  EXPECT_TRUE(absl::IsOutOfRange(AppendFileText(path_, 9, "three\n")));
+  EXPECT_EQ(ReadFileText(path_).value(), "one\ntwo\n");
+  EXPECT_FALSE(AppendFileText(folder_ + "/none/ledger.changes", 0, "one\n").ok());
+}
+
 // A reader that opened it before reads the old text to its end, however late.
 TEST_F(FileIoTest, AnOpenReaderKeepsTheOldTextWhole) {
   ASSERT_TRUE(Replace(9));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the ledger of --state-dir: set aside untouched, or entries that survive being
-// written; and every reader of the entries takes them for its own or leaves them.
+// Any bytes as the ledger of --state-dir, and behind a line "=== ledger.changes" as its changes:
+// set aside untouched, or entries that survive being written; and every reader of the entries takes
+// them for its own or leaves them.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -12,18 +14,15 @@
 #include <string_view>
 #include <vector>
 
-#include "control/ledger/hns_ledger.h"
 #include "control/ledger/ledger.h"
 #include "control/ledger/node_ledger.h"
-#include "control/ledger/route_ledger.h"
-#include "control/ledger/static_route_ledger.h"
 #include "tests/fuzz/input.h"
 
 namespace {
 
 using weft::fuzz::Require;
 using weft::ledger::Ledger;
-using weft::ledger::LedgerEntry;
+using weft::ledger::Row;
 namespace fs = std::filesystem;
 
 // In memory where the system has that, and gone with the process.
@@ -39,16 +38,20 @@ class Folder {
     fs::remove_all(path_, error);
   }
   void Write(std::string_view text) const {
-    for (const fs::path& broken : Broken()) fs::remove(broken);
-    std::ofstream(path_ + "/ledger.json", std::ios::binary) << text;
+    for (const auto& file : fs::directory_iterator(path_)) fs::remove(file);
+    constexpr std::string_view kChanges = "\n=== ledger.changes\n";
+    const std::size_t at = text.find(kChanges);
+    std::ofstream(path_ + "/ledger.json", std::ios::binary) << text.substr(0, at);
+    if (at == std::string_view::npos) return;
+    std::ofstream(path_ + "/ledger.changes", std::ios::binary) << text.substr(at + kChanges.size());
   }
-  std::vector<fs::path> Broken() const {
-    std::vector<fs::path> broken;
+  std::vector<std::string> Texts() const {
+    std::vector<std::string> texts;
     for (const auto& file : fs::directory_iterator(path_)) {
-      if (file.path().filename().string().starts_with("ledger.json.broken-"))
-        broken.push_back(file.path());
+      std::ifstream in(file.path(), std::ios::binary);
+      texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
     }
-    return broken;
+    return texts;
   }
   const std::string& path() const { return path_; }
 
@@ -56,57 +59,49 @@ class Folder {
   std::string path_;
 };
 
-void CheckFile(const Folder& folder, std::string_view text) {
+void CheckFiles(const Folder& folder, std::string_view text) {
   folder.Write(text);
+  const std::vector<std::string> before = folder.Texts();
   Ledger ledger(folder.path());
-  if (const absl::Status loaded = ledger.Load(); !loaded.ok()) {
-    Require(absl::IsDataLoss(loaded) && ledger.entries().empty(), "an empty ledger");
-    const std::vector<fs::path> broken = folder.Broken();
-    Require(broken.size() == 1, "one broken file");
-    std::ifstream in(broken.front(), std::ios::binary);
-    Require(std::string(std::istreambuf_iterator<char>(in), {}) == text, "nothing is lost");
-    Require(!fs::exists(ledger.path()), "the broken one is out of the way");
-    return;
-  }
-  // Written with one more entry, and read again.
-  const LedgerEntry more{"fuzz", "one more", "id\n\\", true, "a \"shape\""};
-  Require(ledger.Put(more).ok(), "written");
+  const absl::Status loaded = ledger.Load();
+  Require(loaded.ok() || absl::IsDataLoss(loaded), "loaded");
+  const std::vector<std::string> after = folder.Texts();
+  const auto lost = std::count_if(before.begin(), before.end(), [&](const std::string& each) {
+    return std::find(after.begin(), after.end(), each) == after.end();
+  });
+  // With changes that are set aside goes a ledger that contains those that were understood.
+  Require(lost == 0 || (!loaded.ok() && lost == 1 && before.size() == 2), "nothing is lost");
+  // Changes that are applied a second time change nothing.
   Ledger again(folder.path());
   Require(again.Load().ok() && again.entries() == ledger.entries(), "the same entries");
-  Require(again.Find(more.kind, more.name) != nullptr, "the one more");
-  Require(again.Remove(more.kind, more.name).ok() && !again.Find(more.kind, more.name), "removed");
+  // Written with one more entry, and read again.
+  const weft::ledger::Entry more =
+      weft::ledger::EntryFrom(Row{"fuzz", "one more", "id\n\\", true, "a \"shape\""});
+  Require(ledger.Confirm(more).ok() && ledger.Fold().ok(), "written");
+  Require(again.Load().ok() && again.entries() == ledger.entries(), "the same entries");
+  Require(again.Forget({more}).ok() && again.entries().size() + 1 == ledger.entries().size(),
+          "removed");
+  Require(!fs::exists(ledger.changes_path()), "folded");
 }
 
 void CheckReaders(const Folder& folder, std::string_view text) {
   using namespace weft;
   folder.Write(text);
   const auto node = std::make_shared<ledger::NodeLedger>(folder.path());
-  ledger::HnsLedger hns(node);
   for (const hns::Kind kind : {hns::Kind::kNetwork, hns::Kind::kEndpoint})
-    static_cast<void>(hns.Entries(kind));
-  const auto routes = ledger::RecallStaticRoutes(*node, /*keeps_switch=*/true);
-  ledger::RememberStaticRoutes(*node, routes);
+    static_cast<void>(node->Objects(kind));
+  const auto routes = node->RecallStaticRoutes(/*keeps_switch=*/true);
+  node->RememberStaticRoutes(routes);
   // What was recalled is what was remembered: nothing is made up, nothing changes by going round.
-  const auto again = ledger::RecallStaticRoutes(*node, /*keeps_switch=*/true);
+  const auto again = node->RecallStaticRoutes(/*keeps_switch=*/true);
   Require(again.size() == routes.size(), "the links of the static routes");
   for (const auto& [mac, mine] : routes) {
     const auto found = again.find(mac);
-    Require(found != again.end() && found->second.size() == mine.size(), "their routes");
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      Require(found->second[i].destination == mine[i].destination &&
-                  found->second[i].gateway == mine[i].gateway &&
-                  found->second[i].adapter_index == mine[i].adapter_index,
-              "their routes");
+    Require(found != again.end() && found->second == mine, "their routes");
   }
-  ledger::RouteLedger keeper(node);
-  keeper.KeepOnly(IpFamily::kV4, {});
-  keeper.KeepOnly(IpFamily::kV6, {});
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) node->Forget(node->Owned(family));
   node->Use([](Ledger& ledger) -> ledger::NodeLedger::Written {
-    for (const LedgerEntry& entry : ledger.entries()) {
-      Require(entry.kind != weft::ledger::kHostRoute || !IpPrefix::Parse(entry.name) ||
-                  !IpAddress::Parse(entry.id),
-              "no host route stays");
-    }
+    Require(ledger.All<ledger::HostRoute>().empty(), "no host route stays");
     return std::nullopt;
   });
 }
@@ -116,7 +111,7 @@ void CheckReaders(const Folder& folder, std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Folder folder;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  CheckFile(folder, text);
+  CheckFiles(folder, text);
   CheckReaders(folder, text);
   return 0;
 }

@@ -40,53 +40,51 @@ TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
 }
 
 // What an earlier process of ours made for vxlan.
-struct FormerJournal final : Journal {
-  void BeforeCreate(const JournalObject&) override {}
-  void NotCreated(const JournalObject&) override {}
-  void Stands(const JournalObject&, const Guid&) override {}
-  void Gone(Kind kind, const std::string& name) override {
+struct FormerLedger final : ObjectLedger {
+  void Forget(const LedgerObject&) override {}
+  void Forget(Kind kind, const std::string& name) override {
     if (kind == Kind::kNetwork) gone.push_back(name);
   }
-  std::vector<JournalEntry> Entries(Kind kind) override {
-    return kind == Kind::kNetwork ? networks : std::vector<JournalEntry>();
+  std::vector<KnownObject> Objects(Kind kind) override {
+    return kind == Kind::kNetwork ? networks : std::vector<KnownObject>();
   }
-  std::vector<JournalEntry> networks;
+  std::vector<KnownObject> networks;
   std::vector<std::string> gone;
 };
 
 TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
   BridgeStage stage;
-  const auto journal = std::make_shared<FormerJournal>();
+  const auto ledger = std::make_shared<FormerLedger>();
   const auto make = [&](const char* name, const char* subnet, bool made) {
     OverlayWish each = Wish();
     each.name = name;
     each.subnet = Cidr(subnet);
     const Network network = OverlayNetwork(each);
     const Guid id = stage.stranger.Create(network).value().Read().value().id;
-    journal->networks.push_back({name, id, made});
+    ledger->networks.push_back({name, id, made});
     return id;
   };
   const Guid ours = make("flannel.4096", "10.244.9.0/24", true);
   make("theirs", "10.9.0.0/24", false);
   make("External", "192.168.255.0/30", true);
-  journal->networks.push_back(
+  ledger->networks.push_back(
       {"gone.1", *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804"), true});
-  journal->networks.push_back({"begun.2", std::nullopt, true});
+  ledger->networks.push_back({"begun.2", std::nullopt, true});
   Endpoint pod;
   pod.name = "pod1";
   pod.network = ours;
   const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
-  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, journal);
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, ledger);
   BridgeOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("(pod1)"))));
-  EXPECT_THAT(journal->gone, IsEmpty());
+  EXPECT_THAT(ledger->gone, IsEmpty());
 
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(in_it, "pod1").ok());
   stage.keeper->Recheck();
   outcome = stage.Drive();
   EXPECT_THAT(outcome.notes, IsEmpty());
-  EXPECT_THAT(journal->gone, ElementsAre("flannel.4096"));
+  EXPECT_THAT(ledger->gone, ElementsAre("flannel.4096"));
   EXPECT_THAT(stage.Networks(), SizeIs(3)) << "cbr0, theirs, External";
 }
 
@@ -98,13 +96,13 @@ TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
   OverlayWish before = Wish();
   before.subnet = stage.wish.subnet;
   const Guid ours = stage.stranger.Create(OverlayNetwork(before)).value().Read().value().id;
-  const auto journal = std::make_shared<FormerJournal>();
-  journal->networks.push_back({before.name, ours, true});
+  const auto ledger = std::make_shared<FormerLedger>();
+  ledger->networks.push_back({before.name, ours, true});
   Endpoint pod;
   pod.name = "pod1";
   pod.network = ours;
   const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
-  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, journal);
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, ledger);
   BridgeOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr(before.name), HasSubstr("(pod1)"))));
@@ -117,7 +115,7 @@ TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
 }
 
 // A network that HNS shows otherwise than it was asked for is made once, in this process and, by
-// the journal, in the next ones since the system started.
+// the ledger, in the next ones since the system started.
 TEST(BridgeKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   BridgeStage stage;
   stage.api.answer = [](const Step& step, Reply& reply) {
@@ -133,10 +131,10 @@ TEST(BridgeKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   EXPECT_THAT(stage.Networks(), SizeIs(1));
   const Guid id = stage.Networks()[0].id;
 
-  const auto journal = std::make_shared<FormerJournal>();
-  journal->networks.push_back(
+  const auto ledger = std::make_shared<FormerLedger>();
+  ledger->networks.push_back(
       {stage.wish.name, id, true, "L2Bridge 10.244.3.0/24", /*this_boot=*/true});
-  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, journal);
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, ledger);
   outcome = stage.Drive(1h);
   EXPECT_THAT(outcome.sentence, HasSubstr("not replaced again"));
   EXPECT_EQ(stage.Networks()[0].id, id);

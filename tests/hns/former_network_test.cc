@@ -48,18 +48,16 @@ struct ChangeOfVni : OverlayStage {
 };
 
 // Of a process that made `endpoints`, and writes down which of them it deleted.
-struct EndpointJournal final : Journal {
-  explicit EndpointJournal(std::vector<JournalEntry> made) : endpoints(std::move(made)) {}
-  void BeforeCreate(const JournalObject&) override {}
-  void NotCreated(const JournalObject&) override {}
-  void Stands(const JournalObject&, const Guid&) override {}
-  void Gone(Kind kind, const std::string& name) override {
+struct EndpointLedger final : ObjectLedger {
+  explicit EndpointLedger(std::vector<KnownObject> made) : endpoints(std::move(made)) {}
+  void Forget(const LedgerObject&) override {}
+  void Forget(Kind kind, const std::string& name) override {
     if (kind == Kind::kEndpoint) gone.push_back(name);
   }
-  std::vector<JournalEntry> Entries(Kind kind) override {
-    return kind == Kind::kEndpoint ? endpoints : std::vector<JournalEntry>();
+  std::vector<KnownObject> Objects(Kind kind) override {
+    return kind == Kind::kEndpoint ? endpoints : std::vector<KnownObject>();
   }
-  std::vector<JournalEntry> endpoints;
+  std::vector<KnownObject> endpoints;
   std::vector<std::string> gone;
 };
 
@@ -131,15 +129,15 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   ChangeOfVni stage;
   const Guid own = stage.AddPod("weft-10.244.3.9", "10.244.3.9");
   const Guid pod = stage.AddPod("pod1", "10.244.3.5");
-  const auto journal = std::make_shared<EndpointJournal>(std::vector<JournalEntry>{
+  const auto ledger = std::make_shared<EndpointLedger>(std::vector<KnownObject>{
       {"weft-10.244.3.9", own, true}, {"pod1", pod, false}, {"pod1", std::nullopt, true}});
   stage.Change();
-  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, journal);
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, ledger);
   stage.keeper->SetFormer({stage.former});
   stage.SetRoutes(stage.routes);
   EXPECT_THAT(stage.Drive().notes,
               ElementsAre(AllOf(HasSubstr("1 endpoint lives"), HasSubstr("(pod1)"))));
-  EXPECT_THAT(journal->gone, IsEmpty());
+  EXPECT_THAT(ledger->gone, IsEmpty());
 
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
   EXPECT_THAT(CallsText(stage.keeper->Look().value()),
@@ -152,13 +150,13 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Drive().notes,
               ElementsAre(HasSubstr("still exists: delete the endpoint weft-10.244.3.9: E_FAIL")));
-  EXPECT_THAT(journal->gone, IsEmpty());
+  EXPECT_THAT(ledger->gone, IsEmpty());
   EXPECT_TRUE(stage.Named("flannel.4096"));
 
   stage.api.before = nullptr;
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
-  EXPECT_THAT(journal->gone, ElementsAre("weft-10.244.3.9"));
+  EXPECT_THAT(ledger->gone, ElementsAre("weft-10.244.3.9"));
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 

@@ -63,9 +63,9 @@ absl::Status HnsBridge::Open() {
     return absl::OkStatus();
   }
   keeper_ = std::make_unique<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>>(
-      context_.hns, context_.hns_journal,
-      [this](hns::Api& api, const std::shared_ptr<hns::Journal>& journal) {
-        auto keeper = std::make_unique<hns::BridgeKeeper>(api, *programmed_, journal);
+      context_.hns, context_.ledger,
+      [this](hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) {
+        auto keeper = std::make_unique<hns::BridgeKeeper>(api, *programmed_, ledger);
         keeper->SetAdapterThere(adapter_there_);
         return keeper;
       },

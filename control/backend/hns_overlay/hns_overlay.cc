@@ -61,7 +61,7 @@ absl::Status HnsOverlay::Open() {
   }
   keeper_ = std::make_unique<control::HnsSink>(
       context_.hns, *desired_, context_.on_hns_change, control::RoundThread::Limits(),
-      context_.hns_journal, /*awaits_adapter=*/!follower_ && context_.host.is_windows());
+      context_.ledger, /*awaits_adapter=*/!follower_ && context_.host.is_windows());
   control::LogInfo(
       absl::StrCat("peers are reached by the ", keeper_->name(), " on ", desired_->adapter));
   context_.reconciler.AddSink(*keeper_, control::Families::kV4);

@@ -16,25 +16,23 @@ constexpr control::Duration kRulePause = std::chrono::minutes(5);
 
 }  // namespace
 
-// Recorded before it is created. One that was there before is used as it is, and recorded so.
+// One that existed before is used as it is.
 absl::Status TunnelFirewall::Create(const std::string& rule, std::uint16_t port) {
-  const absl::StatusOr<bool> there = host_.HasFirewallRule(rule);
-  if (!there.ok()) return there.status();
-  const auto enter = [&](bool adopted) {
-    if (!ledger_) return;
+  const absl::StatusOr<bool> exists = host_.HasFirewallRule(rule);
+  if (!exists.ok()) return exists.status();
+  const ledger::FirewallRule entry{rule, port, /*adopted=*/*exists};
+  if (ledger_) {
     ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
-      if (adopted && ledger.Find(ledger::kFirewallRule, rule)) return std::nullopt;
-      return ledger.Put({std::string(ledger::kFirewallRule), rule, absl::StrCat(port), adopted});
+      if (!entry.adopted) return ledger.Intend({entry});
+      if (ledger.Find(entry) != nullptr) return std::nullopt;
+      return ledger.Confirm(entry);
     });
-  };
-  enter(/*adopted=*/*there);
-  absl::Status status = host_.AllowUdpIn(rule, port);
-  if (status.ok() || *there || !ledger_) return status;
-  // A call that failed may have created it all the same.
-  if (const absl::StatusOr<bool> made = host_.HasFirewallRule(rule); made.ok() && !*made) {
-    ledger_->Use(
-        [&](ledger::Ledger& ledger) { return ledger.Remove(ledger::kFirewallRule, rule); });
   }
+  absl::Status status = host_.AllowUdpIn(rule, port);
+  if (status.ok() || *exists || !ledger_) return status;
+  // A call that failed may have created it all the same.
+  if (const absl::StatusOr<bool> made = host_.HasFirewallRule(rule); made.ok() && !*made)
+    ledger_->Use([&](ledger::Ledger& ledger) { return ledger.Forget({entry}); });
   return status;
 }
 

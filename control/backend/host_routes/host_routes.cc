@@ -72,7 +72,7 @@ absl::Status HostRoutes::Open() {
                     [&](const Opened& opened) { return opened.config == desired; }))
       continue;
     sinks_.push_back({desired, std::make_unique<control::HostRouteSink>(context_.host, desired,
-                                                                        context_.route_journal)});
+                                                                        context_.ledger.get())});
     control::HostRouteSink& sink = *sinks_.back().sink;
     if (!tunnels_) control::LogInfo(absl::StrCat("peers are reached by ", sink.name()));
     context_.reconciler.AddSink(sink, FamiliesOf(config.family));

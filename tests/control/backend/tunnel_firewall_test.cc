@@ -116,11 +116,9 @@ TEST_F(TunnelFirewallTest, ARuleIsEnteredAndOneThatWasThereBeforeAsAdopted) {
     TunnelFirewall(refusing, ledger).Allow(4790, kStart);
     TunnelFirewall(host_, ledger).Allow(4789, kStart);  // the next process
     ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-      EXPECT_THAT(
-          entered.entries(),
-          ElementsAre(
-              ledger::LedgerEntry{"firewall-rule", "OverlayTraffic8472UDP", "8472", true},
-              ledger::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
+      EXPECT_THAT(entered.All<ledger::FirewallRule>(),
+                  ElementsAre(ledger::FirewallRule{"OverlayTraffic8472UDP", 8472, true},
+                              ledger::FirewallRule{"OverlayTraffic4789UDP", 4789, false}));
       return std::nullopt;
     });
   }
@@ -152,9 +150,9 @@ TEST_F(TunnelFirewallTest, ARuleWhoseMakingFailedStaysEnteredUnlessItIsCertainly
     TunnelFirewall(host, ledger).Allow(4789, kStart);
     TunnelFirewall(host_, ledger).Allow(4789, kStart);  // finds it there
     ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-      EXPECT_THAT(entered.entries(), ElementsAre(ledger::LedgerEntry{
-                                         "firewall-rule", "OverlayTraffic4789UDP", "4789", false}));
-      return entered.Remove(ledger::kFirewallRule, "OverlayTraffic4789UDP");
+      const ledger::FirewallRule rule{"OverlayTraffic4789UDP", 4789};
+      EXPECT_THAT(entered.All<ledger::FirewallRule>(), ElementsAre(rule));
+      return entered.Forget({rule});
     });
   }
   std::filesystem::remove_all(folder);

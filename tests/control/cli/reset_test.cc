@@ -14,19 +14,20 @@
 #include "control/process_lock.h"
 #include "hns/base_network.h"
 #include "hns/client.h"
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
 #include "tests/support/ethernet_node.h"
 #include "tests/support/foreign_file.h"
+#include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cli {
 namespace {
 
-using ledger::LedgerEntry;
+using LedgerRow = ledger::Row;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -63,16 +64,12 @@ class ResetTest : public ::testing::Test {
     for (const hns::Network& network : *networks) names.push_back(network.name);
     return names;
   }
-  void Enter(const LedgerEntry& entry) const {
+  void Enter(const LedgerRow& row) const {
     ledger::Ledger ledger(folder_);
     ASSERT_TRUE(ledger.Load().ok());
-    ASSERT_TRUE(ledger.Put(entry).ok());
+    ASSERT_TRUE(ledger.Confirm(ledger::EntryFrom(row)).ok());
   }
-  std::vector<LedgerEntry> Entries() const {
-    ledger::Ledger ledger(folder_);
-    EXPECT_TRUE(ledger.Load().ok());
-    return ledger.entries();
-  }
+  std::vector<LedgerRow> Entries() const { return weft::testing::RowsOnDisk(folder_); }
   Outcome Reset(std::vector<std::string> words = {}) const {
     words.insert(words.begin(), {"reset", "--hns=emulator:" + server_->path(),
                                  "--state-dir=" + folder_, "--admin=none"});
@@ -214,7 +211,7 @@ TEST_F(ResetTest, EndpointsGoBeforeTheirNetworkAndPodsWithIt) {
 
 TEST_F(ResetTest, UnderRunningPodsItIsRefusedUnlessForced) {
   const std::string id = Make(ours_);
-  const LedgerEntry network{"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)};
+  const LedgerRow network{"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)};
   Enter(network);
   MakeEndpoint(id, "source-vip", "10.244.1.200", /*in_a_namespace=*/false);
   MakeEndpoint(id, "pod-a", "10.244.1.7", /*in_a_namespace=*/true);
@@ -330,7 +327,7 @@ TEST_F(ResetTest, WhatAnswersInItsPlaceIsRefusedAndSilenceIsNot) {
 }
 
 TEST_F(ResetTest, WhereHnsDoesNotAnswerNothingIsBegun) {
-  const LedgerEntry network{"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)};
+  const LedgerRow network{"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)};
   Enter(network);
   const std::string path = server_->path();
   server_.reset();

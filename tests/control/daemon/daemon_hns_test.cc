@@ -9,6 +9,7 @@
 #include "tests/hns/watched_api.h"
 #include "tests/support/ethernet_node.h"
 #include "tests/support/fake_host.h"
+#include "tests/support/ledger_rows.h"
 
 namespace weft::daemon {
 namespace {
@@ -62,12 +63,10 @@ class DaemonHnsTest : public DaemonFixture {
     return plan ? *plan : absl::StatusOr<admin::Plan>(absl::UnknownError("no answer"));
   }
   // As `flannelctl reset` reads it.
-  std::vector<ledger::LedgerEntry> Entries(std::string_view kind = ledger::kHnsNetwork) {
-    ledger::Ledger ledger(config_.options.state_dir);
-    EXPECT_TRUE(ledger.Load().ok());
-    std::vector<ledger::LedgerEntry> entries = ledger.entries();
-    std::erase_if(entries, [&](const ledger::LedgerEntry& entry) { return entry.kind != kind; });
-    return entries;
+  std::vector<ledger::Row> Entries(std::string_view kind = "hns-network") {
+    std::vector<ledger::Row> rows = weft::testing::RowsOnDisk(config_.options.state_dir);
+    std::erase_if(rows, [&](const ledger::Row& row) { return row.kind != kind; });
+    return rows;
   }
   // The one that the daemon would make, made by somebody.
   void MakeNetwork() {
@@ -187,19 +186,19 @@ TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
-  const ledger::LedgerEntry entry{"hns-network",
-                                  "flannel.4096",
-                                  Network().id.ToString(),
-                                  false,
-                                  "Overlay 10.244.1.0/24 VSID 4096",
-                                  control::BootId()};
+  const ledger::Row entry{"hns-network",
+                          "flannel.4096",
+                          Network().id.ToString(),
+                          false,
+                          "Overlay 10.244.1.0/24 VSID 4096",
+                          control::BootId()};
   EXPECT_THAT(Entries(), ElementsAre(entry));
   daemon_.reset();
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_THAT(Entries(), ElementsAre(entry)) << "the next start knows its own";
-  EXPECT_THAT(Entries(ledger::kFirewallRule),
-              ElementsAre(ledger::LedgerEntry{"firewall-rule", "OverlayTraffic4789UDP", "4789"}));
+  EXPECT_THAT(Entries("firewall-rule"),
+              ElementsAre(ledger::Row{"firewall-rule", "OverlayTraffic4789UDP", "4789"}));
 }
 
 TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
@@ -213,8 +212,12 @@ TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
 
 TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
   ASSERT_TRUE(ledger::Ledger(config_.options.state_dir)
-                  .Put({"hns-network", "flannel.4096", "", false, "Overlay 10.244.1.0/24 VSID 4096",
-                        control::BootId()})
+                  .Intend({ledger::HnsObject{hns::Kind::kNetwork,
+                                             "flannel.4096",
+                                             {},
+                                             false,
+                                             "Overlay 10.244.1.0/24 VSID 4096",
+                                             control::BootId()}})
                   .ok());
   MakeNetwork();
   WriteNodes({Own(), Peer()});

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tests/control/daemon/host_gw_fixture.h"
+#include "tests/support/ledger_rows.h"
 
 namespace weft::daemon {
 namespace {
@@ -43,11 +44,9 @@ TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesStand) {
 // For `flannelctl reset`; a route that somebody put there before is not ours.
 TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
   const auto entries = [this] {
-    ledger::Ledger ledger(config_.options.state_dir);
-    EXPECT_TRUE(ledger.Load().ok());
     Strings found;
-    for (const ledger::LedgerEntry& entry : ledger.entries())
-      found.push_back(entry.kind + " " + entry.name + (entry.adopted ? " adopted" : ""));
+    for (const ledger::Row& row : weft::testing::RowsOnDisk(config_.options.state_dir))
+      found.push_back(row.kind + " " + row.name + (row.adopted ? " adopted" : ""));
     return found;
   };
   const Strings ours = {"hns-network cbr0", "hns-endpoint cbr0_ep", "host-route 10.244.2.0/24"};

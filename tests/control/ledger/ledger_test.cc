@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/foreign_file.h"
+#include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 
 namespace weft::ledger {
@@ -20,12 +21,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::Rows;
 using ::testing::UnorderedElementsAreArray;
 
-const LedgerEntry kMade{"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804",
-                        false};
-const LedgerEntry kFound{"hns-network", "External", "9dd95ece-4b11-4da4-8cd1-59970718a804", true};
-const LedgerEntry kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
+const Row kMade{"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804", false};
+const Row kFound{"hns-network", "External", "9dd95ece-4b11-4da4-8cd1-59970718a804", true};
+const Row kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
 
 class LedgerTest : public ::testing::Test {
  protected:
@@ -36,11 +37,9 @@ class LedgerTest : public ::testing::Test {
     std::ofstream(folder_ / "ledger.json", std::ios::binary) << text;
   }
   // What a process that starts now reads.
-  std::vector<LedgerEntry> Reread() const {
-    Ledger ledger(folder_.string());
-    EXPECT_TRUE(ledger.Load().ok());
-    return ledger.entries();
-  }
+  std::vector<Row> Reread() const { return testing::RowsOnDisk(folder_.string()); }
+  absl::Status Put(const Row& row) { return ledger_.Confirm(EntryFrom(row)); }
+  absl::Status Remove(const Row& row) { return ledger_.Forget({EntryFrom(row)}); }
 
   const std::filesystem::path folder_ = weft::testing::TestPath();
   Ledger ledger_{folder_.string()};
@@ -48,36 +47,35 @@ class LedgerTest : public ::testing::Test {
 
 TEST_F(LedgerTest, IsEmptyWhereThereIsNoFile) {
   EXPECT_TRUE(ledger_.Load().ok());
-  EXPECT_THAT(ledger_.entries(), IsEmpty());
+  EXPECT_THAT(Rows(ledger_), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(folder_)) << "looking makes nothing";
 }
 
 TEST_F(LedgerTest, WhatIsPutInIsOnDisk) {
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  ASSERT_TRUE(Put(kMade).ok());
   EXPECT_THAT(Reread(), ElementsAre(kMade));
-  ASSERT_TRUE(ledger_.Put(kFound).ok());
+  ASSERT_TRUE(Put(kFound).ok());
   EXPECT_THAT(Reread(), ElementsAre(kMade, kFound));
 }
 
 TEST_F(LedgerTest, AnyNameIsReadBack) {
-  const LedgerEntry odd{"hns-endpoint", "a \"b\" \\ c\n\t\x01 \xc3\xa4", "", false,
-                        "\xe2\x82\xac 1"};
-  ASSERT_TRUE(ledger_.Put(odd).ok());
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  const Row odd{"hns-endpoint", "a \"b\" \\ c\n\t\x01 \xc3\xa4", "", false, "\xe2\x82\xac 1"};
+  ASSERT_TRUE(Put(odd).ok());
+  ASSERT_TRUE(Put(kMade).ok());
   EXPECT_THAT(Reread(), ElementsAre(odd, kMade));
-  ASSERT_TRUE(ledger_.Put({"hns-endpoint", "not UTF-8: \xff", "", false}).ok());
+  ASSERT_TRUE(Put({"hns-endpoint", "not UTF-8: \xff", "", false}).ok());
   EXPECT_EQ(Reread().size(), 3u);
   for (const char* name : {"line\nfeed", "quo\"te", "back\\slash", "\x7f", "\xc3\xa4"}) {
-    const LedgerEntry entry{"hns-endpoint", name, name, true};
-    ASSERT_TRUE(ledger_.Replace("hns-endpoint", {entry}).ok());
-    EXPECT_THAT(Reread(), ElementsAre(kMade, entry));
+    const Row entry{"hns-endpoint", name, "", true, name};
+    ASSERT_TRUE(Put(entry).ok());
+    EXPECT_EQ(Reread().back(), entry);
   }
 }
 
 // People read it, too.
 TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
-  ASSERT_TRUE(ledger_.Put(kRoute).ok());
-  ASSERT_TRUE(ledger_.Put(kFound).ok());
+  ASSERT_TRUE(Put(kRoute).ok());
+  ASSERT_TRUE(Put(kFound).ok());
   std::ifstream in(folder_ / "ledger.json", std::ios::binary);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}),
             R"({
@@ -91,38 +89,35 @@ TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
 }
 
 TEST_F(LedgerTest, AnEntryIsReplacedByKindAndName) {
-  LedgerEntry about_to_be = kMade;
+  Row about_to_be = kMade;
   about_to_be.id = "";
-  ASSERT_TRUE(ledger_.Put(about_to_be).ok());
-  ASSERT_TRUE(ledger_.Put({"hns-endpoint", kMade.name, "x", false}).ok());
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
-  EXPECT_THAT(Reread(), ElementsAre(kMade, LedgerEntry{"hns-endpoint", kMade.name, "x", false}));
-  EXPECT_EQ(*ledger_.Find("hns-network", "flannel.4096"), kMade);
-  EXPECT_EQ(ledger_.Find("hns-network", "flannel.4097"), nullptr);
+  ASSERT_TRUE(Put(about_to_be).ok());
+  ASSERT_TRUE(Put({"hns-endpoint", kMade.name, kFound.id, false}).ok());
+  ASSERT_TRUE(Put(kMade).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, Row{"hns-endpoint", kMade.name, kFound.id}));
+  EXPECT_EQ(RowOf(*ledger_.Find(HnsObject{hns::Kind::kNetwork, "flannel.4096"})), kMade);
+  EXPECT_EQ(ledger_.Find(HnsObject{hns::Kind::kNetwork, "flannel.4097"}), nullptr);
 }
 
 TEST_F(LedgerTest, AnEntryIsRemovedAndOneThatIsNotThereIsFine) {
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
-  ASSERT_TRUE(ledger_.Put(kFound).ok());
-  ASSERT_TRUE(ledger_.Remove("hns-network", "flannel.4096").ok());
-  ASSERT_TRUE(ledger_.Remove("hns-network", "flannel.4096").ok());
+  ASSERT_TRUE(Put(kMade).ok());
+  ASSERT_TRUE(Put(kFound).ok());
+  ASSERT_TRUE(Remove(kMade).ok());
+  ASSERT_TRUE(Remove(kMade).ok());
   EXPECT_THAT(Reread(), ElementsAre(kFound));
 }
 
-TEST_F(LedgerTest, AllOfAKindAreReplacedAtOnce) {
-  ASSERT_TRUE(ledger_.Put(kRoute).ok());
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
-  const LedgerEntry other{"host-route", "10.244.2.0/24", "172.16.0.12", false};
-  ASSERT_TRUE(ledger_.Replace("host-route", {other}).ok());
-  EXPECT_THAT(Reread(), ElementsAre(kMade, other));
-  ASSERT_TRUE(ledger_.Replace("host-route", {}).ok());
-  EXPECT_THAT(Reread(), ElementsAre(kMade));
+TEST_F(LedgerTest, RoutesOfOneDestinationAreTwoByTheirNextHops) {
+  const Row other{"host-route", kRoute.name, "172.16.0.12"};
+  ASSERT_TRUE(ledger_.Intend(testing::EntriesFrom({kRoute, kMade, other})).ok());
+  ASSERT_TRUE(ledger_.Change(testing::EntriesFrom({kRoute}), testing::EntriesFrom({kFound})).ok());
+  EXPECT_THAT(Reread(), ElementsAre(kMade, other, kFound));
 }
 
 TEST_F(LedgerTest, NothingIsWrittenWhereNothingChanges) {
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  ASSERT_TRUE(Put(kMade).ok());
   std::filesystem::remove(folder_ / "ledger.json");
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  ASSERT_TRUE(Put(kMade).ok());
   EXPECT_FALSE(std::filesystem::exists(folder_ / "ledger.json"));
 }
 
@@ -141,7 +136,7 @@ TEST_F(LedgerTest, AnythingElseIsPutAsideAndNothingIsLost) {
     const absl::Status status = ledger_.Load();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.json.broken-"));
-    EXPECT_THAT(ledger_.entries(), IsEmpty());
+    EXPECT_THAT(Rows(ledger_), IsEmpty());
     EXPECT_TRUE(ledger_.Load().ok()) << "the next one begins without it";
     texts.push_back(text);
   }
@@ -163,11 +158,11 @@ TEST_F(LedgerTest, ABrokenOneThatCannotBeRenamedIsNotWrittenOver) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/ledger.json") << "garbage";
   Ledger ledger(folder, /*open=*/false);
-  ASSERT_TRUE(ledger.Put(kRoute).ok());
+  ASSERT_TRUE(ledger.Confirm(EntryFrom(kRoute)).ok());
   const absl::Status status = ledger.Open("boot");
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot be renamed: "));
-  EXPECT_THAT(ledger.entries(), ElementsAre(kRoute)) << "the next try may find it mended";
+  EXPECT_THAT(Rows(ledger), ElementsAre(kRoute)) << "the next try may find it mended";
   std::ifstream in(folder + "/ledger.json");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "garbage");
 }
@@ -182,84 +177,82 @@ TEST_F(LedgerTest, OneThatCannotBeReadIsNamedAndLeft) {
 
 TEST_F(LedgerTest, WhatCannotBeWrittenStaysInAndIsWrittenByTheNextCall) {
   std::ofstream(folder_) << "a file in the folder's place";
-  const absl::Status status = ledger_.Put(kMade);
+  const absl::Status status = Put(kMade);
   EXPECT_THAT(std::string(status.message()),
               ::testing::AllOf(HasSubstr("cannot make the folder"), HasSubstr("--state-dir")));
   EXPECT_FALSE(ledger_.written());
-  EXPECT_FALSE(ledger_.Put(kMade).ok()) << "nothing new, and still not on disk";
+  EXPECT_FALSE(Put(kMade).ok()) << "nothing new, and still not on disk";
   EXPECT_FALSE(ledger_.Write().ok());
   std::filesystem::remove(folder_);
-  ASSERT_TRUE(ledger_.Put(kRoute).ok());
+  ASSERT_TRUE(Put(kRoute).ok());
   EXPECT_TRUE(ledger_.written());
   EXPECT_THAT(Reread(), ElementsAre(kMade, kRoute));
 }
 
 TEST_F(LedgerTest, OneThatOthersMayWriteIsNotBelieved) {
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  ASSERT_TRUE(Put(kMade).ok());
   ASSERT_TRUE(testing::LetOthersWrite((folder_ / "ledger.json").string()));
   Ledger ledger(folder_.string());
   const absl::Status status = ledger.Load();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("is not trusted"));
-  EXPECT_THAT(ledger.entries(), IsEmpty());
+  EXPECT_THAT(Rows(ledger), IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "ledger.json")) << "looking moves nothing";
-}
-
-TEST(LedgerEntryTest, MayBeWhatHnsShowsLessOf) {
-  const LedgerEntry entry{"hns-network", "n", "", false, "Overlay 10.0.0.0/24 VSID 4096 port 8472",
-                          "boot"};
-  for (const char* shape :
-       {"Overlay 10.0.0.0/24", "overlay 10.0.0.0/24 VSID 4096", "Overlay 10.0.0.0/24 port 8472",
-        "Overlay 10.0.0.0/24 VSID 4096 port 8472"}) {
-    EXPECT_TRUE(MayBe(entry, shape, "boot")) << shape;
-    EXPECT_FALSE(MayBe(entry, shape, "another boot")) << shape;
-    EXPECT_FALSE(MayBe(entry, shape, "")) << shape;
-  }
-  for (const char* shape :
-       {"", "Overlay", "VSID 4096", "Overlay 10.0.0.0/2", "Overlay 10.0.1.0/24",
-        "L2Bridge 10.0.0.0/24", "Overlay 10.0.0.0/24 VSID 8472", "Overlay 10.0.0.0/24 VSID",
-        "Overlay 10.0.0.0/24 port 8472 VSID 4096", "Overlay 10.0.0.0/24 VSID 4096 port 8472 more"})
-    EXPECT_FALSE(MayBe(entry, shape, "boot")) << shape;
-  const LedgerEntry endpoint{"hns-endpoint", "e", "", false, "10.0.0.2", "boot"};
-  EXPECT_TRUE(MayBe(endpoint, "10.0.0.2", "boot"));
-  EXPECT_FALSE(MayBe(endpoint, "10.0.0.3", "boot"));
 }
 
 // A process that could not read the disk's: what each of the two says of one network.
 TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
-  const LedgerEntry begun{"hns-network", "flannel.4096", "", false, "Overlay 10.0.0.0/8", "boot"};
-  LedgerEntry made = begun, found = kMade, elsewhere = kMade;
+  const Row begun{"hns-network", "flannel.4096", "", false, "Overlay 10.0.0.0/8", "boot"};
+  Row made = begun, found = kMade, elsewhere = kMade;
   made.id = kMade.id;
   found.adopted = true;
   found.shape = begun.shape;
-  elsewhere.id = "another";
+  elsewhere.id = kFound.id;
+  const Row rule{"firewall-rule", "a rule", "4789"},
+      found_rule{"firewall-rule", "a rule", "4789", true};
   const struct {
     const char* description;
-    LedgerEntry on_disk, entered, merged;
+    Row on_disk, entered, merged;
   } rows[] = {
+      {"a rule of ours, found again", rule, found_rule, rule},
+      {"a rule that is made again by us", found_rule, rule, rule},
+      {"a rule of another port by now",
+       {"firewall-rule", "a rule", "8472"},
+       found_rule,
+       found_rule},
       {"found again", kMade, found, kMade},
       {"ours, made by a process that died", begun, found, made},
       {"another's by now", elsewhere, found, found},
       {"made again by us", found, kMade, kMade},
   };
+  const auto merged = [&](const std::vector<Row>& on_disk, const std::vector<Row>& entered,
+                          const char* boot) {
+    std::filesystem::remove_all(folder_);
+    EXPECT_TRUE(Ledger(folder_.string()).Intend(testing::EntriesFrom(on_disk)).ok());
+    Ledger late(folder_.string(), /*open=*/false);
+    EXPECT_TRUE(late.Intend(testing::EntriesFrom(entered)).ok());
+    EXPECT_TRUE(late.Open(boot).ok());
+    return Rows(late);
+  };
   for (const auto& row : rows)
-    EXPECT_THAT(Merged({kFound, row.on_disk}, {row.entered}, "boot"),
+    EXPECT_THAT(merged({kFound, row.on_disk}, {row.entered}, "boot"),
                 ElementsAre(kFound, row.merged))
         << row.description;
-  EXPECT_THAT(Merged({begun}, {found}, "the next boot"), ElementsAre(found));
-  const LedgerEntry moved{"host-route", kRoute.name, "172.16.0.12", false};
-  EXPECT_THAT(Merged({kRoute}, {moved, kRoute}, ""), ElementsAre(kRoute, moved));
+  EXPECT_THAT(merged({begun}, {found}, "the next boot"), ElementsAre(found));
+  const Row moved{"host-route", kRoute.name, "172.16.0.12"};
+  EXPECT_THAT(merged({kRoute}, {moved, kRoute}, ""), ElementsAre(kRoute, moved));
 
-  ASSERT_TRUE(ledger_.Put(kMade).ok());
+  std::filesystem::remove_all(folder_);
+  ASSERT_TRUE(Put(kMade).ok());
   Ledger late(folder_.string(), /*open=*/false);
-  ASSERT_TRUE(late.Put(kRoute).ok());
-  ASSERT_TRUE(late.Put(found).ok());
+  ASSERT_TRUE(late.Intend({EntryFrom(kRoute)}).ok());
+  ASSERT_TRUE(late.Confirm(EntryFrom(found)).ok());
   EXPECT_THAT(Reread(), ElementsAre(kMade)) << "it is not open yet";
   ASSERT_TRUE(late.Open("boot").ok());
   EXPECT_FALSE(late.written());
   ASSERT_TRUE(late.Write().ok());
   EXPECT_THAT(Reread(), ElementsAre(kMade, kRoute));
-  ASSERT_TRUE(late.Remove(kRoute.kind, kRoute.name).ok());
+  ASSERT_TRUE(late.Forget({EntryFrom(kRoute)}).ok());
   ASSERT_TRUE(late.Open("boot").ok()) << "once";
   EXPECT_THAT(Reread(), ElementsAre(kMade));
 }
@@ -269,7 +262,7 @@ TEST_F(LedgerTest, AnEarlierVersionsIsMovedUnlessOthersMayHaveWrittenIt) {
   std::filesystem::create_directories(now);
   EXPECT_FALSE(MoveFormerLedger("", now).value());
   EXPECT_FALSE(MoveFormerLedger(former, now).value()) << "there is none";
-  ASSERT_TRUE(Ledger(former).Put(kMade).ok());
+  ASSERT_TRUE(Ledger(former).Confirm(EntryFrom(kMade)).ok());
   ASSERT_TRUE(testing::LetOthersWrite(former + "/ledger.json"));
   const auto refused = MoveFormerLedger(former, now);
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
@@ -277,18 +270,18 @@ TEST_F(LedgerTest, AnEarlierVersionsIsMovedUnlessOthersMayHaveWrittenIt) {
               ::testing::AllOf(HasSubstr("is not trusted: "), HasSubstr("copy " + former)));
   std::filesystem::remove(former + "/ledger.json");
 
-  ASSERT_TRUE(Ledger(former).Put(kMade).ok());
+  ASSERT_TRUE(Ledger(former).Confirm(EntryFrom(kMade)).ok());
   ASSERT_TRUE(testing::GiveAway(former));
   EXPECT_TRUE(absl::IsPermissionDenied(MoveFormerLedger(former, now).status()));
   std::filesystem::remove_all(former);
 
-  ASSERT_TRUE(Ledger(former).Put(kMade).ok());
+  ASSERT_TRUE(Ledger(former).Confirm(EntryFrom(kMade)).ok());
   EXPECT_TRUE(MoveFormerLedger(former, now).value());
   EXPECT_FALSE(std::filesystem::exists(former + "/ledger.json"));
   Ledger moved(now);
   ASSERT_TRUE(moved.Load().ok());
-  EXPECT_THAT(moved.entries(), ElementsAre(kMade));
-  ASSERT_TRUE(Ledger(former).Put(kRoute).ok());
+  EXPECT_THAT(Rows(moved), ElementsAre(kMade));
+  ASSERT_TRUE(Ledger(former).Confirm(EntryFrom(kRoute)).ok());
   EXPECT_FALSE(MoveFormerLedger(former, now).value()) << "there is a newer one";
 }
 

@@ -13,6 +13,7 @@
 
 #include "control/own_files.h"
 #include "tests/support/foreign_file.h"
+#include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 
 namespace weft::ledger {
@@ -26,9 +27,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const LedgerEntry kNetwork{"hns-network", "flannel.4096", "an id", false};
-const LedgerEntry kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
-const LedgerEntry kRule{"firewall-rule", "OverlayTraffic4789UDP", "4789", false};
+const Row kNetwork{"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804"};
+const Row kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
+const Row kRule{"firewall-rule", "OverlayTraffic4789UDP", "4789", false};
 
 class NodeLedgerTest : public ::testing::Test {
  protected:
@@ -40,15 +41,11 @@ class NodeLedgerTest : public ::testing::Test {
     ledger_.reset();  // Windows removes no file that somebody has open
     fs::remove_all(root_);
   }
-  void Put(const LedgerEntry& entry) {
-    ledger_->Use([&](Ledger& ledger) { return ledger.Put(entry); });
+  void Put(const Row& entry) {
+    ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(entry)); });
   }
   // As flannelctl reads it.
-  std::vector<LedgerEntry> OnDisk() const {
-    Ledger ledger(folder_);
-    EXPECT_TRUE(ledger.Load().ok());
-    return ledger.entries();
-  }
+  std::vector<Row> OnDisk() const { return weft::testing::RowsOnDisk(folder_); }
   void Start() { ledger_ = std::make_unique<NodeLedger>(folder_, "boot"); }
   // The folder cannot be had.
   void Block() { std::ofstream(folder_) << "a file"; }
@@ -116,7 +113,7 @@ TEST_F(NodeLedgerTest, OneThatNothingUsesTouchesNoFolder) {
 
 TEST_F(NodeLedgerTest, AnotherUsersFolderIsSetAsideAndReported) {
   fs::create_directories(folder_);
-  ASSERT_TRUE(Ledger(folder_).Put(kRule).ok());
+  ASSERT_TRUE(Ledger(folder_).Confirm(EntryFrom(kRule)).ok());
   ASSERT_TRUE(weft::testing::GiveAway(folder_));
   Start();
   Put(kNetwork);
@@ -127,7 +124,7 @@ TEST_F(NodeLedgerTest, AnotherUsersFolderIsSetAsideAndReported) {
 
 TEST_F(NodeLedgerTest, AFileThatOthersMayWriteIsSetAsideAndReported) {
   fs::create_directories(folder_);
-  ASSERT_TRUE(Ledger(folder_).Put(kRule).ok());
+  ASSERT_TRUE(Ledger(folder_).Confirm(EntryFrom(kRule)).ok());
   std::ofstream(folder_ + "/lock") << "";
   for (const char* name : {"/ledger.json", "/lock"})
     ASSERT_TRUE(weft::testing::LetOthersWrite(folder_ + name));

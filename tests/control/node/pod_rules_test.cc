@@ -9,6 +9,7 @@
 #include "control/log.h"
 #include "tests/support/fake_packet_filter.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 
 namespace weft::node {
@@ -43,8 +44,8 @@ class PodRulesTest : public ::testing::Test {
   std::vector<std::string> Entered() {
     std::vector<std::string> entered;
     ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
-      for (const ledger::LedgerEntry& entry : ledger.entries())
-        entered.push_back(entry.kind + " " + entry.name);
+      for (const ledger::Row& row : weft::testing::Rows(ledger))
+        entered.push_back(row.kind + " " + row.name);
       return std::nullopt;
     });
     return entered;

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 
 namespace weft::node {
@@ -211,8 +212,8 @@ TEST_F(RestartedStaticRoutesTest, WhatNoAdministratorSetsIsNotBelieved) {
   for (const auto& row : rows) {
     std::filesystem::remove_all(folder_);
     ASSERT_TRUE(ledger::Ledger(folder_.string())
-                    .Put({"static-route", row.destination, row.gateway, true,
-                          "00:15:5d:00:00:0a 99 0", boot_})
+                    .Confirm(ledger::EntryFrom({"static-route", row.destination, row.gateway, true,
+                                                "00:15:5d:00:00:0a 99 0", boot_}))
                     .ok());
     InspectOnce();
     EXPECT_EQ(Destinations().size(), row.believed ? 1u : 0u)
@@ -227,14 +228,14 @@ TEST_F(RestartedStaticRoutesTest, WhatIsNoRouteOfOursIsPassedOver) {
   const char* const shapes[] = {
       "",       "00:15:5d:00:00:0a",       "00:15:5d:00:00:0a x 0", "00:15:5d:00:00:0a 99 x",
       "x 99 0", "00:15:5d:00:00:0a 99 0 0"};
-  std::vector<ledger::LedgerEntry> entries;
+  std::vector<ledger::Row> rows;
   for (const char* shape : shapes)
-    entries.push_back({"static-route", "10.8.0.0/16", "192.168.1.254", true, shape, boot_});
+    rows.push_back({"static-route", "10.8.0.0/16", "192.168.1.254", true, shape, boot_});
   const std::string good = "00:15:5d:00:00:0a 99 0";
-  entries.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, good, boot_});
-  entries.push_back({"static-route", "10.8.0.0/16", "nonsense", true, good, boot_});
-  entries.push_back({"static-route", "nonsense", "192.168.1.254", true, good, boot_});
-  ASSERT_TRUE(ledger.Replace("static-route", entries).ok());
+  rows.push_back({"static-route", "10.8.0.0/16", "fd00::1", true, good, boot_});
+  rows.push_back({"static-route", "10.8.0.0/16", "nonsense", true, good, boot_});
+  rows.push_back({"static-route", "nonsense", "192.168.1.254", true, good, boot_});
+  ASSERT_TRUE(ledger.Intend(weft::testing::EntriesFrom(rows)).ok());
   StaticRoutes routes(host_, conf_, std::make_shared<ledger::NodeLedger>(folder_.string(), boot_));
   routes.Inspect(*underlay::ReadHostFacts(host_), underlay_);
   EXPECT_THAT(Destinations(), ElementsAre());

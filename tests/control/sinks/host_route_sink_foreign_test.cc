@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/fake_host.h"
-#include "tests/support/fake_route_journal.h"
+#include "tests/support/fake_route_ledger.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::control {
@@ -85,14 +85,14 @@ class ForeignRouteTest : public ::testing::Test {
     return config;
   }
   HostRouteSink Make(HostRouteConfig config) {
-    return HostRouteSink(host, std::move(config), &journal, [this] { return now; });
+    return HostRouteSink(host, std::move(config), &ledger, [this] { return now; });
   }
   static RouteKey Key(std::string_view destination, std::string_view gateway) {
     return {Prefix(destination), Address(gateway)};
   }
 
   testing::FakeHost host;
-  testing::FakeRouteJournal journal{host};
+  testing::FakeRouteLedger ledger{host};
   std::chrono::steady_clock::time_point now{};
   HostRouteSink sink = Make(Config());
   HostRouteSink tunnel = Make(OfTunnel());
@@ -126,7 +126,7 @@ TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
       EXPECT_EQ(report.applied, 1u);
       EXPECT_EQ(report.failed, 1u) << "a condition of that peer";
       EXPECT_THAT(report.pending, ElementsAre(HasSubstr("a foreign one, has this destination")));
-      EXPECT_THAT(journal.former, IsEmpty());
+      EXPECT_THAT(ledger.former, IsEmpty());
       host.routes.erase(host.routes.begin());
       EXPECT_EQ(fresh.Retry().applied, 2u) << "once it is gone";
       fresh.Resync({});
@@ -153,7 +153,7 @@ TEST_F(ForeignRouteTest, OneThatCameSinceTheReadingIsNotOverwritten) {
   host.routes = {foreign};
   EXPECT_THAT(sink.Update({{a}, {}}).pending, ElementsAre(HasSubstr("file exists")));
   EXPECT_THAT(host.routes, ElementsAre(foreign));
-  EXPECT_THAT(journal.routes, IsEmpty()) << "not put by us";
+  EXPECT_THAT(ledger.routes, IsEmpty()) << "not put by us";
   EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("and stays")));
 }
 
@@ -168,17 +168,17 @@ TEST_F(ForeignRouteTest, UpstreamsIsTakenOverAndEnteredAsItWas) {
   for (const Route& upstreams : rows) {
     HostRouteSink fresh = Make(Config());
     host.routes = {upstreams};
-    journal.former.clear();
+    ledger.former.clear();
     EXPECT_EQ(fresh.Resync(std::vector{a}).applied, 1u);
     EXPECT_THAT(host.routes, ElementsAre(to_a));
-    ASSERT_THAT(journal.former, SizeIs(1));
-    EXPECT_EQ(journal.former[0].route, upstreams);
-    EXPECT_EQ(journal.former[0].adapter, upstreams.adapter_index == kEth0 ? "eth0" : "flannel.1");
+    ASSERT_THAT(ledger.former, SizeIs(1));
+    EXPECT_EQ(ledger.former[0].route, upstreams);
+    EXPECT_EQ(ledger.former[0].adapter, upstreams.adapter_index == kEth0 ? "eth0" : "flannel.1");
     EXPECT_THAT(host.done, ElementsAre("replace 10.244.1.0/24")) << "not a moment without";
     host.done.clear();
     fresh.Update({{}, {a.subnet}});
     EXPECT_THAT(host.routes, IsEmpty());
-    EXPECT_THAT(journal.former, SizeIs(1)) << "given back by a reset";
+    EXPECT_THAT(ledger.former, SizeIs(1)) << "given back by a reset";
     host.done.clear();
   }
 }
@@ -189,9 +189,9 @@ TEST_F(ForeignRouteTest, UpstreamsOnTheUnderlayGivesWayToTheTunnel) {
   host.routes = {upstreams};
   tunnel.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(into_tunnel));
-  ASSERT_THAT(journal.former, SizeIs(1));
-  EXPECT_EQ(journal.former[0].route, upstreams);
-  EXPECT_THAT(journal.routes, IsEmpty()) << "the tunnel's go with it";
+  ASSERT_THAT(ledger.former, SizeIs(1));
+  EXPECT_EQ(ledger.former[0].route, upstreams);
+  EXPECT_THAT(ledger.routes, IsEmpty()) << "the tunnel's go with it";
 }
 
 // It goes with the device, too.
@@ -199,7 +199,7 @@ TEST_F(ForeignRouteTest, OneOnOurOwnDeviceIsTakenOverWithoutAnEntry) {
   host.routes = {To("10.244.1.0/24", "", kTunnel)};
   tunnel.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(into_tunnel));
-  EXPECT_THAT(journal.former, IsEmpty());
+  EXPECT_THAT(ledger.former, IsEmpty());
 }
 
 TEST_F(ForeignRouteTest, OneToNoPeerStays) {
@@ -239,7 +239,7 @@ TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenAfterGrowingPaus
           << "reported, though it is put back";
     }
     EXPECT_THAT(pauses, ElementsAre(0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300));
-    EXPECT_THAT(journal.former, IsEmpty());
+    EXPECT_THAT(ledger.former, IsEmpty());
     now += minutes(10) + seconds(1);
     EXPECT_THAT(fresh.Retry().notes, IsEmpty()) << "over";
     host.routes = {theirs};
@@ -427,21 +427,21 @@ TEST_F(WindowsRouteTest, OnlyWhatTheLedgerOrALeaseSaysIsOursIsDeleted) {
   const Route appliance = Marked(To("10.244.1.0/24", "198.51.100.1", kOther));
   const Route stale = Marked(To("10.244.9.0/24", "192.0.2.99"));
   host.routes = {by_hand, appliance, stale};
-  journal.routes = {Key("10.244.9.0/24", "192.0.2.99")};
+  ledger.routes = {Key("10.244.9.0/24", "192.0.2.99")};
   EXPECT_THAT(sink.Resync(std::vector{a}).pending, ElementsAre(HasSubstr("198.51.100.1")));
   EXPECT_THAT(host.routes, ElementsAre(by_hand, appliance));
-  EXPECT_THAT(journal.routes, IsEmpty());
+  EXPECT_THAT(ledger.routes, IsEmpty());
 }
 
 TEST_F(WindowsRouteTest, UpstreamsIsRightAsItIsAndOursToEnd) {
   host.routes = {With(to_a, [](Route& r) { r.metric = 256; })};
   EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
   EXPECT_THAT(host.done, IsEmpty());
-  EXPECT_THAT(journal.former, SizeIs(1));
-  EXPECT_THAT(journal.routes, IsEmpty()) << "not put by us";
+  EXPECT_THAT(ledger.former, SizeIs(1));
+  EXPECT_THAT(ledger.routes, IsEmpty()) << "not put by us";
   HostRouteSink next = Make(Config());
   EXPECT_EQ(next.Resync(std::vector{a}).applied, 1u);
-  EXPECT_THAT(journal.former, SizeIs(1)) << "entered once";
+  EXPECT_THAT(ledger.former, SizeIs(1)) << "entered once";
   next.Update({{}, {a.subnet}});
   EXPECT_THAT(host.routes, IsEmpty());
 }
@@ -452,8 +452,8 @@ TEST_F(WindowsRouteTest, AGhostByAnotherAddressOfTheLinkGivesWay) {
   EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
   EXPECT_THAT(host.routes, ElementsAre(to_a));
   EXPECT_THAT(host.done, ElementsAre("replace 10.244.1.0/24", "remove 10.244.1.0/24"));
-  ASSERT_THAT(journal.former, SizeIs(1));
-  EXPECT_EQ(journal.former[0].route, ghost);
+  ASSERT_THAT(ledger.former, SizeIs(1));
+  EXPECT_EQ(ledger.former[0].route, ghost);
 }
 
 // It would be ours by the ledger from now on.
@@ -461,7 +461,7 @@ TEST_F(WindowsRouteTest, OneThatCameSinceTheReadingIsNotEntered) {
   sink.Resync({});
   host.routes = {to_a};
   sink.Update({{a}, {}});
-  EXPECT_THAT(journal.routes, IsEmpty());
+  EXPECT_THAT(ledger.routes, IsEmpty());
 }
 
 TEST_F(WindowsRouteTest, OneThatWasReplacedByAnotherGatewayIsPutBackBesideIt) {

@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/fake_host.h"
-#include "tests/support/fake_route_journal.h"
+#include "tests/support/fake_route_ledger.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::control {
@@ -282,88 +282,96 @@ TEST_F(HostRouteSinkTest, StaleRoutesOnTheTunnelGoAndOthersStay) {
   EXPECT_THAT(host.routes, ElementsAre(foreign));
 }
 
-// ---- the journal
+// ---- the ledger
 
-class HostRouteJournalTest : public HostRouteSinkTest {
+class HostRouteLedgerTest : public HostRouteSinkTest {
  protected:
   static RouteKey Key(std::string_view destination, std::string_view gateway) {
     return {Prefix(destination), Address(gateway)};
   }
-  testing::FakeRouteJournal journal{host};
-  HostRouteSink entered{host, Config(), &journal};
+  testing::FakeRouteLedger ledger{host};
+  HostRouteSink entered{host, Config(), &ledger};
 };
 
-TEST_F(HostRouteJournalTest, EnteredBeforeTheyArePutAndDroppedWhenTheyAreGone) {
+TEST_F(HostRouteLedgerTest, EnteredBeforeTheyArePutAndDroppedWhenTheyAreGone) {
   entered.Resync(std::vector{a, b, far});
-  EXPECT_THAT(journal.routes,
+  EXPECT_THAT(ledger.routes,
               ElementsAre(Key("10.244.1.0/24", "192.0.2.1"), Key("10.244.2.0/24", "192.0.2.2")));
-  EXPECT_EQ(journal.batches, 1);
+  EXPECT_EQ(ledger.batches, 1);
   entered.Resync(std::vector{a, b, far});
-  EXPECT_EQ(journal.batches, 1) << "nothing new";
+  EXPECT_EQ(ledger.batches, 1) << "nothing new";
   entered.Update({{}, {a.subnet, b.subnet}});
-  EXPECT_THAT(journal.routes, IsEmpty());
-  EXPECT_EQ(journal.batches, 2);
+  EXPECT_THAT(ledger.routes, IsEmpty());
+  EXPECT_EQ(ledger.batches, 2);
 }
 
 // The mark proves that it is ours, whatever became of the ledger.
-TEST_F(HostRouteJournalTest, OneThatBearsTheMarkIsEntered) {
+TEST_F(HostRouteLedgerTest, OneThatBearsTheMarkIsEntered) {
   host.routes = {Direct("10.244.1.0/24", "192.0.2.1")};
   entered.Resync(std::vector{a});
   EXPECT_THAT(host.done, IsEmpty());
-  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteJournalTest, OneThatComesAgainBetweenReadingsIsEnteredAgain) {
+TEST_F(HostRouteLedgerTest, OneThatComesAgainBetweenReadingsIsEnteredAgain) {
   entered.Resync(std::vector{a});
   entered.Update({{}, {a.subnet}});
-  EXPECT_THAT(journal.routes, IsEmpty());
+  EXPECT_THAT(ledger.routes, IsEmpty());
   entered.Update({{a}, {}});
-  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteJournalTest, AMoveEndsWithOneEntry) {
+TEST_F(HostRouteLedgerTest, AMoveEndsWithOneEntry) {
   host.puts_beside = true;
   entered.Resync(std::vector{a});
   entered.Update({{MakePeer("a", "10.244.1.0/24", "192.0.2.11")}, {}});
-  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.11")));
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.11")));
 }
 
 // A vSwitch came: another process of ours finds its routes on the NIC and wants them on the switch.
-TEST_F(HostRouteJournalTest, AMoveToAnotherAdapterIsNoEnd) {
+TEST_F(HostRouteLedgerTest, AMoveToAnotherAdapterIsNoEnd) {
   host.puts_beside = true;
   host.adapters.push_back(host.adapters[0]);
   host.adapters[1].index = kEth0 + 1;
   entered.Resync(std::vector{a});
   HostRouteConfig on_switch = Config();
   on_switch.underlay.adapter_index = kEth0 + 1;
-  HostRouteSink next(host, on_switch, &journal);
+  HostRouteSink next(host, on_switch, &ledger);
   next.Resync(std::vector{a});
   ASSERT_EQ(host.routes.size(), 1u);
   EXPECT_EQ(host.routes[0].adapter_index, kEth0 + 1);
-  EXPECT_EQ(journal.batches, 1) << "nothing to enter, nothing to drop";
-  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_EQ(ledger.batches, 1) << "nothing to enter, nothing to drop";
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteJournalTest, ARefusedOneStaysEnteredWhileItIsWanted) {
+TEST_F(HostRouteLedgerTest, ARefusedOneStaysEnteredWhileItIsWanted) {
   host.failing = {a.subnet};
   entered.Resync(std::vector{a});
-  EXPECT_EQ(journal.routes.size(), 1u) << "perhaps it was put";
+  EXPECT_EQ(ledger.routes.size(), 1u) << "perhaps it was put";
   entered.Update({{}, {a.subnet}});
   entered.Retry();
-  EXPECT_THAT(journal.routes, IsEmpty());
+  EXPECT_THAT(ledger.routes, IsEmpty());
 }
 
-TEST_F(HostRouteJournalTest, WhatAnEarlierProcessEnteredIsForgottenOnceItIsGone) {
-  journal.routes = {Key("10.244.9.0/24", "192.0.2.99"), Key("fd00:244:9::/64", "2001:db8::99")};
+TEST_F(HostRouteLedgerTest, WhatAnEarlierProcessEnteredIsForgottenOnceItIsGone) {
+  ledger.routes = {Key("10.244.9.0/24", "192.0.2.99"), Key("fd00:244:9::/64", "2001:db8::99")};
   entered.Resync(std::vector{a});
-  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1"),
-                                          Key("fd00:244:9::/64", "2001:db8::99")));
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1"),
+                                         Key("fd00:244:9::/64", "2001:db8::99")));
 }
 
-TEST_F(HostRouteJournalTest, TheTunnelsRoutesGoWithIt) {
-  HostRouteSink beside(host, WithTunnel(), &journal);
+TEST_F(HostRouteLedgerTest, OneThatWasForgottenIsIntendedAgainBeforeItIsPut) {
+  ledger.routes = {Key("10.244.1.0/24", "192.0.2.1")};
+  entered.Resync({});
+  EXPECT_THAT(ledger.routes, IsEmpty()) << "it does not exist";
+  entered.Update({{a}, {}});
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+}
+
+TEST_F(HostRouteLedgerTest, TheTunnelsRoutesGoWithIt) {
+  HostRouteSink beside(host, WithTunnel(), &ledger);
   beside.Resync(std::vector{a, far});
-  EXPECT_THAT(journal.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
+  EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
 // ---- trouble

@@ -81,16 +81,16 @@ class Api final : public hns::Api {
   const std::shared_ptr<Scene> scene_;
 };
 
-class Journal final : public hns::Journal {
+class Ledger final : public hns::ObjectLedger {
  public:
-  explicit Journal(std::shared_ptr<Scene> scene) : scene_(std::move(scene)) {}
-  void BeforeCreate(const hns::JournalObject& object) override { Enter("before", object.name); }
-  void NotCreated(const hns::JournalObject& object) override { Enter("not created", object.name); }
-  void Stands(const hns::JournalObject& object, const hns::Guid&) override {
+  explicit Ledger(std::shared_ptr<Scene> scene) : scene_(std::move(scene)) {}
+  void Intend(const hns::LedgerObject& object) override { Enter("before", object.name); }
+  void Forget(const hns::LedgerObject& object) override { Enter("not created", object.name); }
+  void Confirm(const hns::LedgerObject& object, const hns::Guid&) override {
     Enter("stands", object.name);
   }
-  void Gone(hns::Kind, const std::string& name) override { Enter("gone", name); }
-  std::vector<hns::JournalEntry> Entries(hns::Kind) override { return {{"entered", {}}}; }
+  void Forget(hns::Kind, const std::string& name) override { Enter("gone", name); }
+  std::vector<hns::KnownObject> Objects(hns::Kind) override { return {{"entered", {}}}; }
 
  private:
   void Enter(const std::string& what, const std::string& name) {
@@ -107,8 +107,8 @@ struct Outcome {
 
 class Keeper {
  public:
-  Keeper(hns::Api& api, std::shared_ptr<hns::Journal> journal, std::shared_ptr<Scene> scene)
-      : api_(api), journal_(std::move(journal)), scene_(std::move(scene)) {
+  Keeper(hns::Api& api, std::shared_ptr<hns::ObjectLedger> ledger, std::shared_ptr<Scene> scene)
+      : api_(api), ledger_(std::move(ledger)), scene_(std::move(scene)) {
     const std::lock_guard lock(scene_->mutex);
     number_ = scene_->rounds.size();
     scene_->rounds.push_back(0);
@@ -120,12 +120,12 @@ class Keeper {
   void Query() { api_.Query(hns::Kind::kNetwork, hns::Handle::kNone, ""); }
   // As a create and what follows it; how many are entered.
   std::size_t Enter(const std::string& name) {
-    const hns::JournalObject object{hns::Kind::kNetwork, name, ""};
-    journal_->BeforeCreate(object);
-    journal_->NotCreated(object);
-    journal_->Stands(object, hns::Guid());
-    journal_->Gone(hns::Kind::kNetwork, name);
-    return journal_->Entries(hns::Kind::kNetwork).size();
+    const hns::LedgerObject object{hns::Kind::kNetwork, name, ""};
+    ledger_->Intend(object);
+    ledger_->Forget(object);
+    ledger_->Confirm(object, hns::Guid());
+    ledger_->Forget(hns::Kind::kNetwork, name);
+    return ledger_->Objects(hns::Kind::kNetwork).size();
   }
   void OnServiceGone() { Query(); }
   void Recheck() {
@@ -140,7 +140,7 @@ class Keeper {
 
  private:
   hns::Api& api_;
-  const std::shared_ptr<hns::Journal> journal_;
+  const std::shared_ptr<hns::ObjectLedger> ledger_;
   const std::shared_ptr<Scene> scene_;
   std::size_t number_ = 0;
 };
@@ -150,9 +150,9 @@ class KeeperThreadTest : public ::testing::Test {
   using Thread = KeeperThread<Keeper, Outcome>;
   std::unique_ptr<Thread> Start() {
     auto thread = std::make_unique<Thread>(
-        std::make_shared<Api>(scene_), std::make_shared<Journal>(scene_),
-        [scene = scene_](hns::Api& api, const std::shared_ptr<hns::Journal>& journal) {
-          return std::make_unique<Keeper>(api, journal, scene);
+        std::make_shared<Api>(scene_), std::make_shared<Ledger>(scene_),
+        [scene = scene_](hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) {
+          return std::make_unique<Keeper>(api, ledger, scene);
         },
         [scene = scene_] { scene->Set([] {}); },
         RoundThread::Limits{

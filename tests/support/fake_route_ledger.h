@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal of routes in memory: what is in it is what a reset would take away, and give back.
+// A ledger of routes in memory: what a reset would delete, and what it would give back.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "control/sinks/route_journal.h"
+#include "control/sinks/route_ledger.h"
 #include "gtest/gtest.h"
 #include "tests/support/fake_host.h"
 
 namespace weft::testing {
 
-class FakeRouteJournal final : public control::RouteJournal {
+class FakeRouteLedger final : public control::RouteLedger {
  public:
-  explicit FakeRouteJournal(const FakeHost& host) : host_(host) {}
+  explicit FakeRouteLedger(const FakeHost& host) : host_(host) {}
 
   control::RouteKeys Owned(IpFamily family) override {
     control::RouteKeys owned = routes;
@@ -22,20 +22,16 @@ class FakeRouteJournal final : public control::RouteJournal {
     std::erase_if(owned, [&](const auto& key) { return key.first.family() != family; });
     return owned;
   }
-  void KeepOnly(IpFamily family, const control::RouteKeys& keys) override {
-    std::erase_if(routes, [&](const control::RouteKey& route) {
-      return route.first.family() == family && !keys.contains(route);
-    });
-  }
-  void BeforePut(const control::RouteKeys& keys) override {
+  void Intend(const control::RouteKeys& keys) override {
     ++batches;
     routes.insert(keys.begin(), keys.end());
   }
-  void Removed(const control::RouteKeys& keys) override {
-    ++batches;
+  void Forget(const control::RouteKeys& keys) override {
+    const std::size_t before = routes.size();
     for (const control::RouteKey& key : keys) routes.erase(key);
+    if (routes.size() != before) ++batches;
   }
-  void BeforeTakeover(const std::vector<control::FormerRoute>& routes_there) override {
+  void IntendTakeover(const std::vector<control::FormerRoute>& routes_there) override {
     for (const control::FormerRoute& each : routes_there) {
       EXPECT_NE(std::find(host_.routes.begin(), host_.routes.end(), each.route), host_.routes.end())
           << each.route.destination.ToString() << " has been changed already";

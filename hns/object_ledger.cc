@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/journal.h"
+#include "hns/object_ledger.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -12,22 +11,12 @@ namespace {
 
 constexpr std::string_view kVsid = " VSID ", kPort = " port ";
 
-class Forgetful final : public Journal {
- public:
-  void BeforeCreate(const JournalObject&) override {}
-  void NotCreated(const JournalObject&) override {}
-  void Stands(const JournalObject&, const Guid&) override {}
-  void Gone(Kind, const std::string&) override {}
-  std::vector<JournalEntry> Entries(Kind) override { return {}; }
-};
-
 }  // namespace
 
-bool Journal::MadeThisBoot(const JournalObject& object) {
-  const std::vector<JournalEntry> entries = Entries(object.kind);
-  return std::any_of(entries.begin(), entries.end(), [&](const JournalEntry& entry) {
-    return entry.name == object.name && entry.made && entry.this_boot &&
-           entry.shape == object.shape;
+bool ObjectLedger::MadeThisBoot(const LedgerObject& object) {
+  const std::vector<KnownObject> known = Objects(object.kind);
+  return std::any_of(known.begin(), known.end(), [&](const KnownObject& each) {
+    return each.name == object.name && each.made && each.this_boot && each.shape == object.shape;
   });
 }
 
@@ -57,10 +46,6 @@ void FillFromShape(std::string_view shape, Network& network) {
   const std::uint32_t port = number(kPort).value_or(kUsualVxlanPort);
   if (!network.vxlan_port() && port <= 0xFFFF)
     network.policies.push_back(VxlanPortPolicy(static_cast<std::uint16_t>(port)));
-}
-
-std::shared_ptr<Journal> OrNone(std::shared_ptr<Journal> journal) {
-  return journal ? std::move(journal) : std::make_shared<Forgetful>();
 }
 
 }  // namespace weft::hns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keepers tell their journal, and when.
-#include "hns/journal.h"
+// What the keepers tell their ledger, and when.
+#include "hns/object_ledger.h"
 
 #include <algorithm>
 
@@ -24,24 +24,24 @@ using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
 // Each line once in a row, after the number of changes that HNS was asked for until then.
-class Lines final : public Journal {
+class Lines final : public ObjectLedger {
  public:
   explicit Lines(WatchedApi& api) : api_(api) {}
-  void BeforeCreate(const JournalObject& object) override {
-    Add(absl::StrCat("before ", object.name, ": ", object.shape));
+  void Intend(const LedgerObject& object) override {
+    Add(absl::StrCat("intend ", object.name, ": ", object.shape));
   }
-  void NotCreated(const JournalObject& object) override { Add("refused " + object.name); }
-  void Stands(const JournalObject& object, const Guid& id) override {
-    Add(absl::StrCat("stands ", object.name, ": ", object.shape));
+  void Forget(const LedgerObject& object) override { Add("refused " + object.name); }
+  void Confirm(const LedgerObject& object, const Guid& id) override {
+    Add(absl::StrCat("confirm ", object.name, ": ", object.shape));
     ids[object.name] = id;
   }
-  void Gone(Kind, const std::string& name) override { Add("gone " + name); }
-  std::vector<JournalEntry> Entries(Kind kind) override {
-    return kind == Kind::kNetwork ? entries : std::vector<JournalEntry>();
+  void Forget(Kind, const std::string& name) override { Add("forget " + name); }
+  std::vector<KnownObject> Objects(Kind kind) override {
+    return kind == Kind::kNetwork ? entries : std::vector<KnownObject>();
   }
 
   std::vector<std::string> lines;
-  std::vector<JournalEntry> entries;
+  std::vector<KnownObject> entries;
   std::map<std::string, Guid> ids;
 
  private:
@@ -52,30 +52,30 @@ class Lines final : public Journal {
   WatchedApi& api_;
 };
 
-class OverlayJournalTest : public ::testing::Test {
+class OverlayLedgerTest : public ::testing::Test {
  protected:
   void SetUp() override { Start(); }
   void Start() {
-    journal->lines.clear();
+    ledger->lines.clear();
     stage.api.changes.clear();
-    stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, journal);
+    stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, ledger);
     stage.keeper->SetRoutes({}, true);
   }
 
   OverlayStage stage;
-  const std::shared_ptr<Lines> journal = std::make_shared<Lines>(stage.api);
+  const std::shared_ptr<Lines> ledger = std::make_shared<Lines>(stage.api);
 };
 
-TEST_F(OverlayJournalTest, BeforeAndAfterTheCreate) {
+TEST_F(OverlayLedgerTest, BeforeAndAfterTheCreate) {
   stage.Round();
-  EXPECT_THAT(journal->lines,
-              ElementsAre("0 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
-                          "1 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
-  EXPECT_EQ(journal->ids["flannel.4096"], stage.Overlay()->id);
+  EXPECT_THAT(ledger->lines,
+              ElementsAre("0 intend flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                          "1 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+  EXPECT_EQ(ledger->ids["flannel.4096"], stage.Overlay()->id);
 }
 
 // What HNS shows less of stays ours, in whichever of the two ways it is first read.
-TEST_F(OverlayJournalTest, OursIsEnteredInTheShapeInWhichItWasMade) {
+TEST_F(OverlayLedgerTest, OursIsEnteredInTheShapeInWhichItWasMade) {
   for (const bool read_again : {false, true}) {
     SCOPED_TRACE(read_again);
     stage.hns.Set({.vsid_shown = false});
@@ -94,76 +94,76 @@ TEST_F(OverlayJournalTest, OursIsEnteredInTheShapeInWhichItWasMade) {
     stage.Round();
     // Those that follow say nothing new: its id is known by then.
     const auto first = std::find_if(
-        journal->lines.begin(), journal->lines.end(),
-        [](const std::string& line) { return line.find(" stands ") != std::string::npos; });
-    ASSERT_NE(first, journal->lines.end());
+        ledger->lines.begin(), ledger->lines.end(),
+        [](const std::string& line) { return line.find(" confirm ") != std::string::npos; });
+    ASSERT_NE(first, ledger->lines.end());
     EXPECT_THAT(*first, ::testing::EndsWith("Overlay 10.244.3.0/24 VSID 4096 port 8472"));
   }
 }
 
-TEST_F(OverlayJournalTest, WhatIsFoundWasNotMade) {
+TEST_F(OverlayLedgerTest, WhatIsFoundWasNotMade) {
   stage.Round();
   Start();
   stage.Round();
-  EXPECT_THAT(journal->lines,
-              ElementsAre("0 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+  EXPECT_THAT(ledger->lines,
+              ElementsAre("0 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
 }
 
-TEST_F(OverlayJournalTest, TheBaseNetworkIsEnteredToo) {
+TEST_F(OverlayLedgerTest, TheBaseNetworkIsEnteredToo) {
   stage.wish.base_network = true;
   Start();
   stage.Round();
-  EXPECT_THAT(journal->lines,
-              ElementsAre("0 before External: Overlay 192.168.255.0/30 VSID 9999",
-                          "1 stands External: Overlay 192.168.255.0/30 VSID 9999",
-                          "1 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
-                          "2 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+  EXPECT_THAT(ledger->lines,
+              ElementsAre("0 intend External: Overlay 192.168.255.0/30 VSID 9999",
+                          "1 confirm External: Overlay 192.168.255.0/30 VSID 9999",
+                          "1 intend flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                          "2 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
 }
 
-TEST_F(OverlayJournalTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
+TEST_F(OverlayLedgerTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
   stage.wish.by_address = false;  // one way only
   Start();
   emulator::Fault fault{.function = "HcnCreateNetwork", .code = hresult::kAdapterNotFound};
   stage.hns.Add(fault);
   stage.Round();
-  EXPECT_THAT(journal->lines.back(), ::testing::HasSubstr("refused flannel.4096"));
+  EXPECT_THAT(ledger->lines.back(), ::testing::HasSubstr("refused flannel.4096"));
   Start();
   fault.code = hresult::kManagerStopped;
   fault.done = true;
   stage.hns.Add(fault);
   stage.Round();
-  EXPECT_THAT(journal->lines, SizeIs(1)) << "the entry stays: it may have been made";
+  EXPECT_THAT(ledger->lines, SizeIs(1)) << "the entry stays: it may have been made";
   stage.Drive();
-  EXPECT_THAT(journal->lines.back(), ::testing::HasSubstr("stands flannel.4096"));
+  EXPECT_THAT(ledger->lines.back(), ::testing::HasSubstr("confirm flannel.4096"));
 }
 
-TEST_F(OverlayJournalTest, AReplacementGoesBeforeItComes) {
+TEST_F(OverlayLedgerTest, AReplacementGoesBeforeItComes) {
   stage.Round();
   stage.wish.isolation_id = Vsid(4100);
   Start();
   stage.Round();
   EXPECT_THAT(
-      journal->lines,
-      ElementsAre("1 gone flannel.4096", "1 before flannel.4096: Overlay 10.244.3.0/24 VSID 4100",
-                  "2 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4100"));
+      ledger->lines,
+      ElementsAre("1 forget flannel.4096", "1 intend flannel.4096: Overlay 10.244.3.0/24 VSID 4100",
+                  "2 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4100"));
 }
 
-TEST_F(OverlayJournalTest, OthersThatWereEnteredAreLookedFor) {
-  journal->entries = {{"flannel.4096", std::nullopt, true},
-                      {"flannel.5000", std::nullopt, true},
-                      {"External", std::nullopt, true}};
+TEST_F(OverlayLedgerTest, OthersThatWereEnteredAreLookedFor) {
+  ledger->entries = {{"flannel.4096", std::nullopt, true},
+                     {"flannel.5000", std::nullopt, true},
+                     {"External", std::nullopt, true}};
   ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.wish)).ok());
   stage.Round();
-  EXPECT_THAT(journal->lines,
-              ElementsAre("0 stands External: Overlay 192.168.255.0/30 VSID 9999",
-                          "0 before flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
-                          "1 stands flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
+  EXPECT_THAT(ledger->lines,
+              ElementsAre("0 confirm External: Overlay 192.168.255.0/30 VSID 9999",
+                          "0 intend flannel.4096: Overlay 10.244.3.0/24 VSID 4096",
+                          "1 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
 }
 
 // At boot HNS answers before it lists what outlived the boot.
-TEST_F(OverlayJournalTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
-  const auto gone = Contains(HasSubstr("gone flannel.5000"));
-  journal->entries = {{"flannel.5000", std::nullopt, true}};
+TEST_F(OverlayLedgerTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
+  const auto gone = Contains(HasSubstr("forget flannel.5000"));
+  ledger->entries = {{"flannel.5000", std::nullopt, true}};
   const auto look = [&](std::chrono::minutes later) {
     stage.clock.now += later;
     stage.keeper->Recheck();
@@ -171,23 +171,23 @@ TEST_F(OverlayJournalTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
   };
   look(std::chrono::minutes(0));
   look(std::chrono::minutes(9));
-  EXPECT_THAT(journal->lines, Not(gone));
+  EXPECT_THAT(ledger->lines, Not(gone));
   Network restored = OverlayNetwork(Wish());
   restored.name = "flannel.5000";
   const auto made = stage.stranger.Create(restored);
   ASSERT_TRUE(made.ok()) << made.status();
   look(std::chrono::minutes(9));
-  EXPECT_THAT(journal->lines, Contains(HasSubstr("stands flannel.5000")));
+  EXPECT_THAT(ledger->lines, Contains(HasSubstr("confirm flannel.5000")));
   const Guid id = stage.Named("flannel.5000").value().id;
   ASSERT_TRUE(stage.stranger.DeleteNetwork(id, "flannel.5000").ok());
   look(std::chrono::minutes(0));
   look(std::chrono::minutes(9));
-  EXPECT_THAT(journal->lines, Not(gone)) << "it was there meanwhile";
+  EXPECT_THAT(ledger->lines, Not(gone)) << "it was there meanwhile";
   look(std::chrono::minutes(1));
-  EXPECT_THAT(journal->lines, gone);
+  EXPECT_THAT(ledger->lines, gone);
 }
 
-TEST_F(OverlayJournalTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
+TEST_F(OverlayLedgerTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
   for (const bool made : {true, false}) {
     OverlayStage world;
     world.Drive();
@@ -199,15 +199,15 @@ TEST_F(OverlayJournalTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
     world.SetRoutes({});
     EXPECT_EQ(world.Drive().state, OverlayState::kHolds);
     EXPECT_NE(world.Named("flannel.4096").has_value(), made);
-    EXPECT_EQ(known->lines.back().ends_with("gone flannel.4096"), made);
+    EXPECT_EQ(known->lines.back().ends_with("forget flannel.4096"), made);
   }
 }
 
 // Of one that cannot be listed nothing is known; one that was made again is entered by its new id,
 // and is no longer ours to delete.
-TEST_F(OverlayJournalTest, AnotherThatCannotBeListedOrHasAnotherId) {
+TEST_F(OverlayLedgerTest, AnotherThatCannotBeListedOrHasAnotherId) {
   const Guid before = *Guid::Parse("00000100-0000-4000-8000-000000000001");
-  journal->entries = {{"flannel.4097", before, true}};
+  ledger->entries = {{"flannel.4097", before, true}};
   Network other = OverlayNetwork(Wish());
   other.name = "flannel.4097";
   ASSERT_TRUE(stage.stranger.Create(other).ok());
@@ -216,16 +216,16 @@ TEST_F(OverlayJournalTest, AnotherThatCannotBeListedOrHasAnotherId) {
     return hresult::kUnspecified;
   };
   EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
-  EXPECT_EQ(journal->ids.count("flannel.4097"), 0u);
+  EXPECT_EQ(ledger->ids.count("flannel.4097"), 0u);
   stage.api.before = nullptr;
   stage.keeper->Recheck();
   EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
-  EXPECT_EQ(journal->ids["flannel.4097"], stage.Named("flannel.4097").value().id);
-  EXPECT_THAT(journal->lines, Not(Contains(HasSubstr("gone "))));
+  EXPECT_EQ(ledger->ids["flannel.4097"], stage.Named("flannel.4097").value().id);
+  EXPECT_THAT(ledger->lines, Not(Contains(HasSubstr("forget "))));
 }
 
 // Found again at each look, it is former once; the wanted one never is.
-TEST_F(OverlayJournalTest, EachFormerOnceAndNotTheWantedOne) {
+TEST_F(OverlayLedgerTest, EachFormerOnceAndNotTheWantedOne) {
   stage.Round();
   const Guid id = stage.Overlay()->id;
   stage.AddPod("pod1", "10.244.3.5");
@@ -233,12 +233,12 @@ TEST_F(OverlayJournalTest, EachFormerOnceAndNotTheWantedOne) {
   stage.wish.name = "flannel.4097";
   stage.wish.isolation_id = Vsid(4097);
   Start();
-  journal->entries = {{"flannel.4096", id, true}};
+  ledger->entries = {{"flannel.4096", id, true}};
   for (int rounds = 0; rounds < 2; ++rounds) {
     const OverlayOutcome outcome = stage.Round();
     EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
     EXPECT_THAT(outcome.former, ElementsAre(FormerNetwork{id, "flannel.4096"}));
-    journal->entries = {{"flannel.4096", id, true}, {"flannel.4097", stage.Overlay()->id, true}};
+    ledger->entries = {{"flannel.4096", id, true}, {"flannel.4097", stage.Overlay()->id, true}};
     stage.keeper->Recheck();
   }
 }
@@ -260,24 +260,24 @@ TEST(ShapeTest, TellsWhatHnsDoesNotShow) {
 }
 
 // Otherwise a network that HNS shows otherwise than it was made would be deleted without end.
-TEST_F(OverlayJournalTest, WhatWasMadeSinceTheSystemStartedIsNotReplaced) {
+TEST_F(OverlayLedgerTest, WhatWasMadeSinceTheSystemStartedIsNotReplaced) {
   OverlayWish other = stage.wish;
   other.isolation_id = Vsid(4100);
   const auto opened = stage.stranger.Create(OverlayNetwork(other));
   ASSERT_TRUE(opened.ok());
   const auto entry = [&](bool made, bool this_boot, const OverlayWish& as) {
-    return JournalEntry{"flannel.4096", std::nullopt, made, ShapeOf(OverlayNetwork(as)), this_boot};
+    return KnownObject{"flannel.4096", std::nullopt, made, ShapeOf(OverlayNetwork(as)), this_boot};
   };
   stage.api.changes.clear();
-  journal->entries = {entry(true, true, stage.wish)};
+  ledger->entries = {entry(true, true, stage.wish)};
   const OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
   EXPECT_THAT(outcome.sentence,
               AllOf(HasSubstr("VSID 4100 instead of 4096"), HasSubstr("not replaced again")));
   EXPECT_THAT(stage.api.changes, IsEmpty());
-  for (const JournalEntry& allowed :
+  for (const KnownObject& allowed :
        {entry(true, false, stage.wish), entry(false, true, stage.wish), entry(true, true, other)}) {
-    journal->entries = {allowed};
+    ledger->entries = {allowed};
     Start();
     EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
     ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "flannel.4096").ok());
@@ -285,30 +285,30 @@ TEST_F(OverlayJournalTest, WhatWasMadeSinceTheSystemStartedIsNotReplaced) {
   }
 }
 
-TEST(BridgeJournalTest, NetworkAndEndpoint) {
+TEST(BridgeLedgerTest, NetworkAndEndpoint) {
   OverlayStage stage;
   stage.api.changes.clear();
-  const auto journal = std::make_shared<Lines>(stage.api);
+  const auto ledger = std::make_shared<Lines>(stage.api);
   const BridgeWish wish{.name = "cbr0",
                         .subnet = Cidr("10.244.3.0/24"),
                         .dns_servers = "",
                         .node_address = Ip("192.168.1.10")};
-  BridgeKeeper keeper(stage.api, wish, journal);
+  BridgeKeeper keeper(stage.api, wish, ledger);
   for (int rounds = 0; rounds < 10; ++rounds) {
     stage.clock.now += std::chrono::seconds(30);
     keeper.Round(stage.Now());
   }
   EXPECT_THAT(
-      journal->lines,
-      ElementsAre("0 before cbr0: L2Bridge 10.244.3.0/24", "1 stands cbr0: L2Bridge 10.244.3.0/24",
-                  "1 before cbr0_ep: 10.244.3.2", "2 stands cbr0_ep: 10.244.3.2"));
+      ledger->lines,
+      ElementsAre("0 intend cbr0: L2Bridge 10.244.3.0/24", "1 confirm cbr0: L2Bridge 10.244.3.0/24",
+                  "1 intend cbr0_ep: 10.244.3.2", "2 confirm cbr0_ep: 10.244.3.2"));
   EXPECT_EQ(ShapeOf(*stage.Named("cbr0")), "L2Bridge 10.244.3.0/24") << "as reset will see it";
 
   const auto again = std::make_shared<Lines>(stage.api);
   BridgeKeeper next(stage.api, wish, again);
   next.Round(stage.Now());
   EXPECT_THAT(again->lines, SizeIs(2)) << "both are found";
-  EXPECT_EQ(again->ids, journal->ids);
+  EXPECT_EQ(again->ids, ledger->ids);
 }
 
 }  // namespace

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What keepers, route sinks and host fix-ups enter in the node's ledger.
+#include <algorithm>
+#include <utility>
+
+#include "control/ledger/node_ledger.h"
+
+namespace weft::ledger {
+namespace {
+
+using Written = NodeLedger::Written;
+
+bool IsUnicast(const IpAddress& address) {
+  return !address.IsUnspecified() && !address.IsLoopback() && !address.IsMulticast();
+}
+
+// Shorter, a destination is a part of a default route: fc00::/7 is the widest of people's own.
+bool IsBelievable(const StaticRoute& route) {
+  const IpAddress& base = route.destination.base();
+  return route.destination.length() >= (base.is_v4() ? 8 : 7) && IsUnicast(base) &&
+         (!route.gateway || IsUnicast(*route.gateway));
+}
+
+}  // namespace
+
+// ---- of HNS
+
+void NodeLedger::Intend(const hns::LedgerObject& object) {
+  Use([&](Ledger& ledger) -> Written {
+    const HnsObject intended{object.kind, object.name, {}, false, object.shape, boot_};
+    const HnsObject* const known = ledger.Find(intended);
+    before_[KeyOf(intended)] = known == nullptr ? std::nullopt : std::optional(*known);
+    return ledger.Intend({intended});
+  });
+}
+
+void NodeLedger::Forget(const hns::LedgerObject& object) {
+  Use([&](Ledger& ledger) -> Written {
+    const HnsObject intended{object.kind, object.name};
+    const auto before = before_.extract(KeyOf(intended));
+    if (!before) return std::nullopt;
+    return before.mapped() ? ledger.Confirm(*before.mapped()) : ledger.Forget({intended});
+  });
+}
+
+void NodeLedger::Confirm(const hns::LedgerObject& object, const hns::Guid& id) {
+  Use([&](Ledger& ledger) -> Written {
+    HnsObject now{object.kind, object.name, id, /*adopted=*/true, object.shape};
+    const auto before = before_.extract(KeyOf(now));
+    if (const HnsObject* const entry = ledger.Find(now)) {
+      if (entry->id == id) return std::nullopt;
+      // A create whose end is not known made nothing: it is the one from before.
+      if (before && before.mapped() && before.mapped()->id == id)
+        return ledger.Confirm(*before.mapped());
+      // Another id than the one we know: another process made it again.
+      now.adopted = entry->id || entry->adopted || !MayBe(*entry, object.shape, boot_);
+      if (!now.adopted) {
+        now.shape = entry->shape;  // HNS may show less of it
+        now.boot = entry->boot;
+      }
+    }
+    return ledger.Confirm(now);
+  });
+}
+
+void NodeLedger::Forget(hns::Kind kind, const std::string& name) {
+  Use([&](Ledger& ledger) { return ledger.Forget({HnsObject{kind, name}}); });
+}
+
+std::vector<hns::KnownObject> NodeLedger::Objects(hns::Kind kind) {
+  std::vector<hns::KnownObject> found;
+  Use([&](Ledger& ledger) -> Written {
+    for (const HnsObject& each : ledger.All<HnsObject>()) {
+      if (each.kind == kind)
+        found.push_back(
+            {each.name, each.id, !each.adopted, each.shape, !boot_.empty() && each.boot == boot_});
+    }
+    return std::nullopt;
+  });
+  return found;
+}
+
+// ---- of the routes to peers
+
+control::RouteKeys NodeLedger::Owned(IpFamily family) {
+  control::RouteKeys owned;
+  Use([&](Ledger& ledger) -> Written {
+    for (const Entry& entry : ledger.entries()) {
+      if (const auto* const route = std::get_if<HostRoute>(&entry))
+        owned.emplace(route->destination, route->next_hop);
+      if (const auto* const route = std::get_if<FormerRoute>(&entry); route && route->gateway)
+        owned.emplace(route->destination, *route->gateway);
+    }
+    return std::nullopt;
+  });
+  std::erase_if(owned, [&](const auto& key) { return key.first.family() != family; });
+  return owned;
+}
+
+void NodeLedger::Intend(const control::RouteKeys& routes) {
+  Use([&](Ledger& ledger) {
+    std::vector<Entry> fresh;
+    for (const auto& [destination, next_hop] : routes) {
+      const HostRoute entry{destination, next_hop};
+      if (ledger.Find(entry) == nullptr) fresh.emplace_back(entry);
+    }
+    return ledger.Intend(fresh);
+  });
+}
+
+// As they were first.
+void NodeLedger::IntendTakeover(const std::vector<control::FormerRoute>& routes) {
+  Use([&](Ledger& ledger) {
+    std::vector<Entry> fresh;
+    for (const auto& [route, adapter] : routes) {
+      FormerRoute entry{route.destination, route.gateway, adapter, route.metric, route.onlink};
+      if (ledger.Find(entry) == nullptr) fresh.emplace_back(std::move(entry));
+    }
+    return ledger.Intend(fresh);
+  });
+}
+
+void NodeLedger::Forget(const control::RouteKeys& routes) {
+  Use([&](Ledger& ledger) {
+    std::vector<Entry> gone;
+    for (const auto& [destination, next_hop] : routes)
+      gone.emplace_back(HostRoute{destination, next_hop});
+    return ledger.Forget(gone);
+  });
+}
+
+// ---- of the static routes
+
+host::CarriedRoutes::Memory NodeLedger::RecallStaticRoutes(bool keeps_switch) {
+  host::CarriedRoutes::Memory memory;
+  Use([&](Ledger& ledger) -> Written {
+    for (const StaticRoute& entry : ledger.All<StaticRoute>()) {
+      const bool this_boot = !boot_.empty() && entry.boot == boot_;
+      if (!IsBelievable(entry) || (!this_boot && !keeps_switch)) continue;
+      host::Route route;
+      route.destination = entry.destination;
+      route.gateway = entry.gateway;
+      route.metric = entry.metric;
+      route.marked = true;
+      // Zero: not removed: it was not restored.
+      route.adapter_index = this_boot ? entry.adapter_index : 0;
+      std::vector<host::Route>& link = memory[entry.mac];
+      if (std::find(link.begin(), link.end(), route) == link.end()) link.push_back(route);
+    }
+    return std::nullopt;
+  });
+  return memory;
+}
+
+void NodeLedger::RememberStaticRoutes(const host::CarriedRoutes::Memory& routes) {
+  Use([&](Ledger& ledger) -> Written {
+    std::vector<Entry> entries, before;
+    for (const auto& [mac, link] : routes) {
+      for (const host::Route& route : link)
+        entries.emplace_back(StaticRoute{route.destination, route.gateway, mac, route.adapter_index,
+                                         route.metric, boot_});
+    }
+    for (StaticRoute& each : ledger.All<StaticRoute>()) before.emplace_back(std::move(each));
+    if (entries == before) return std::nullopt;
+    return ledger.Change(before, entries);
+  });
+}
+
+}  // namespace weft::ledger
