@@ -6,6 +6,20 @@
 
 namespace weft::http1 {
 
+std::string EscapePercent(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const auto octet = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(octet) || c == '-' || c == '.' || c == '_' || c == '~') {
+      escaped += c;
+    } else {
+      escaped += {'%', kDigits[octet >> 4], kDigits[octet & 15]};
+    }
+  }
+  return escaped;
+}
+
 std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_space) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "control/http1/percent.h"
 
 namespace weft::kube {
 namespace {
@@ -12,22 +13,9 @@ constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::string_view kJson = "application/json";
 constexpr int kPageSize = 500;  // client-go's
 
-// For a query's value (RFC 3986 2.3).
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("-._~", c)) {
-      escaped += c;
-    } else {
-      absl::StrAppend(&escaped, "%", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-    }
-  }
-  return escaped;
-}
-
 // "" or "&resourceVersion=..."
 std::string Version(std::string_view version) {
-  return version.empty() ? "" : absl::StrCat("&resourceVersion=", Escaped(version));
+  return version.empty() ? "" : absl::StrCat("&resourceVersion=", http1::EscapePercent(version));
 }
 
 // What a list is not to be older than.
@@ -48,7 +36,8 @@ std::string Query(const NodesRequest& asked) {
                           asked.timeout_seconds, Version(asked.version));
     case RequestKind::kPage:
       if (!asked.continue_token.empty())
-        return absl::StrCat("?limit=", kPageSize, "&continue=", Escaped(asked.continue_token));
+        return absl::StrCat("?limit=", kPageSize,
+                            "&continue=", http1::EscapePercent(asked.continue_token));
       return absl::StrCat("?limit=", kPageSize, NotOlderThan(asked.version));
     case RequestKind::kList:
       break;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "control/http1/percent.h"
 #include "vxlan/text/printable.h"
 
 namespace weft::kube {
@@ -23,21 +24,6 @@ std::string JsonString(std::string_view text) {
     }
   }
   return json += '"';
-}
-
-// RFC 3986: all but unreserved characters.
-std::string PathSegment(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const auto octet = static_cast<unsigned char>(c);
-    if (absl::ascii_isalnum(octet) || c == '-' || c == '.' || c == '_' || c == '~') {
-      escaped += c;
-    } else {
-      escaped += {'%', kDigits[octet >> 4], kDigits[octet & 15]};
-    }
-  }
-  return escaped;
 }
 
 }  // namespace
@@ -62,7 +48,7 @@ std::string NetworkAvailablePatch(absl::Time now) {
 HttpRequest NodeStatusPatch(std::string_view node_name, std::string body) {
   HttpRequest request;
   request.method = "PATCH";
-  request.target = absl::StrCat("/api/v1/nodes/", PathSegment(node_name), "/status");
+  request.target = absl::StrCat("/api/v1/nodes/", http1::EscapePercent(node_name), "/status");
   request.content_type = "application/strategic-merge-patch+json";
   request.body = std::move(body);
   return request;

@@ -9,6 +9,7 @@
 #include "control/host/host_win.h"
 #include "tests/control/host/fake_ip_helper_win.h"
 #include "tests/support/lease_makers.h"
+#include "vxlan/text/utf16_win.h"
 
 namespace weft::host {
 namespace {

@@ -35,5 +35,12 @@ TEST(DecodePercentTest, Rows) {
 
 // RFC 9110 section 8.6: a method that takes a body says that there is none.
 
+TEST(EscapePercent, IsDecodedAgain) {
+  std::string text;
+  for (int octet = 1; octet < 256; ++octet) text += static_cast<char>(octet);
+  EXPECT_EQ(EscapePercent("a/b +%-._~"), "a%2Fb%20%2B%25-._~");
+  EXPECT_EQ(DecodePercent(EscapePercent(text)), text);
+}
+
 }  // namespace
 }  // namespace weft::http1

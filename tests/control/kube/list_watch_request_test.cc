@@ -38,10 +38,10 @@ TEST(ListWatchRequest, Targets) {
       {"a version is opaque",
        {RequestKind::kWatch, "a/b+c=d&e%\xc3\xa9-._~", "", 444, false},
        "?watch=1&allowWatchBookmarks=true&timeoutSeconds=444"
-       "&resourceVersion=a%2fb%2bc%3dd%26e%25%c3%a9-._~"},
+       "&resourceVersion=a%2Fb%2Bc%3Dd%26e%25%C3%A9-._~"},
       {"so is a token",
        {RequestKind::kPage, "", "a/b+c==", 300, false},
-       "?limit=500&continue=a%2fb%2bc%3d%3d"},
+       "?limit=500&continue=a%2Fb%2Bc%3D%3D"},
   };
   for (const Row& row : rows) {
     const HttpRequest request = MakeNodesRequest(row.asked);
