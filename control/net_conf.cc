@@ -116,14 +116,14 @@ void ReadFamilies(Members& top, NetConf& conf) {
                "enable one of them");
   }
   if (conf.enable_ipv4 && !network) {
-    top.Refuse("Network", "nothing", "is not an IPv4 address block",
-               "write the cluster's pod network, like \"Network\": \"10.244.0.0/16\", or "
+    top.Refuse("Network", "the key", "is missing",
+               "add the cluster's pod network, for example \"Network\": \"10.244.0.0/16\", or "
                "\"EnableIPv4\": false");
   }
   if (conf.enable_ipv6 && !ipv6_network) {
-    top.Refuse("IPv6Network", "nothing", "is not an IPv6 address block",
-               "write the cluster's pod network, like \"IPv6Network\": \"fd00:10:244::/56\", or "
-               "\"EnableIPv6\": false");
+    top.Refuse("IPv6Network", "the key", "is missing",
+               "add the cluster's pod network, for example \"IPv6Network\": \"fd00:10:244::/56\", "
+               "or \"EnableIPv6\": false");
   }
 }
 
@@ -140,19 +140,54 @@ void ReadIgnored(Members& top, NetConf& conf) {
   }
 }
 
-// What upstream reads in a member of the document, of any backend of its own: `Prot` for `Port` is
-// none of them.
-constexpr std::string_view kTopKeys[] = {
-    "EnableIPv4", "EnableIPv6", "EnableNFTables", "Network",       "IPv6Network",   "SubnetLen",
-    "SubnetMin",  "SubnetMax",  "IPv6SubnetLen",  "IPv6SubnetMin", "IPv6SubnetMax", "Backend"};
-constexpr std::string_view kVxlanKeys[] = {"Type", "Name",     "VNI",           "Port",     "MTU",
-                                           "GBP",  "Learning", "DirectRouting", "MacPrefix"};
-constexpr std::string_view kHostGwKeys[] = {"Type", "Name", "DNSServerList"};
-constexpr std::string_view kAllocKeys[] = {"Type"};
+constexpr std::string_view kIgnoredKey = "ignored: subnets come from the Nodes' podCIDRs";
+constexpr std::optional<BackendType> kDocument,
+    kVxlan = BackendType::kVxlan, kHostGw = BackendType::kHostGw, kAlloc = BackendType::kAlloc;
+// What upstream v0.28.9 reads.
+constexpr NetConfKey kKeys[] = {
+    {kDocument, "EnableIPv4", "true|false", "pods have IPv4 addresses; default true"},
+    {kDocument, "EnableIPv6", "true|false", "pods have IPv6 addresses; default false"},
+    {kDocument, "EnableNFTables", "true|false",
+     "--ip-masq masquerades as upstream's nftables rules do, not as its iptables rules; default "
+     "false"},
+    {kDocument, "Network", "BLOCK", "the pod network of the cluster, IPv4; required with it"},
+    {kDocument, "IPv6Network", "BLOCK", "the pod network of the cluster, IPv6; required with it"},
+    {kDocument, "SubnetLen", "NUMBER", kIgnoredKey},
+    {kDocument, "SubnetMin", "ADDRESS", kIgnoredKey},
+    {kDocument, "SubnetMax", "ADDRESS", kIgnoredKey},
+    {kDocument, "IPv6SubnetLen", "NUMBER", kIgnoredKey},
+    {kDocument, "IPv6SubnetMin", "ADDRESS", kIgnoredKey},
+    {kDocument, "IPv6SubnetMax", "ADDRESS", kIgnoredKey},
+    {kDocument, "Backend", "OBJECT", "how peers are reached; required"},
 
+    {kVxlan, "Type", "vxlan", "through a VXLAN tunnel"},
+    {kVxlan, "Name", "TEXT", "name of the HNS network; default flannel.VNI"},
+    {kVxlan, "VNI", "NUMBER", "the VXLAN network identifier; default 1, with HNS 4096"},
+    {kVxlan, "Port", "NUMBER", "the UDP port of the tunnel; default 8472, with HNS 4789"},
+    {kVxlan, "MTU", "NUMBER",
+     "the MTU of the link, from which pods' is computed; default that of the interface"},
+    {kVxlan, "GBP", "true|false", "VXLAN group policy; true is refused"},
+    {kVxlan, "Learning", "true|false", "ignored: every address comes from a lease"},
+    {kVxlan, "DirectRouting", "true|false",
+     "reach peers on the same link by routes of the host, without the tunnel; default false; "
+     "refused with HNS"},
+    {kVxlan, "MacPrefix", "TEXT", "ignored: the CNI plugin has its own endpointMacPrefix"},
+
+    {kHostGw, "Type", "host-gw", "by routes of the host, all nodes on one link"},
+    {kHostGw, "Name", "TEXT", "name of the HNS network; default cbr0"},
+    {kHostGw, "DNSServerList", "TEXT", "DNS servers of the HNS network, separated by commas"},
+
+    {kAlloc, "Type", "alloc", "not at all: the lease is taken and subnet.env written"},
+};
+
+// `where`: "net-conf: " or "Backend: ".
 void NoteUnknown(const json& object, std::string_view where,
-                 std::span<const std::string_view> known, NetConf& conf) {
+                 const std::optional<BackendType>& backend, NetConf& conf) {
   constexpr std::size_t kMostNotes = 10;
+  std::vector<std::string_view> known;
+  for (const NetConfKey& key : kKeys) {
+    if (key.backend == backend) known.push_back(key.name);
+  }
   std::size_t unknown = 0;
   for (const auto& [key, value] : object.items()) {
     const bool is_known = std::any_of(
@@ -226,8 +261,9 @@ void ReadHostGw(Members& backend, NetConf& conf) {
 void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetConf& conf) {
   const json* value = top.Find("Backend");
   if (value == nullptr) {
-    top.Refuse("Backend", "nothing", "says how peers are reached",
-               R"(write "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789})");
+    top.Refuse(
+        "Backend", "the key", "is missing",
+        R"(add how peers are reached: "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789})");
     return;
   }
   if (!value->is_object()) {
@@ -241,21 +277,22 @@ void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetC
   if (type == "vxlan") {
     conf.type = BackendType::kVxlan;
     ReadVxlan(backend, conf);
-    NoteUnknown(*value, "Backend: ", kVxlanKeys, conf);
   } else if (type == "alloc") {
     conf.type = BackendType::kAlloc;
-    NoteUnknown(*value, "Backend: ", kAllocKeys, conf);
   } else if (type == "host-gw") {
     conf.type = BackendType::kHostGw;
     ReadHostGw(backend, conf);
-    NoteUnknown(*value, "Backend: ", kHostGwKeys, conf);
   } else {
     backend.Refuse("Type", Quoted(written), "is not a backend that weft has",
                    "use \"vxlan\", \"host-gw\" or \"alloc\"");
+    return;
   }
+  NoteUnknown(*value, "Backend: ", conf.type, conf);
 }
 
 }  // namespace
+
+std::span<const NetConfKey> NetConfKeys() { return kKeys; }
 
 std::string_view Name(BackendType type) {
   switch (type) {
@@ -287,7 +324,7 @@ absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view fil
   Members top(*document, "", file, status);
   ReadFamilies(top, conf);
   ReadIgnored(top, conf);
-  NoteUnknown(*document, "net-conf: ", kTopKeys, conf);
+  NoteUnknown(*document, "net-conf: ", kDocument, conf);
   ReadBackend(top, file, status, conf);
   if (!status.ok()) return status;
   return conf;

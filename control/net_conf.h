@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,15 @@ enum class BackendType : std::uint8_t {
 };
 // As net-conf and the backend-type annotation write it: "vxlan".
 std::string_view Name(BackendType type);
+
+// A key that is known: of the document, or of Backend with a Type. Others are named in a note.
+struct NetConfKey {
+  std::optional<BackendType> backend;  // empty: of the document
+  std::string_view name;               // in the document's spelling
+  std::string_view value;              // "true|false", "NUMBER", "BLOCK"
+  std::string_view help;               // one sentence, no full stop
+};
+std::span<const NetConfKey> NetConfKeys();
 
 // What upstream takes for a VNI and a UDP port that net-conf does not name: that depends on who
 // moves the packets.
@@ -46,8 +56,7 @@ struct NetConf {
   BackendType type = BackendType::kVxlan;
   Vni vni = kFlannelWindowsVni;
   std::uint16_t port = kVxlanPort;  // UDP
-  std::optional<OuterMtu>
-      mtu;  // `MTU`: taken for the underlay's, from which upstream subtracts 50 (section 5.1)
+  std::optional<OuterMtu> mtu;  // `MTU`: taken for the underlay's, from which upstream subtracts 50
   bool direct_routing = false;  // vxlan: peers on the same link by routes of the host
   std::string name;  // of the HNS network; "flannel.<VNI>", or "cbr0" for host-gw, unless given
   std::string dns_servers;         // host-gw's DNSServerList, as written: for its HNS network

@@ -74,7 +74,9 @@ absl::Status ClearWay(const std::string& path, const sockaddr_un& address) {
   // EAGAIN: somebody listens whose queue is full.
   if (::connect(probe.get(), Generic(address), sizeof address) == 0 || errno == EAGAIN) {
     return absl::AlreadyExistsError(
-        absl::StrCat("another program answers on ", path, "; is flanneld running already?"));
+        absl::StrCat("another program answers on ", path,
+                     ", probably a flanneld: stop it, or give this one its own --admin, "
+                     "--subnet-file and --state-dir"));
   }
   if (errno != ECONNREFUSED)
     return SystemError(absl::StrCat("cannot tell whether anybody answers on ", path),

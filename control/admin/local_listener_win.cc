@@ -103,7 +103,9 @@ class PipeListener : public Listener {
 
 absl::Status Taken(const std::string& path) {
   return absl::AlreadyExistsError(
-      absl::StrCat("another program holds ", path, "; is flanneld running already?"));
+      absl::StrCat("another program holds ", path,
+                   ", probably a flanneld: stop it, or give this one its own "
+                   "--admin, --subnet-file and --state-dir"));
 }
 
 // Whether somebody has a pipe of that name, without connecting to it. FIRST_PIPE_INSTANCE is what

@@ -4,13 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/flannelctl.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 
 namespace weft::cli {
@@ -18,7 +15,7 @@ namespace {
 
 std::string VerbNames() {
   std::string names = "help";
-  for (const Verb& verb : Verbs()) absl::StrAppend(&names, " ", verb.name);
+  for (const Verb& verb : kVerbs) absl::StrAppend(&names, " ", verb.name);
   return names;
 }
 
@@ -41,7 +38,7 @@ std::string OptionNames(const Verb& verb) {
   return absl::StrJoin(names, " ");
 }
 
-// Files complete everywhere: --from and --capture take them.
+// File names complete everywhere: --from and --capture accept them.
 std::string Bash() {
   std::string text = absl::StrCat(
       "_flannelctl() {\n"
@@ -53,7 +50,7 @@ std::string Bash() {
       "    return\n"
       "  fi\n"
       "  case ${COMP_WORDS[1]} in\n");
-  for (const Verb& verb : Verbs()) {
+  for (const Verb& verb : kVerbs) {
     absl::StrAppend(&text, "    ", verb.name, ") COMPREPLY=($(compgen -f -W \"", OptionNames(verb),
                     "\" -- \"$word\")) ;;\n");
   }
@@ -68,7 +65,7 @@ std::string Zsh() {
 
 std::string Fish() {
   std::string text;
-  for (const Verb& verb : Verbs()) {
+  for (const Verb& verb : kVerbs) {
     absl::StrAppend(&text, "complete -c flannelctl -f -n __fish_use_subcommand -a ", verb.name,
                     " -d \"", verb.summary, "\"\n");
     const PreparedVerb prepared = Prepare(verb);
@@ -90,7 +87,7 @@ std::string PowerShell() {
       "Register-ArgumentCompleter -Native -CommandName flannelctl -ScriptBlock {\n"
       "  param($word, $line, $position)\n"
       "  $options = @{\n";
-  for (const Verb& verb : Verbs()) {
+  for (const Verb& verb : kVerbs) {
     absl::StrAppend(&text, "    '", verb.name, "' = '", OptionNames(verb), "'\n");
   }
   return absl::StrCat(text,

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "control/cli/help_text.h"
 #include "control/cli/nearest.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 
 namespace weft::cli {
@@ -17,12 +19,12 @@ namespace {
 
 std::string Overview() {
   std::string text =
-      "flannelctl looks at a flanneld of this node, or at the leases in a file.\n\n"
+      "flannelctl inspects the flanneld of this node, or the leases in a file.\n\n"
       "Usage: flannelctl VERB [OPTION...]\n\nVerbs:\n";
   const auto line = [&text](std::string_view name, std::string_view summary) {
     absl::StrAppend(&text, "  ", name, std::string(13 - name.size(), ' '), summary, "\n");
   };
-  for (const Verb& verb : Verbs()) line(verb.name, verb.summary);
+  for (const Verb& verb : kVerbs) line(verb.name, verb.summary);
   line("help", "This text, or that of a verb: flannelctl help VERB");
   absl::StrAppend(
       &text,
@@ -36,67 +38,86 @@ std::string Overview() {
   return text;
 }
 
-// Before CLI11 sees anything: its own message would be about an unexpected argument, or about none.
-// `parent`: the verb of verbs, "hns endpoint"; empty: the program.
-ExitCode RefuseVerb(Io& io, const std::string& parent, std::vector<std::string_view> names,
+// "flannelctl help hns" of "flannelctl hns".
+std::string HelpCommand(std::string_view path) {
+  return absl::StrCat("flannelctl help", absl::StripPrefix(path, "flannelctl"));
+}
+
+// `path`: "flannelctl", or a verb of verbs, "flannelctl hns endpoint".
+ExitCode RefuseVerb(Io& io, const std::string& path, const std::vector<std::string_view>& names,
                     const std::string& name) {
   const std::string_view nearest = Nearest(name, names);
-  io.err << "flannelctl" << (parent.empty() ? "" : " ") << parent << ": there is no verb \"" << name
-         << "\"";
-  if (!nearest.empty()) io.err << "; did you mean \"" << nearest << "\"?";
-  io.err << (nearest.empty() ? "; " : " ") << "\"flannelctl help" << (parent.empty() ? "" : " ")
-         << parent << "\" lists them\n";
+  io.err << path << ": there is no verb \"" << name << "\"; ";
+  if (!nearest.empty()) io.err << "did you mean \"" << nearest << "\"? ";
+  io.err << "\"" << HelpCommand(path) << "\" lists them\n";
   return ExitCode::kUnusable;
 }
 
-ExitCode RefuseVerb(Io& io, const std::string& name) {
-  std::vector<std::string_view> names{"help"};
-  for (const Verb& verb : Verbs()) names.push_back(verb.name);
-  return RefuseVerb(io, "", std::move(names), name);
+std::string Unexpected(const CLI::App& verb, const std::vector<std::string>& words) {
+  const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.size() > 1 && word.starts_with('-');
+  });
+  if (option == words.end())
+    return absl::StrCat("unexpected \"", words.empty() ? "" : words.front(), "\"");
+  const std::string name = option->substr(0, option->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* each : verb.get_options())
+    for (const std::string& word : each->get_lnames()) known.push_back("--" + word);
+  const std::string_view nearest =
+      Nearest(name, std::vector<std::string_view>(known.begin(), known.end()));
+  return absl::StrCat("there is no option ", name,
+                      nearest.empty() ? "" : absl::StrCat(", did you mean ", nearest, "?"));
 }
 
-// The words of `arguments` that name verbs of verbs: "endpoint add" of hns.
-struct Nested {
-  std::string path;  // with the first verb
-  // A word that should be one and is not; its verb's own names. Empty: all are.
-  std::string wrong;
-  std::vector<std::string> names;
-};
-Nested FindNested(const CLI::App* parser, std::string path,
-                  const std::vector<std::string>& arguments) {
-  Nested nested{std::move(path), "", {}};
-  for (const std::string& word : arguments) {
-    const auto verbs = parser->get_subcommands({});
-    if (verbs.empty() || word.starts_with('-')) break;
-    const auto found = std::find_if(verbs.begin(), verbs.end(),
-                                    [&](const CLI::App* verb) { return verb->get_name() == word; });
-    if (found == verbs.end()) {
-      nested.wrong = word;
-      for (const CLI::App* verb : verbs) nested.names.push_back(verb->get_name());
-      break;
-    }
-    parser = *found;
-    absl::StrAppend(&nested.path, " ", word);
+// CLI11's error in our words. `rest`: what no option or argument took.
+std::string UsageText(const CLI::App& verb, const CLI::ParseError& error,
+                      const std::vector<std::string>& rest) {
+  const std::string text = error.what();
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+      return Unexpected(verb, rest);
+    case CLI::ExitCodes::RequiredError:
+      if (!rest.empty()) return Unexpected(verb, rest);
+      if (const auto verbs = verb.get_subcommands({}); !verbs.empty()) {
+        const auto name = [](std::string* out, const CLI::App* each) { *out += each->get_name(); };
+        return absl::StrCat("a verb is required: ", absl::StrJoin(verbs, ", ", name));
+      }
+      return text;
+    case CLI::ExitCodes::ArgumentMismatch:
+      return absl::StrCat(text.substr(0, text.find(':')), ": a value is required");
+    case CLI::ExitCodes::ConversionError:  // all that are converted are numbers
+      return absl::StrCat(
+          absl::StrReplaceAll(absl::StripPrefix(text, "Could not convert: "), {{" = ", " "}}),
+          " is not a number, or too large");
+    case CLI::ExitCodes::ValidationError:
+      return absl::StrReplaceAll(text, {{" not in {", " is not one of "}, {",", ", "}, {"}", ""}});
+    default:
+      return text;
   }
-  return nested;
 }
 
 ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
   const PreparedVerb prepared = Prepare(verb);
-  const Nested nested = FindNested(prepared.parser.get(), std::string(verb.name), arguments);
-  if (!nested.wrong.empty())
-    return RefuseVerb(io, nested.path, {nested.names.begin(), nested.names.end()}, nested.wrong);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     prepared.parser->parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    const CLI::App* asked = prepared.parser.get();
-    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
-    io.out << HelpText(*asked);
-    return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
-    io.err << "flannelctl " << nested.path << ": " << error.what() << "; see \"flannelctl help "
-           << nested.path << "\"\n";
+    const CLI::App* parser = prepared.parser.get();
+    while (!parser->get_subcommands().empty()) parser = parser->get_subcommands().front();
+    const std::string path = FullName(*parser);
+    const std::vector<std::string> rest = prepared.parser->remaining(/*recurse=*/true);
+    const auto verbs = parser->get_subcommands({});
+    if (!verbs.empty() && !rest.empty() && !rest.front().starts_with('-')) {
+      std::vector<std::string> names;
+      for (const CLI::App* each : verbs) names.push_back(each->get_name());
+      return RefuseVerb(io, path, {names.begin(), names.end()}, rest.front());
+    }
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help
+      io.out << HelpText(*parser);
+      return ExitCode::kOk;
+    }
+    io.err << path << ": " << UsageText(*parser, error, rest) << "; see \"" << HelpCommand(path)
+           << "\"\n";
     return ExitCode::kUnusable;
   }
   const ExitCode code = prepared.action(io);
@@ -123,7 +144,7 @@ PreparedVerb Prepare(const Verb& verb) {
 }
 
 ExitCode RunFlannelctl(std::vector<std::string> arguments, Io& io) {
-  // Nothing was asked, so the help is a message, not data.
+  // Wrong usage: the help is a message, not data.
   if (arguments.empty()) {
     io.err << Overview();
     return ExitCode::kUnusable;
@@ -140,8 +161,13 @@ ExitCode RunFlannelctl(std::vector<std::string> arguments, Io& io) {
     io.out << Overview();
     return ExitCode::kOk;
   }
-  const Verb* const verb = FindVerb(name);
-  if (verb == nullptr) return RefuseVerb(io, name);
+  const auto verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
+                                 [&](const Verb& each) { return each.name == name; });
+  if (verb == std::end(kVerbs)) {
+    std::vector<std::string_view> names{"help"};
+    for (const Verb& each : kVerbs) names.push_back(each.name);
+    return RefuseVerb(io, "flannelctl", names, name);
+  }
   try {
     return RunVerb(*verb, std::move(arguments), io);
   } catch (const std::exception& error) {

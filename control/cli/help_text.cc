@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/help_text.h"
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "control/cli/parser.h"
 
 namespace weft::cli {
 namespace {
@@ -53,14 +51,13 @@ void AppendOption(std::string& out, const CLI::Option& option) {
   AppendWrapped(out, text);
 }
 
-// "flannelctl hns emulate"
+}  // namespace
+
 std::string FullName(const CLI::App& parser) {
   const CLI::App* const parent = parser.get_parent();
   return parent == nullptr ? parser.get_name()
                            : absl::StrCat(FullName(*parent), " ", parser.get_name());
 }
-
-}  // namespace
 
 std::string HelpText(const CLI::App& parser) {
   std::string usage = absl::StrCat("Usage: ", FullName(parser));

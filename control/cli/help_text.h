@@ -8,7 +8,10 @@
 
 namespace weft::cli {
 
-// At most 80 columns, if the parser's footer keeps to them. `name` as typed: "flannelctl leases".
+// As typed: "flannelctl hns emulate".
+std::string FullName(const CLI::App& parser);
+
+// At most 80 columns, if the parser's footer keeps to them.
 std::string HelpText(const CLI::App& parser);
 
 }  // namespace weft::cli

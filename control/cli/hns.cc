@@ -4,25 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 
 namespace weft::cli {
-namespace {
-
-constexpr Verb kVerbs[] = {
-    {"list", "The networks that HNS has", AddHnsList},
-    {"show", "A network of HNS, and where its routes lead", AddHnsShow},
-    {"endpoint", "Endpoints of HNS's networks: add, list, delete", AddHnsEndpoint},
-    {"drift", "What HNS has otherwise than flanneld wants it", AddHnsDrift},
-    {"repair", "Have flanneld put that right now", AddHnsRepair},
-    {"emulate", "Be an HNS for other programs, for development and tests", AddHnsEmulate},
-    {"control", "Give an HNS emulator a command: fail, restart, show its state", AddHnsControl},
-};
-
-}  // namespace
 
 Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs) {
   auto actions = std::make_shared<std::vector<std::pair<CLI::App*, Action>>>();
@@ -36,7 +21,7 @@ Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs) {
     for (const auto& [sub, action] : *actions) {
       if (sub->parsed()) return action(io);
     }
-    return ExitCode::kUnusable;  // the parser wanted one
+    return ExitCode::kUnusable;  // the parser requires one
   };
 }
 
@@ -46,7 +31,7 @@ Action AddHns(CLI::App& parser) {
       "  flannelctl hns emulate --help\n"
       "  flannelctl hns emulate --listen hns.sock\n"
       "  flannelctl hns control hns.sock dump");
-  return AddVerbs(parser, kVerbs);
+  return AddVerbs(parser, kHnsVerbs);
 }
 
 }  // namespace weft::cli

@@ -52,8 +52,10 @@ Action AddHnsControl(CLI::App& parser) {
                   "set, calls, handles, hanging, dump, load; of its machine: host, load-host, "
                   "reboot, add-adapter, remove-adapter, rename, unplug, plug, link, "
                   "set-addresses, put-route, remove-route, stop-firewall")
+      ->type_name("COMMAND")
       ->required();
-  parser.add_option("KEY=VALUE", options->fields, "The command's fields");
+  parser.add_option("KEY=VALUE", options->fields, "The command's fields")
+      ->type_name("KEY=VALUE...");
   parser.footer(
       "Examples:\n"
       "  flannelctl hns control hns.sock dump\n"

@@ -60,7 +60,7 @@ absl::Status Apply(const Options& options, emulator::EmulatedNode& node) {
   absl::StatusOr<nlohmann::json> settings = JsonFields(options.settings);
   if (!settings.ok()) return settings.status();
   if (!options.version.empty()) (*settings)["version"] = options.version;
-  if (!settings->empty()) {  // else the node's own stay
+  if (!settings->empty()) {  // else those of the state file stay
     auto set = emulator::CarryOut(node, {{"command", "set"}, {"settings", *settings}});
     if (!set.ok()) return set.status();
   }
@@ -105,7 +105,7 @@ ExitCode Run(const Options& options, Io& io) {
   if (!server.ok()) return Fail(io, kVerb, server.status());
   io.out << "listening on " << (*server)->path() << std::endl;
   WaitForEnd();
-  node.hns().ClearFaults();  // the server's end waits for calls that hang
+  node.hns().ClearFaults();  // the server would wait for calls that hang
   return ExitCode::kOk;
 }
 

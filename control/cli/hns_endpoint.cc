@@ -5,13 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/hns_option.h"
+#include "control/cli/parser.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
 #include "hns/client.h"
@@ -193,16 +190,12 @@ ExitCode Delete(const Options& options, Io& io) {
 Action AddList(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_option("--network", options->network, "Only those of this network")->type_name("NAME");
-  parser
-      .add_option("-o,--output", options->output,
-                  "Form of the output; json is the documents that would make such endpoints")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"table", "json"}));
-  parser.add_flag("--no-headers", options->no_headers, "Leave out the line with column names");
+  AddOutputOption(parser, options->output, {"table", "json"},
+                  "Form of the output; json is the documents that would make such endpoints");
+  parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   AddHnsOption(parser, options->hns);
   parser.footer(
-      "Exit code: 0 told, 1 there is no such network, 2 HNS does not answer.\n\n"
+      "Exit code: 0 listed, 1 there is no such network, 2 HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns endpoint list --network flannel.4096\n"
       "  flannelctl hns endpoint list -o json --hns=emulator:hns.sock");
@@ -221,7 +214,7 @@ Action AddAdd(CLI::App& parser) {
                   "Its MAC address; else made of the address, as CNI plugins and kube-proxy do")
       ->type_name("MAC");
   CLI::Option* const remote =
-      parser.add_flag("--remote", options->remote, "It stands for a pod of another node");
+      parser.add_flag("--remote", options->remote, "It represents a pod of another node");
   parser
       .add_option("--provider-address", options->provider_address,
                   "With --remote: that node's address; else as the network's routes say")
@@ -232,10 +225,8 @@ Action AddAdd(CLI::App& parser) {
           "--name", options->name,
           "Its name; else \"weft-IP\". One that begins otherwise is deleted by --force only")
       ->type_name("NAME");
-  parser.add_option("-o,--output", options->output, "Form of the output; id is its id in HNS")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"id", "json"}));
+  AddOutputOption(parser, options->output, {"id", "json"},
+                  "Form of the output; id is its id in HNS");
   AddHnsOption(parser, options->hns);
   parser.footer(
       "It is attached to no container. Exit code: 0 made, 1 refused, 2 HNS does not\n"
@@ -249,9 +240,10 @@ Action AddAdd(CLI::App& parser) {
 Action AddDelete(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_option("ENDPOINT", options->which, "Its id, or its name where only one has it")
+      ->type_name("ENDPOINT")
       ->required();
   parser.add_flag("--force", options->force,
-                  "Also one that is not weft's, or that a container uses; which is told");
+                  "Also one that is not weft's, or that a container uses; it is named");
   AddHnsOption(parser, options->hns);
   parser.footer(
       "Weft's are those whose names begin with \"weft-\". Exit code: 0 deleted, 1 not\n"
@@ -262,7 +254,7 @@ Action AddDelete(CLI::App& parser) {
   return [options](Io& io) { return Delete(*options, io); };
 }
 
-constexpr Verb kVerbs[] = {
+constexpr Verb kEndpointVerbs[] = {
     {"add", "Make an endpoint on an overlay network", AddAdd},
     {"list", "The endpoints that HNS has", AddList},
     {"delete", "Delete an endpoint", AddDelete},
@@ -275,7 +267,7 @@ Action AddHnsEndpoint(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns endpoint list\n"
       "  flannelctl hns endpoint add --help");
-  return AddVerbs(parser, kVerbs);
+  return AddVerbs(parser, kEndpointVerbs);
 }
 
 }  // namespace weft::cli

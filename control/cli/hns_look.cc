@@ -6,13 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/hns_option.h"
+#include "control/cli/parser.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"
 #include "hns/client.h"
@@ -105,9 +102,9 @@ ExitCode Show(const Options& options, Io& io) {
 Action AddHnsList(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   AddHnsOption(parser, options->hns);
-  parser.add_flag("--no-headers", options->no_headers, "Leave out the line with column names");
+  parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   parser.footer(
-      "Exit code: 0 told, 2 HNS does not answer.\n\n"
+      "Exit code: 0 listed, 2 HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns list\n"
       "  flannelctl hns list --hns=emulator:hns.sock");
@@ -117,14 +114,11 @@ Action AddHnsList(CLI::App& parser) {
 Action AddHnsShow(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_option("NETWORK", options->name, "The network's name, as \"hns list\" shows it")
+      ->type_name("NETWORK")
       ->required();
   AddHnsOption(parser, options->hns);
-  parser
-      .add_option("-o,--output", options->output,
-                  "Form of the output; json is the document that would make such a network")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"table", "json"}));
+  AddOutputOption(parser, options->output, {"table", "json"},
+                  "Form of the output; json is the document that would make such a network");
   parser.footer(
       "Exit code: 0 shown, 1 there is no such network, 2 HNS does not answer.\n\n"
       "Examples:\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --hns of the verbs that look at HNS, or change it, without a daemon.
+// --hns of the verbs that read or change HNS without a daemon.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ void AddHnsOption(CLI::App& parser, std::string& hns);
 // "emulator:PATH" of a socket; empty: this machine's own.
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns);
 
-// Says on `err` what a list lacks, and why.
+// Reports on `err` what a list lacks, and why.
 void NameUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread);
 
 }  // namespace weft::cli

@@ -9,7 +9,7 @@
 namespace weft::cli {
 
 // Block style, fields in their order, a line end at the end. Reads back as the same values: strings
-// that YAML would take for something else are quoted.
+// that YAML would read as another type are quoted.
 std::string ToYaml(const nlohmann::ordered_json& json);
 
 }  // namespace weft::cli

@@ -10,22 +10,24 @@ auto Key(const admin::LeaseRow& row) { return std::tie(row.node, row.uid); }
 const std::string& Key(const lease::RefusedNode& node) { return node.name; }
 const std::string& Key(const lease::NotJoinedNode& node) { return node.node.name; }
 
-// Walks two ordered lists beside each other and tells `note(change, value)`.
-template <class Row, class Note>
-void Walk(const std::vector<Row>& before, const std::vector<Row>& after, const Note& note) {
+// Merges two ordered lists.
+template <class Row>
+std::vector<Event<Row>> Differences(const std::vector<Row>& before, const std::vector<Row>& after) {
+  std::vector<Event<Row>> events;
   auto old_row = before.begin();
   auto new_row = after.begin();
   while (old_row != before.end() || new_row != after.end()) {
     if (new_row == after.end() || (old_row != before.end() && Key(*old_row) < Key(*new_row))) {
-      note(Change::kDeleted, *old_row++);
+      events.push_back({Change::kDeleted, *old_row++});
     } else if (old_row == before.end() || Key(*new_row) < Key(*old_row)) {
-      note(Change::kAdded, *new_row++);
+      events.push_back({Change::kAdded, *new_row++});
     } else {
-      if (*old_row != *new_row) note(Change::kModified, *new_row);
+      if (*old_row != *new_row) events.push_back({Change::kModified, *new_row});
       ++old_row;
       ++new_row;
     }
   }
+  return events;
 }
 
 }  // namespace
@@ -43,17 +45,8 @@ std::string_view Name(Change change) {
 }
 
 LeaseEvents Compare(const admin::LeaseList& before, const admin::LeaseList& after) {
-  LeaseEvents events;
-  Walk(before.leases, after.leases, [&](Change change, const admin::LeaseRow& row) {
-    events.leases.push_back({change, row});
-  });
-  Walk(before.refused, after.refused, [&](Change change, const lease::RefusedNode& node) {
-    events.refusals.push_back({change, node});
-  });
-  Walk(before.not_joined, after.not_joined, [&](Change change, const lease::NotJoinedNode& node) {
-    events.not_joined.push_back({change, node});
-  });
-  return events;
+  return {Differences(before.leases, after.leases), Differences(before.refused, after.refused),
+          Differences(before.not_joined, after.not_joined)};
 }
 
 }  // namespace weft::cli

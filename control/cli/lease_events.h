@@ -14,25 +14,16 @@ enum class Change { kAdded, kModified, kDeleted };
 // "ADDED", "MODIFIED", "DELETED": kubectl's words.
 std::string_view Name(Change change);
 
-struct LeaseEvent {
+template <class Row>
+struct Event {
   Change change{};
-  admin::LeaseRow lease;  // for kDeleted what it was
-};
-
-struct RefusalEvent {
-  Change change{};
-  lease::RefusedNode node;
-};
-
-struct NotJoinedEvent {
-  Change change{};
-  lease::NotJoinedNode node;
+  Row row;  // for kDeleted as it was
 };
 
 struct LeaseEvents {
-  std::vector<LeaseEvent> leases;  // by node name and UID
-  std::vector<RefusalEvent> refusals;
-  std::vector<NotJoinedEvent> not_joined;
+  std::vector<Event<admin::LeaseRow>> leases;  // by node name and UID
+  std::vector<Event<lease::RefusedNode>> refusals;
+  std::vector<Event<lease::NotJoinedNode>> not_joined;
 };
 
 // Both lists ordered by node name, as they come. A node that came back under another UID is one

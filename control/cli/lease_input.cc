@@ -7,17 +7,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_client.h"
-#include "control/admin/endpoint.h"
 #include "control/admin/lease_list.h"
+#include "control/cli/parser.h"
 #include "control/file_io.h"
 #include "control/sources/file_source.h"
 
 namespace weft::cli {
 namespace {
 
-// Below the endpoint's longest wait. A poll that nothing happened in is simply asked again.
+// Below the endpoint's longest wait. A poll that saw no change is repeated.
 constexpr std::chrono::seconds kLongPoll{30};
-// As often as flanneld's own file source looks.
+// As often as flanneld polls its lease file.
 constexpr std::chrono::milliseconds kFilePoll{250};
 
 class DaemonInput : public LeaseInput {
@@ -54,7 +54,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   absl::StatusOr<admin::LeaseList> Read() override {
     source_.Start(*this);
     if (!source_.status().ok()) return source_.status();
-    // A mistyped name would otherwise show every lease as a stranger's and explain nothing.
+    // With a mistyped name every lease would be a peer's, and nothing explained.
     if (!node_name_.empty() && !found_own_) {
       return absl::NotFoundError(absl::StrCat("no Node is named \"", node_name_, "\" in ",
                                               source_.Describe(),
@@ -78,7 +78,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
   void OnRefused(const lease::RefusedNode& node) override { table_.Refuse(node); }
   void OnNotJoined(const lease::NotJoinedNode& node) override { table_.SetNotJoined(node); }
-  // Read looks at the source's status; a watch waits until the file is whole again.
+  // Read checks the source's status; a watch waits until the file is whole again.
   void OnTrouble(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     found_own_ = node.has_value();
@@ -96,13 +96,9 @@ class FileInput : public LeaseInput, private lease::SourceListener {
 
 }  // namespace
 
-std::string EndpointOf(const LeaseOptions& options) {
-  return options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
-}
-
 absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& options) {
   if (options.from.empty()) {
-    return std::make_unique<DaemonInput>(EndpointOf(options));
+    return std::make_unique<DaemonInput>(EndpointOf(options.admin));
   }
   absl::StatusOr<kube::AnnotationKeys> keys = kube::AnnotationKeys::Of(options.annotation_prefix);
   if (!keys.ok()) return keys.status();

@@ -18,7 +18,7 @@ namespace weft::cli {
 
 struct LeaseOptions {
   std::string admin;      // endpoint of a running flanneld; empty: the default one
-  std::string from;       // file; empty: ask flanneld
+  std::string from;       // file; empty: from flanneld
   std::string node_name;  // whose view; with `from` only
   std::uint32_t vni = 4096;
   std::string annotation_prefix = "flannel.alpha.coreos.com";
@@ -32,13 +32,10 @@ class LeaseInput {
  public:
   virtual ~LeaseInput() = default;
   virtual absl::StatusOr<admin::LeaseList> Read() = 0;
-  // The list when it has another generation than the last one returned, or some time later. Trouble
-  // with a file (it is being replaced) is waited out; flanneld's end is an error.
+  // The list when it has another generation than the last one returned, or some time later. An
+  // error of the file (it is being replaced) is waited out; flanneld's end is an error.
   virtual absl::StatusOr<admin::LeaseList> ReadNext() = 0;
 };
-
-// The endpoint that `options` name, or the default one.
-std::string EndpointOf(const LeaseOptions& options);
 
 // Refuses a VNI above 24 bits and an unusable prefix.
 absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& options);

@@ -33,7 +33,7 @@ std::string Cell(const std::optional<T>& value) {
 }
 
 // The form of kubectl's --output-watch-events.
-Json Event(Change change, const char* what, Json object) {
+Json Document(Change change, const char* what, Json object) {
   Json event = Json::object();
   event["type"] = Name(change);
   event[what] = std::move(object);
@@ -46,11 +46,12 @@ Json ToJson(const lease::RefusedNode& node) {
   return json;
 }
 
-Json ToJson(const lease::NotJoinedNode& node) {
-  return ToJson(lease::RefusedNode{node.node.name, node.reason, node.node.uid});
+// A Node without a lease, as one that is refused.
+lease::RefusedNode Unleased(const lease::NotJoinedNode& node) {
+  return {node.node.name, node.reason, node.node.uid};
 }
 
-// The path of a file may be of any octets: those that are not UTF-8 are replaced, not thrown over.
+// A path may contain any bytes: those that are not UTF-8 are replaced; nlohmann would throw.
 std::string Dump(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -76,8 +77,8 @@ std::string LeasePrinter::Whole(const admin::LeaseList& list) {
     return names;
   }
   for (const admin::LeaseRow& row : list.leases) Add(row, /*deleted=*/false);
-  for (const lease::RefusedNode& node : list.refused) Add(node, /*deleted=*/false);
-  for (const lease::NotJoinedNode& node : list.not_joined) Add(node, /*deleted=*/false);
+  for (const lease::RefusedNode& node : list.refused) Add(node, "refused");
+  for (const lease::NotJoinedNode& node : list.not_joined) Add(Unleased(node), "not-joined");
   return table_.TakeText(headers_);
 }
 
@@ -92,16 +93,16 @@ std::string LeasePrinter::Changes(const LeaseEvents& events) {
   for (const auto& [change, row] : events.leases) {
     if (is_table()) Add(row, change == Change::kDeleted);
     if (form_ == LeaseForm::kName) absl::StrAppend(&text, "node/", row.node, "\n");
-    document(Event(change, "lease", admin::ToJson(row)));
+    document(Document(change, "lease", admin::ToJson(row)));
   }
-  for (const auto& [change, node] : events.refusals) {
-    if (is_table()) Add(node, change == Change::kDeleted);
-    document(Event(change, "refused", ToJson(node)));
-  }
-  for (const auto& [change, node] : events.not_joined) {
-    if (is_table()) Add(node, change == Change::kDeleted);
-    document(Event(change, "notJoined", ToJson(node)));
-  }
+  const auto add_node = [&](Change change, const lease::RefusedNode& node, const char* what,
+                            std::string_view state) {
+    if (is_table()) Add(node, change == Change::kDeleted ? "deleted" : state);
+    document(Document(change, what, ToJson(node)));
+  };
+  for (const auto& [change, node] : events.refusals) add_node(change, node, "refused", "refused");
+  for (const auto& [change, node] : events.not_joined)
+    add_node(change, Unleased(node), "notJoined", "not-joined");
   return is_table() ? table_.TakeText(/*with_headers=*/false) : text;
 }
 
@@ -120,15 +121,9 @@ void LeasePrinter::AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& h
   table_.Add(std::move(cells));
 }
 
-void LeasePrinter::Add(const lease::RefusedNode& node, bool deleted) {
-  std::vector<std::string> cells{node.name, "", "", "", deleted ? "deleted" : "refused"};
+void LeasePrinter::Add(const lease::RefusedNode& node, std::string_view state) {
+  std::vector<std::string> cells{node.name, "", "", "", std::string(state)};
   if (form_ == LeaseForm::kWide) cells.insert(cells.end(), {"", "", node.uid, node.reason});
-  table_.Add(std::move(cells));
-}
-
-void LeasePrinter::Add(const lease::NotJoinedNode& node, bool deleted) {
-  std::vector<std::string> cells{node.node.name, "", "", "", deleted ? "deleted" : "not-joined"};
-  if (form_ == LeaseForm::kWide) cells.insert(cells.end(), {"", "", node.node.uid, node.reason});
   table_.Add(std::move(cells));
 }
 

@@ -32,8 +32,7 @@ class LeasePrinter {
  private:
   void Add(const admin::LeaseRow& row, bool deleted);
   void AddHalf(const admin::LeaseRow& row, const admin::LeaseHalf& half, bool deleted);
-  void Add(const lease::RefusedNode& node, bool deleted);
-  void Add(const lease::NotJoinedNode& node, bool deleted);
+  void Add(const lease::RefusedNode& node, std::string_view state);
   bool is_table() const { return form_ == LeaseForm::kTable || form_ == LeaseForm::kWide; }
 
   LeaseForm form_;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // flannelctl leases
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
-#include "control/admin/endpoint.h"
+#include "absl/strings/str_cat.h"
 #include "control/cli/lease_input.h"
 #include "control/cli/lease_text.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 
 namespace weft::cli {
@@ -22,7 +19,7 @@ struct Options {
   bool watch = false;
 };
 
-// Ends only with an error: flanneld has gone, or nobody reads the output any more.
+// Ends only with an error: flanneld ended, or the output is closed.
 ExitCode Watch(LeaseInput& input, LeasePrinter& printer, admin::LeaseList last, Io& io) {
   while (io.out.flush()) {
     absl::StatusOr<admin::LeaseList> next = input.ReadNext();
@@ -34,6 +31,12 @@ ExitCode Watch(LeaseInput& input, LeasePrinter& printer, admin::LeaseList last, 
 }
 
 ExitCode Run(const Options& options, Io& io) {
+  if (!options.list.empty() && options.list != "list") {
+    return Fail(io, kVerb,
+                absl::InvalidArgumentError(absl::StrCat(
+                    "unexpected \"", options.list,
+                    "\": leases takes no node name; select one from the output of -o json")));
+  }
   const absl::StatusOr<std::unique_ptr<LeaseInput>> input = OpenLeases(options.leases);
   if (!input.ok()) return Fail(io, kVerb, input.status());
   absl::StatusOr<admin::LeaseList> list = (*input)->Read();
@@ -47,12 +50,7 @@ ExitCode Run(const Options& options, Io& io) {
 }  // namespace
 
 void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
-  CLI::Option* const admin =
-      parser
-          .add_option("--admin", options.admin,
-                      "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
-                      "Windows a pipe's name")
-          ->type_name("PATH");
+  CLI::Option* const admin = AddAdminOption(parser, options.admin);
   CLI::Option* const from =
       parser
           .add_option("--from", options.from,
@@ -79,16 +77,9 @@ void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
 
 Action AddLeases(CLI::App& parser) {
   auto options = std::make_shared<Options>();
-  parser.add_option("list", options->list, "The word \"list\"; may be left out")
-      ->type_name("list")
-      ->check([](const std::string& word) {
-        return word == "list" ? "" : "there is nothing but the list; see --from and --output";
-      });
-  parser.add_option("-o,--output", options->output, "Form of the output")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
-  parser.add_flag("--no-headers", options->no_headers, "Leave the tables' first line out");
+  parser.add_option("list", options->list, "The word \"list\"; may be left out")->type_name("list");
+  AddOutputOption(parser, options->output, {"table", "wide", "json", "yaml", "name"});
+  parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   parser.add_flag("-w,--watch", options->watch, "Then print each change, until interrupted");
   AddLeaseOptions(parser, options->leases);
   parser.footer(

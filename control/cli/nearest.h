@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody who mistyped probably meant.
+// The known word that is nearest to a mistyped one.
 #pragma once
 
 #include <span>

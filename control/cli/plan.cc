@@ -6,12 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "control/admin/admin_client.h"
-#include "control/admin/endpoint.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "nlohmann/json.hpp"
 
@@ -25,9 +21,7 @@ struct Options {
 };
 
 absl::StatusOr<admin::Plan> Read(const Options& options, bool repair) {
-  const std::string endpoint =
-      options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
-  return admin::AdminClient(endpoint).ReadPlan(repair);
+  return admin::AdminClient(EndpointOf(options.admin)).ReadPlan(repair);
 }
 
 void Print(const std::vector<std::string>& lines, Io& io) {
@@ -85,7 +79,7 @@ ExitCode RunRepair(const Options& options, Io& io) {
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/true);
   if (!plan.ok()) return Fail(io, "hns repair", plan.status());
   if (!Printed(*plan, options, io)) {
-    // An earlier flanneld does not say what is done; where nothing is left, all is.
+    // An earlier flanneld does not report what was done; where nothing is left, all was.
     std::vector<std::string> done = plan->done.value_or(std::vector<std::string>());
     if (!plan->done && plan->left.empty()) done = plan->differences;
     const auto part = [&](std::string_view title, const std::vector<std::string>& lines) {
@@ -101,15 +95,8 @@ ExitCode RunRepair(const Options& options, Io& io) {
 
 std::shared_ptr<Options> AddOptions(CLI::App& parser) {
   auto options = std::make_shared<Options>();
-  parser.add_option("-o,--output", options->output, "Form of the output")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json"}));
-  parser
-      .add_option("--admin", options->admin,
-                  "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
-                  "Windows a pipe's name")
-      ->type_name("PATH");
+  AddOutputOption(parser, options->output, {"text", "json"});
+  AddAdminOption(parser, options->admin);
   return options;
 }
 

@@ -7,13 +7,10 @@
 #include <system_error>
 #include <utility>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_client.h"
-#include "control/admin/endpoint.h"
 #include "control/cli/hns_option.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/config/options.h"
 #include "control/file_io.h"
@@ -44,8 +41,7 @@ absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& 
   if (absl::IsFailedPrecondition(lock)) return DaemonRuns(std::string(lock.message()));
   if (!lock.ok()) return lock;
   if (options.admin == "none") return absl::OkStatus();
-  const std::string endpoint =
-      options.admin.empty() ? std::string(admin::DefaultEndpoint()) : options.admin;
+  const std::string endpoint = EndpointOf(options.admin);
   const auto status = admin::AdminClient(endpoint).ReadStatus();
   if (status.ok() && (status->hns || status->dataplane != "none"))
     return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint));
@@ -129,7 +125,7 @@ ExitCode Run(Options options, Io& io) {
 Action AddReset(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_flag("--dry-run", options->undo.dry_run,
-                  "Say what would be deleted, and delete nothing");
+                  "Print what would be deleted, and delete nothing");
   parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
                   "Leave the base network, which keeps HNS's switch, so that the node is not cut "
                   "off for seconds");
@@ -144,7 +140,7 @@ Action AddReset(CLI::App& parser) {
   parser
       .add_option("--admin", options->admin,
                   "Where a flanneld that still runs would answer, if not at this node's own "
-                  "endpoint; none: do not ask")
+                  "endpoint; none: do not check")
       ->type_name("PATH");
   parser.footer(
       "Deleted is what flanneld's ledger says it made: networks and endpoints in HNS,\n"

@@ -2,13 +2,9 @@
 // flannelctl status
 #include <memory>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "control/admin/admin_client.h"
-#include "control/admin/endpoint.h"
 #include "control/cli/json_to_yaml.h"
+#include "control/cli/parser.h"
 #include "control/cli/status_text.h"
 #include "control/cli/verbs.h"
 #include "nlohmann/json.hpp"
@@ -23,8 +19,7 @@ struct Options {
 };
 
 ExitCode Run(const Options& options, Io& io) {
-  const admin::AdminClient client(options.admin.empty() ? std::string(admin::DefaultEndpoint())
-                                                        : options.admin);
+  const admin::AdminClient client(EndpointOf(options.admin));
   const absl::StatusOr<admin::Status> status = client.ReadStatus();
   if (!status.ok()) return Fail(io, "status", status.status());
   if (options.output == "json") {
@@ -41,18 +36,11 @@ ExitCode Run(const Options& options, Io& io) {
 
 Action AddStatus(CLI::App& parser) {
   auto options = std::make_shared<Options>();
-  parser.add_option("-o,--output", options->output, "Form of the output")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json", "yaml"}));
+  AddOutputOption(parser, options->output, {"text", "json", "yaml"});
   parser.add_flag(
       "--peers", options->peers,
       "With text: add each peer's counts and path MTU (json and yaml always have them)");
-  parser
-      .add_option("--admin", options->admin,
-                  "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
-                  "Windows a pipe's name")
-      ->type_name("PATH");
+  AddAdminOption(parser, options->admin);
   parser.footer(
       "Exit code: 0 ready, nothing pending and every peer reached, 1 degraded,\n"
       "2 flanneld does not answer.\n\n"

@@ -58,7 +58,7 @@ std::string ReachLine(const Status& status) {
   return absl::StrCat(status.reach->reached, " of ", status.reach->peers, " reached", not_joined);
 }
 
-// A superframe counts as the wire packets that it stands for.
+// A superframe counts as the wire packets that it is cut into.
 std::string DirectionLine(const admin::DirectionStatus& direction) {
   std::uint64_t forwarded = 0;
   std::uint64_t dropped = 0;
@@ -156,14 +156,17 @@ std::vector<std::string> PeerSteps(const Status& status) {
 }
 
 // The most urgent first: what keeps the daemon from being ready, then what it cannot read, then
-// what it could not do, then what other nodes should mend. The sentences come with their next step.
+// what it could not apply, then what other nodes should correct. Each sentence contains its next
+// step.
 std::vector<std::string> NextSteps(const Status& status) {
   std::vector<std::string> steps;
   for (const admin::Check& check : status.checks) {
     if (!check.ok) steps.push_back(absl::StrCat(check.name, ": ", check.text));
   }
-  if (!status.source.trouble.empty())
-    steps.push_back(absl::StrCat("source: ", status.source.trouble));
+  const std::string source = absl::StrCat("source: ", status.source.trouble);
+  if (!status.source.trouble.empty() &&
+      std::find(steps.begin(), steps.end(), source) == steps.end())
+    steps.push_back(source);  // else a check has it
   for (const admin::TroubleStatus& each : status.troubles) {
     if (!each.trouble.empty()) steps.push_back(each.trouble);
   }
@@ -195,7 +198,7 @@ std::vector<std::string> NextSteps(const Status& status) {
   if (status.refused_nodes > 0) {
     steps.push_back(absl::StrCat(status.refused_nodes,
                                  " refused: their Nodes cannot be read; \"flannelctl leases -o "
-                                 "wide\" says why"));
+                                 "wide\" gives the reason"));
   }
   if (status.not_joined_nodes) {
     steps.push_back(absl::StrCat(*status.not_joined_nodes,
@@ -241,15 +244,16 @@ std::string StatusText(const Status& status, bool peers) {
                                      absl::UTCTimeZone()),
                     ", process ", status.pid));
   Line(out, "backend", absl::StrCat(status.backend, ", data plane ", status.dataplane));
-  Line(out, "interface", absl::StrCat(status.interface_name, ", inner MTU ", status.mtu));
+  if (!status.interface_name.empty())
+    Line(out, "interface", absl::StrCat(status.interface_name, ", inner MTU ", status.mtu));
   AddOwn(out, "ipv4", status.v4);
   AddOwn(out, "ipv6", status.v6);
   Line(
       out, "source",
       absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",
-                   status.source.trouble.empty() ? "" : ", in trouble"));
+                   status.source.trouble.empty() ? "" : ", failing"));
   for (const admin::TroubleStatus& each : status.troubles) {
-    Line(out, "trouble",
+    Line(out, "condition",
          absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",
                       each.trouble.empty() ? ", over" : ", lasting"));
   }

@@ -11,8 +11,8 @@ namespace weft::cli {
 // Ready, its source readable, and nothing pending.
 bool IsWell(const admin::Status& status);
 
-// Ends in a list of what to do, unless there is nothing to. Every drop that was counted stands in
-// it with its sentence. `peers` appends a table of all peers.
+// Ends in a list of what to do, if there is anything. Contains every counted drop with its
+// sentence. `peers` appends a table of all peers.
 std::string StatusText(const admin::Status& status, bool peers);
 
 }  // namespace weft::cli

@@ -11,7 +11,7 @@ constexpr std::size_t kGap = 3;
 
 std::size_t Width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation octet
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation byte
   }));
 }
 

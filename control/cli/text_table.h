@@ -15,8 +15,8 @@ class TextTable {
   explicit TextTable(std::vector<std::string> headers) : headers_(std::move(headers)) {}
 
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // All rows added since the last call, and the headers if asked for. Columns only ever get wider
-  // from call to call, so that what a watch prints stays aligned.
+  // All rows added since the last call, and the headers with `with_headers`. Columns only ever get
+  // wider from call to call, so that what a watch prints stays aligned.
   std::string TakeText(bool with_headers);
 
  private:

@@ -19,8 +19,8 @@ namespace weft::cli {
 // A promise to scripts.
 enum class ExitCode : int {
   kOk = 0,
-  kFinding = 1,   // asked and answered, and the answer is bad: not ready, the frame is dropped
-  kUnusable = 2,  // not answered: wrong usage, unreadable input, no daemon
+  kFinding = 1,   // an answer, and a bad one: not ready, the frame is dropped
+  kUnusable = 2,  // no answer: wrong usage, unreadable input, no daemon
 };
 
 // Data goes to `out`, everything that is not data to `err`. Nothing is coloured.
@@ -40,12 +40,7 @@ struct Verb {
   Action (*add)(CLI::App& parser);
 };
 
-// Says "flannelctl VERB: MESSAGE" on `err`.
+// Writes "flannelctl VERB: MESSAGE" to `err`.
 ExitCode Fail(Io& io, std::string_view verb, const absl::Status& status);
-
-// A check of CLI11 for unsigned numbers, which it would wrap around.
-inline std::string NotNegative(const std::string& text) {
-  return text.starts_with('-') ? text + " is less than zero" : "";
-}
 
 }  // namespace weft::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of verbs: each is one file, named after it.
+// Every verb of flannelctl, once: its function, and its row in a table. Help, completion, manual
+// and reference follow.
 #pragma once
 
 #include <span>
@@ -8,27 +9,46 @@
 
 namespace weft::cli {
 
-Action AddLeases(CLI::App& parser);
 Action AddStatus(CLI::App& parser);
+Action AddLeases(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
-// A verb of verbs.
-Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs);
-Action AddHnsControl(CLI::App& parser);
-Action AddHnsDrift(CLI::App& parser);
-Action AddHnsRepair(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
-Action AddHnsList(CLI::App& parser);
-Action AddHnsShow(CLI::App& parser);
-Action AddHnsEmulate(CLI::App& parser);
 Action AddReset(CLI::App& parser);
-Action AddHnsEndpoint(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
 
 // In the order of the help text. "help" is not among them: it is the parser's.
-std::span<const Verb> Verbs();
-// The verb of that name, or null.
-const Verb* FindVerb(std::string_view name);
+inline constexpr Verb kVerbs[] = {
+    {"status", "What flanneld does and whether it is well, on one screen", AddStatus},
+    {"leases", "Every node's lease, and whether it can be used", AddLeases},
+    {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
+    {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
+    {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
+    {"reset", "Delete what flanneld made in HNS and on the host, and nothing else", AddReset},
+    {"version", "This program's version", AddVersion},
+    {"completion", "Completion of verbs and options for a shell", AddCompletion},
+};
+
+Action AddHnsList(CLI::App& parser);
+Action AddHnsShow(CLI::App& parser);
+Action AddHnsEndpoint(CLI::App& parser);
+Action AddHnsDrift(CLI::App& parser);
+Action AddHnsRepair(CLI::App& parser);
+Action AddHnsEmulate(CLI::App& parser);
+Action AddHnsControl(CLI::App& parser);
+
+inline constexpr Verb kHnsVerbs[] = {
+    {"list", "The networks that HNS has", AddHnsList},
+    {"show", "A network of HNS, and where its routes lead", AddHnsShow},
+    {"endpoint", "Endpoints of HNS's networks: add, list, delete", AddHnsEndpoint},
+    {"drift", "How HNS differs from what flanneld desires", AddHnsDrift},
+    {"repair", "Have flanneld repair that now", AddHnsRepair},
+    {"emulate", "Emulate an HNS for other programs, for development and tests", AddHnsEmulate},
+    {"control", "Send an HNS emulator a command: fail, restart, dump its state", AddHnsControl},
+};
+
+// Adds `verbs` to a verb of verbs.
+Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs);
 
 }  // namespace weft::cli

@@ -2,12 +2,9 @@
 // flannelctl version
 #include <memory>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "control/admin/schema.h"
 #include "control/cli/json_to_yaml.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "nlohmann/json.hpp"
 
@@ -15,10 +12,7 @@ namespace weft::cli {
 
 Action AddVersion(CLI::App& parser) {
   auto output = std::make_shared<std::string>("text");
-  parser.add_option("-o,--output", *output, "Form of the output")
-      ->type_name("FORM")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json", "yaml"}));
+  AddOutputOption(parser, *output, {"text", "json", "yaml"});
   parser.footer(
       "flanneld's own version is in \"flannelctl status\".\n\n"
       "Examples:\n"

@@ -19,74 +19,74 @@ constexpr FlagRow kTable[] = {
      "changes are followed"},
     {kLeases, "net-config-path", &V::net_config_path, "PATH", "the network's configuration"},
     {kLeases, "node-name", &V::node_name, "NAME",
-     "this node's name; else the variable NODE_NAME; else that of the node which the pod POD_NAME "
-     "in "
-     "POD_NAMESPACE runs on"},
+     "this node's name; else the variable NODE_NAME, else the node of the pod POD_NAME in "
+     "POD_NAMESPACE"},
     {kLeases, "kubeconfig-file", &V::kubeconfig_file, "PATH",
-     "credentials for the API server; with neither this nor --kube-api-url those of the pod count"},
+     "credentials for the API server; without this and --kube-api-url, the pod's service account"},
     {kLeases, "kube-api-url", &V::kube_api_url, "URL",
-     "the API server; overrides the kubeconfig's"},
+     "the API server, https://HOST:PORT; overrides the kubeconfig's"},
     {kLeases, "kube-annotation-prefix", &V::kube_annotation_prefix, "PREFIX",
-     "of the annotations on Node objects"},
+     "prefix of flannel's annotations on Node objects"},
     {kLeases, "set-node-network-unavailable", &V::set_node_network_unavailable, "",
-     "set the node's condition NetworkUnavailable to False once ready"},
+     "set the Node's condition NetworkUnavailable to False once ready"},
 
     {kInterface, "iface", &V::iface, "IP|NAME",
      "the interface for traffic between nodes, by address or exact name; may be repeated, the "
-     "first that fits is taken"},
+     "first that fits is used"},
     {kInterface, "iface-regex", &V::iface_regex, "RE2",
-     "the same by a regular expression, on addresses first and then on names; tried after every "
-     "--iface"},
+     "the interface by a regular expression, matched against addresses, then names; tried after "
+     "every --iface"},
     {kInterface, "iface-can-reach", &V::iface_can_reach, "IP",
-     "the same by the route to this address; tried last"},
+     "the interface by the route to this address; tried last"},
     {kInterface, "public-ip", &V::public_ip, "IP",
-     "the address told to peers; else the interface's"},
-    {kInterface, "public-ipv6", &V::public_ipv6, "IP", "the same for IPv6"},
+     "the IPv4 address that is published to peers; else the interface's"},
+    {kInterface, "public-ipv6", &V::public_ipv6, "IP",
+     "the IPv6 address that is published to peers; else the interface's"},
 
     {kDataPlane, "dataplane", &V::dataplane, "userspace|none|hns|routes",
-     "who moves the packets: userspace is flanneld itself; routes are the host's own to each peer, "
-     "with Backend.Type host-gw only, where userspace means the same; hns is Windows' Host Network "
-     "Service; none "
-     "takes the lease and writes subnet.env only (default userspace, on Windows hns)"},
+     "what moves the packets: userspace, flanneld itself; routes, the host's routes to each peer "
+     "(Backend.Type host-gw only, where userspace means the same); hns, Windows' Host Network "
+     "Service; none, nothing: only the lease is taken and subnet.env written",
+     false, "userspace", "hns"},
     {kDataPlane, "hns", &V::hns, "emulator:PATH",
      "on Linux, for development: the HNS to program is the emulator that `flannelctl hns emulate` "
      "serves on the socket PATH; next to userspace it follows: it receives what a Windows node's "
      "would have"},
     {kDataPlane, "hns-base-network", &V::hns_base_network, "",
-     "keep a persistent network in HNS, so that, where the NIC keeps its identity, only the first "
-     "start ever cuts the node off for some seconds, and no reboot"},
+     "keep a persistent network in HNS, so that only the first start cuts the node off for some "
+     "seconds, and no reboot, where the NIC keeps its identity"},
     {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
-     "what the sender of a received packet must be: strict, the lease that holds the inner source; "
-     "lease, any lease's "
-     "address; off, anybody"},
+     "how the sender of a received packet is checked: strict, by the lease that holds the inner "
+     "source; lease, by any lease's address; off, not at all"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
-     "fill in the UDP checksum of outer IPv4 packets; IPv6 always has it"},
+     "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
     {kDataPlane, "ip-masq", &V::ip_masq, "",
      "masquerade what pods send out of the cluster, by nftables' table inet weft, and write "
      "FLANNEL_IPMASQ=true to subnet.env; on Windows the CNI plugin masquerades"},
     {kDataPlane, "ip-masq-fully-random-disable", &V::ip_masq_fully_random_disable, "",
-     "let the kernel choose the source ports of what is masqueraded in its usual way; Linux"},
+     "masquerade with the kernel's usual choice of source ports, not a random one; Linux"},
     {kDataPlane, "iptables-forward-rules", &V::iptables_forward_rules, "",
-     "have chain FORWARD of iptables, where the host has one, accept what pods send and receive; "
-     "Linux"},
+     "accept what pods send and receive in iptables' chain FORWARD, where the host has it; Linux"},
     {kDataPlane, "iptables-resync", &V::iptables_resync, "SECONDS",
      "how often these rules are read in iptables-legacy, which reports no changes; Linux"},
     {kDataPlane, "replace-kernel-device", &V::replace_kernel_device, "",
-     "delete the vxlan device flannel.VNI that upstream flannel leaves in the kernel, if it has "
-     "our VNI; Linux"},
+     "delete the vxlan device flannel.VNI that upstream flannel left in the kernel, if it has our "
+     "VNI; Linux"},
 
-    {kOutputs, "subnet-file", &V::subnet_file, "PATH", "where the CNI plugin reads subnet and MTU"},
-    {kOutputs, "healthz-ip", &V::healthz_ip, "IP", "where /healthz and /readyz are answered"},
-    {kOutputs, "healthz-port", &V::healthz_port, "PORT", "0 or less: nowhere"},
-    {kOutputs, "admin", &V::admin, "PATH",
-     "socket or pipe that flannelctl asks; none: no such socket (default /run/flannel/weft.sock, "
-     "on Windows \\\\.\\pipe\\weft)"},
+    {kOutputs, "subnet-file", &V::subnet_file, "PATH",
+     "the file from which the CNI plugin reads subnet and MTU"},
+    {kOutputs, "healthz-ip", &V::healthz_ip, "IP", "the address of /healthz and /readyz"},
+    {kOutputs, "healthz-port", &V::healthz_port, "PORT",
+     "the port of /healthz and /readyz; 0 or less: none"},
+    {kOutputs, "admin", &V::admin, "PATH", "socket or pipe for flannelctl; none: no such endpoint",
+     false, "/run/flannel/weft.sock", R"(\\.\pipe\weft)"},
     {kOutputs, "state-dir", &V::state_dir, "PATH",
-     "keeps the list of what was made in HNS and on the host, ledger.json and ledger.changes, for "
-     "flannelctl reset (default /var/lib/weft, on Windows ProgramData\\weft on the system drive)"},
+     "folder of the ledger (ledger.json, ledger.changes): what was made in HNS and on the host, for "
+     "flannelctl reset",
+     false, "/var/lib/weft", R"(ProgramData\weft on the system drive)"},
 
-    {kLogs, "log-format", &V::log_format, "klog|json", "of the lines on stderr"},
-    {kLogs, "v", &V::verbosity, "LEVEL", "more lines from 1 up"},
+    {kLogs, "log-format", &V::log_format, "klog|json", "form of the lines on stderr"},
+    {kLogs, "v", &V::verbosity, "LEVEL", "log more, from 1 up"},
     {kLogs, "version", &V::version, "", "print the version and exit"},
 
     {kCompatible, "etcd-endpoints", &V::etcd_endpoints, "URLS", "etcd", true},
@@ -103,9 +103,31 @@ constexpr FlagRow kTable[] = {
     {kCompatible, "log_backtrace_at", &V::log_backtrace_at, "FILE:LINE", "klog", true},
 };
 
+constexpr VariableRow kVariables[] = {
+    {"NODE_NAME", "this node's name, where --node-name is not given"},
+    {"POD_NAME", "with POD_NAMESPACE: the pod whose node this is, where NODE_NAME is not set"},
+    {"POD_NAMESPACE", "see POD_NAME"},
+    {"KUBERNETES_SERVICE_HOST", "the API server's host, in a pod"},
+    {"KUBERNETES_SERVICE_PORT", "the API server's port, in a pod"},
+    {"CONTAINER_SANDBOX_MOUNT_POINT",
+     "the root under which a HostProcess container's service account is searched first; Windows"},
+    {"HTTPS_PROXY", "the proxy to an https:// API server; also in lower case"},
+    {"HTTP_PROXY", "the proxy to an http:// API server; also in lower case"},
+    {"NO_PROXY", "hosts and networks that are reached without a proxy; also in lower case"},
+    {"SSL_CERT_FILE", "a file of trusted certificates, where none is configured; Linux"},
+    {"SSL_CERT_DIR", "a folder of trusted certificates, where none is configured; Linux"},
+    {"NOTIFY_SOCKET", "systemd's socket, which receives READY=1; Linux"},
+    {"EVENT_QUEUE_DEPTH", "upstream's event queue", true},
+    {"CONT_WHEN_CACHE_NOT_READY", "upstream ends where its first leases are late", true},
+    {"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP/2; flanneld uses HTTP/1.1", true},
+    {"HTTP2_PING_TIMEOUT_SECONDS", "HTTP/2; flanneld uses HTTP/1.1", true},
+};
+
 }  // namespace
 
 std::span<const FlagRow> FlagTable() { return kTable; }
+
+std::span<const VariableRow> VariableTable() { return kVariables; }
 
 std::string_view Title(FlagGroup group) {
   switch (group) {
@@ -120,19 +142,27 @@ std::string_view Title(FlagGroup group) {
     case FlagGroup::kLogs:
       return "Logs";
     case FlagGroup::kCompatible:
-      return "Accepted from upstream, without meaning here";
+      return "Accepted from upstream, without effect";
   }
   return "";
 }
 
-std::string DefaultOf(const FlagRow& row) {
-  const FlagValues defaults;
+std::string TextOf(const FlagRow& row, const FlagValues& values) {
   if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))
-    return defaults.**flag ? "true" : "false";
+    return values.**flag ? "true" : "false";
   if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place))
-    return absl::StrCat(defaults.**number);
-  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return defaults.**text;
+    return absl::StrCat(values.**number);
+  if (const auto* text = std::get_if<std::string FlagValues::*>(&row.place)) return values.**text;
   return "";
+}
+
+std::string DefaultOf(const FlagRow& row) { return TextOf(row, FlagValues()); }
+
+std::string DefaultText(const FlagRow& row) {
+  if (!row.linux_default.empty())
+    return absl::StrCat(row.linux_default, ", on Windows ", row.windows_default);
+  const std::string value = DefaultOf(row);
+  return value == "false" ? "" : value;
 }
 
 const FlagRow* FindFlag(std::string_view name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every flag of flanneld, once: name, place of its value, help. Parser, environment and --help read
-// this table only.
+// Every flag of flanneld, and every variable that it reads, once. Parser, environment, --help,
+// flanneld.8 and REFERENCE.md are made from these tables.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class FlagGroup : std::uint8_t {
   kCompatible
 };
 
-// Repeated flags append to a list; any other flag's last value counts.
+// A repeated flag appends to a list; of any other the last value counts.
 using FlagPlace = std::variant<bool FlagValues::*, std::int64_t FlagValues::*,
                                std::string FlagValues::*, std::vector<std::string> FlagValues::*>;
 
@@ -34,13 +34,26 @@ struct FlagRow {
   std::string_view value;  // what --help calls it: "PATH"; the closed list "a|b|c" is checked.
                            // Empty for booleans
   std::string_view help;   // one sentence, no full stop
-  bool without_meaning = false;  // accepted, does nothing here
+  bool without_meaning = false;  // accepted, has no effect
+  // The program's own default where FlagValues has an empty one; empty: the same on both systems.
+  std::string_view linux_default = "", windows_default = "";
+};
+
+struct VariableRow {
+  std::string_view name;
+  std::string_view help;  // one sentence, no full stop
+  bool without_meaning = false;
 };
 
 std::span<const FlagRow> FlagTable();
+// Apart from FLANNELD_*, of which each flag has one (VariableOf).
+std::span<const VariableRow> VariableTable();
 std::string_view Title(FlagGroup group);
-// As Go prints it; of a list nothing.
+// As Go prints it; empty for a list.
+std::string TextOf(const FlagRow& row, const FlagValues& values);
 std::string DefaultOf(const FlagRow& row);
+// For people: "userspace, on Windows hns"; empty: none that is worth a word.
+std::string DefaultText(const FlagRow& row);
 // The row of `name`, or null.
 const FlagRow* FindFlag(std::string_view name);
 

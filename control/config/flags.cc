@@ -16,12 +16,6 @@
 namespace weft::config {
 namespace {
 
-// Upstream reads them, flags apart: its event queue does not exist here, waiting for the first
-// leases never ends the process, and the API server is spoken to over HTTP/1.1.
-constexpr std::string_view kVariablesWithoutMeaning[] = {
-    "EVENT_QUEUE_DEPTH", "CONT_WHEN_CACHE_NOT_READY", "HTTP2_READ_IDLE_TIMEOUT_SECONDS",
-    "HTTP2_PING_TIMEOUT_SECONDS"};
-
 bool IsBool(const FlagRow& row) { return std::holds_alternative<bool FlagValues::*>(row.place); }
 
 // A value list "a|b|c" is closed when it is in lower case; "IP|NAME" only describes.
@@ -174,20 +168,13 @@ std::string Shown(std::string_view word) {
 }
 
 std::string Describe(const FlagValues& given) {
-  const FlagValues defaults;
   std::vector<std::string> words;
   for (const FlagRow& row : FlagTable()) {
     std::vector<std::string> values;
-    if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place)) {
-      if (given.**flag != defaults.**flag) values = {given.**flag ? "true" : "false"};
-    } else if (const auto* number = std::get_if<std::int64_t FlagValues::*>(&row.place)) {
-      if (given.**number != defaults.**number) values = {absl::StrCat(given.**number)};
-    } else if (const auto* list = std::get_if<std::vector<std::string> FlagValues::*>(&row.place)) {
+    if (const auto* list = std::get_if<std::vector<std::string> FlagValues::*>(&row.place))
       values = given.**list;
-    } else {
-      const std::string& text = given.*std::get<std::string FlagValues::*>(row.place);
-      if (text != defaults.*std::get<std::string FlagValues::*>(row.place)) values = {text};
-    }
+    else if (std::string text = TextOf(row, given); text != DefaultOf(row))
+      values = {std::move(text)};
     for (const std::string& value : values) {
       words.push_back(absl::StrCat("--", row.name, "=", IsSecret(row.name) ? "..." : Shown(value)));
     }
@@ -225,9 +212,10 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
     }
     if (set && row.without_meaning) without_meaning.push_back(absl::StrCat("--", row.name));
   }
-  for (const std::string_view name : kVariablesWithoutMeaning) {
-    const std::optional<std::string> value = environment(std::string(name));
-    if (value && !value->empty()) without_meaning.emplace_back(name);
+  for (const VariableRow& row : VariableTable()) {
+    if (!row.without_meaning) continue;
+    const std::optional<std::string> value = environment(std::string(row.name));
+    if (value && !value->empty()) without_meaning.emplace_back(row.name);
   }
   std::sort(without_meaning.begin(), without_meaning.end());
   if (!without_meaning.empty()) {

@@ -37,10 +37,9 @@ void AppendGroup(std::string& out, FlagGroup group) {
   for (const FlagRow& row : FlagTable()) {
     if (row.group != group) continue;
     absl::StrAppend(&out, "  --", row.name, row.value.empty() ? "" : "=", row.value, "\n");
-    const std::string value = DefaultOf(row);
-    const bool says_default = !value.empty() && value != "false";
-    AppendWrapped(out, says_default ? absl::StrCat(row.help, " (default ", value, ")")
-                                    : std::string(row.help));
+    const std::string value = DefaultText(row);
+    AppendWrapped(out, value.empty() ? std::string(row.help)
+                                     : absl::StrCat(row.help, " (default ", value, ")"));
   }
 }
 

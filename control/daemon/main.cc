@@ -103,8 +103,8 @@ int Main(int argc, char** argv) {
   const std::vector<std::string> words = control::Arguments(argc, argv);
   const absl::StatusOr<config::CommandLine> line = config::ParseFlags(words, Variable);
   if (!line.ok()) {
-    std::fprintf(stderr, "flanneld: %s\n\n%s", std::string(line.status().message()).c_str(),
-                 config::Usage().c_str());
+    std::fprintf(stderr, "flanneld: %s; see flanneld --help\n",
+                 std::string(line.status().message()).c_str());
     return kWrongFlags;
   }
   if (line->help) {

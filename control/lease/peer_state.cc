@@ -1,118 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lease/peer_state.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace weft::lease {
+namespace {
 
-std::string_view Name(PeerState state) {
-  switch (state) {
-    case PeerState::kUsable:
-      return "usable";
-    case PeerState::kSelf:
-      return "self";
-    case PeerState::kDuplicatePublicIp:
-      return "duplicate-public-ip";
-    case PeerState::kNestedSubnet:
-      return "nested-subnet";
-    case PeerState::kOverlap:
-      return "overlap";
-    case PeerState::kVniMismatch:
-      return "vni-mismatch";
-    case PeerState::kMissingMac:
-      return "missing-mac";
-    case PeerState::kMissingPublicIp:
-      return "missing-public-ip";
-    case PeerState::kForeignBackend:
-      return "foreign-backend";
-    case PeerState::kOutsideNetwork:
-      return "outside-network";
-    case PeerState::kKeptLease:
-      return "kept-lease";
-    case PeerState::kHostChanged:
-      return "host-changed";
-    case PeerState::kHostConflict:
-      return "host-conflict";
-    case PeerState::kReservedRange:
-      return "reserved-range";
-    case PeerState::kBadPublicIp:
-      return "bad-public-ip";
-    case PeerState::kFamilyOff:
-      return "family-off";
-  }
-  return "unknown";
-}
+struct Row {
+  PeerState state;
+  std::string_view name;
+  bool usable;
+  std::string_view sentence;
+};
 
-std::string_view Sentence(PeerState state) {
-  switch (state) {
-    case PeerState::kUsable:
-      return "The lease is in use.";
-    case PeerState::kSelf:
-      return "This is our own lease.";
-    case PeerState::kDuplicatePublicIp:
-      return "The lease is in use, but another names the same public IP: right behind a shared "
-             "address, else delete the Node that is gone.";
-    case PeerState::kNestedSubnet:
-      return "The lease is in use by longest prefix, but its subnet and another's lie one in the "
-             "other: check the cluster's podCIDRs.";
-    case PeerState::kOverlap:
-      return "Not used: a Node in use holds this subnet, or it overlaps our own: delete the Node "
-             "that is gone.";
-    case PeerState::kVniMismatch:
-      return "Not used: the peer encapsulates under another VNI: give all nodes the same "
-             "Backend.VNI in net-conf.json.";
-    case PeerState::kMissingMac:
-      return "Not used yet: the peer has published no VTEP MAC: if this lasts, check its "
-             "flanneld.";
-    case PeerState::kMissingPublicIp:
-      return "Not used: the peer has published no public IP for this family: check its flanneld.";
-    case PeerState::kForeignBackend:
-      return "Not used: the peer runs another backend: give all nodes the same Backend.Type in "
-             "net-conf.json.";
-    case PeerState::kOutsideNetwork:
-      return "Not used: its subnet lies outside net-conf's Network: widen Network in "
-             "net-conf.json, or correct the Node's podCIDR.";
-    case PeerState::kKeptLease:
-      return "The lease is in use as it was last complete: the peer has since blanked its VTEP "
-             "MAC: if this lasts, check its flanneld.";
-    case PeerState::kHostChanged:
-      return "The lease is in use, but this host or its net-conf has changed so that it would not "
-             "be taken again: see \"flannelctl leases -o wide\".";
-    case PeerState::kHostConflict:
-      return "Not used: its subnet contains what this host needs, such as its own address or "
-             "gateway: correct the Node's podCIDR.";
-    case PeerState::kReservedRange:
-      return "Not used: its subnet overlaps a range that is reserved: correct the Node's podCIDR.";
-    case PeerState::kBadPublicIp:
-      return "Not used: its public IP lies in a pod subnet or is no node's address: check its "
-             "flanneld's --public-ip and --iface.";
-    case PeerState::kFamilyOff:
-      return "Not used: this node's net-conf does not enable the address family.";
-  }
-  return "";
-}
+// In the order of PeerState.
+constexpr Row kRows[] = {
+    {PeerState::kUsable, "usable", true, "The lease is in use."},
+    {PeerState::kSelf, "self", false, "This is the node's own lease."},
+    {PeerState::kDuplicatePublicIp, "duplicate-public-ip", true,
+     "In use, but another lease has the same public IP. Expected behind NAT; otherwise delete the "
+     "stale Node."},
+    {PeerState::kNestedSubnet, "nested-subnet", true,
+     "In use by longest prefix, but its subnet lies inside or around another lease's. Correct the "
+     "Nodes' podCIDRs."},
+    {PeerState::kOverlap, "overlap", false,
+     "Not used: its subnet overlaps that of a Node in use, or this node's. Delete the stale Node, "
+     "or change its podCIDR."},
+    {PeerState::kVniMismatch, "vni-mismatch", false,
+     "Not used: the peer has another VNI. Set one Backend.VNI in net-conf.json for all nodes."},
+    {PeerState::kMissingMac, "missing-mac", false,
+     "Not used yet: the peer has published no VTEP MAC. If this lasts, check its flanneld."},
+    {PeerState::kMissingPublicIp, "missing-public-ip", false,
+     "Not used: the peer has published no public IP of this family. Check its flanneld."},
+    {PeerState::kForeignBackend, "foreign-backend", false,
+     "Not used: the peer runs another backend. Set one Backend.Type in net-conf.json for all "
+     "nodes."},
+    {PeerState::kOutsideNetwork, "outside-network", false,
+     "Not used: its subnet lies outside Network of net-conf.json. Widen Network, or correct the "
+     "Node's podCIDR."},
+    {PeerState::kKeptLease, "kept-lease", true,
+     "In use as last complete: the peer has blanked its VTEP MAC since. If this lasts, check its "
+     "flanneld."},
+    {PeerState::kHostChanged, "host-changed", true,
+     "In use, but this host or net-conf.json has changed: the lease would not be accepted again. "
+     "See \"flannelctl leases -o wide\"."},
+    {PeerState::kHostConflict, "host-conflict", false,
+     "Not used: its subnet contains what this host needs, such as its address or gateway. Correct "
+     "the Node's podCIDR."},
+    {PeerState::kReservedRange, "reserved-range", false,
+     "Not used: its subnet overlaps a reserved range. Correct the Node's podCIDR."},
+    {PeerState::kBadPublicIp, "bad-public-ip", false,
+     "Not used: its public IP lies in a pod subnet, or cannot be a node's address. Correct its "
+     "flanneld's --public-ip or --iface."},
+    {PeerState::kFamilyOff, "family-off", false,
+     "Not used: net-conf.json of this node does not enable the address family."},
+};
+static_assert(std::size(kRows) == kPeerStates);
+static_assert(std::is_sorted(std::begin(kRows), std::end(kRows),
+                             [](const Row& a, const Row& b) { return a.state < b.state; }));
 
-bool IsUsable(PeerState state) {
-  switch (state) {
-    case PeerState::kUsable:
-    case PeerState::kDuplicatePublicIp:
-    case PeerState::kNestedSubnet:
-    case PeerState::kKeptLease:
-    case PeerState::kHostChanged:
-      return true;
-    case PeerState::kSelf:
-    case PeerState::kOverlap:
-    case PeerState::kVniMismatch:
-    case PeerState::kMissingMac:
-    case PeerState::kMissingPublicIp:
-    case PeerState::kForeignBackend:
-    case PeerState::kOutsideNetwork:
-    case PeerState::kHostConflict:
-    case PeerState::kReservedRange:
-    case PeerState::kBadPublicIp:
-    case PeerState::kFamilyOff:
-      return false;
-  }
-  return false;
-}
+const Row& RowOf(PeerState state) { return kRows[static_cast<std::size_t>(state)]; }
+
+}  // namespace
+
+std::string_view Name(PeerState state) { return RowOf(state).name; }
+
+std::string_view Sentence(PeerState state) { return RowOf(state).sentence; }
+
+bool IsUsable(PeerState state) { return RowOf(state).usable; }
 
 bool IsRemarkable(PeerState state) {
   return state != PeerState::kUsable && state != PeerState::kSelf && state != PeerState::kFamilyOff;

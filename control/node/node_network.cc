@@ -263,8 +263,8 @@ void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
   file_condition_.Set(other.status().message());
   file_judged_ = other.ok();
   if (other.ok() && !other->empty())
-    control::LogInfo(
-        absl::StrCat("withdrew ", subnet_file_.path(), ": it is of another lease, ", *other));
+    control::LogInfo(absl::StrCat("removed ", subnet_file_.path(),
+                                  " until this node is ready: it was written for ", *other));
 }
 
 SubnetEnv NodeNetwork::Env() const {

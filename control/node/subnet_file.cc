@@ -99,8 +99,8 @@ absl::StatusOr<std::string> SubnetFile::WithdrawUnlessOf(const SubnetEnv& env) {
   fs::remove(control::PathOf(path_), error);
   if (!error) return other;
   return absl::UnavailableError(absl::StrCat(
-      "subnet file ", path_, ": it is of another lease (", other,
-      ") and cannot be removed: ", error.message(),
+      "subnet file ", path_, " was written for ", other,
+      ", and cannot be removed: ", error.message(),
       "; remove it, or make its folder writable: pods would start with its addresses"));
 }
 

@@ -29,9 +29,10 @@ void FileSource::Poll() {
   const auto stamp = StampOf(path_);
   if (!stamp.ok()) {
     stamp_.reset();
-    SetStatus(absl::Status(stamp.status().code(),
-                           absl::StrCat("lease ", Describe(), " ", stamp.status().message(),
-                                        "; the leases stay as they are; put the file back")));
+    SetStatus(
+        absl::Status(stamp.status().code(),
+                     absl::StrCat("lease ", Describe(), " ", stamp.status().message(),
+                                  "; the leases read before stay in use; put the file back")));
     return;
   }
   const bool same = stamp_ == *stamp;
@@ -71,9 +72,12 @@ absl::Status FileSource::ReadAndReport() {
   if (text_hash_ == hash) return absl::OkStatus();
   auto nodes = codec_.DecodeNodeList(*text);
   if (!nodes.ok()) {
-    return absl::Status(nodes.status().code(),
-                        absl::StrCat("lease ", Describe(), ": ", nodes.status().message(),
-                                     "; the leases stay as they are; correct the file"));
+    return absl::Status(
+        nodes.status().code(),
+        absl::StrCat(
+            "lease ", Describe(), ": ", nodes.status().message(),
+            "; the leases read before stay in use; correct the file, as `kubectl get nodes -o "
+            "json` writes it"));
   }
   text_hash_ = hash;
   not_managed_ = nodes->not_managed;

@@ -11,7 +11,7 @@ namespace weft::control {
 
 absl::StatusOr<FileStamp> StampOf(const std::filesystem::path& path) {
   struct stat found {};
-  if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, "cannot be looked at");
+  if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, "cannot be read");
   // Opening a FIFO would wait for its writer.
   if (!S_ISREG(found.st_mode)) return absl::InvalidArgumentError("is not a regular file");
   FileStamp stamp;

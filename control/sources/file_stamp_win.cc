@@ -32,10 +32,10 @@ absl::StatusOr<FileStamp> StampOf(const std::filesystem::path& path) {
   void* const handle =
       CreateFileW(path.c_str(), 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
                   OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
-  if (handle == INVALID_HANDLE_VALUE) return LastError("cannot be looked at");
+  if (handle == INVALID_HANDLE_VALUE) return LastError("cannot be read");
   const std::unique_ptr<void, CloseFile> file(handle);
   BY_HANDLE_FILE_INFORMATION found{};
-  if (!GetFileInformationByHandle(file.get(), &found)) return LastError("cannot be looked at");
+  if (!GetFileInformationByHandle(file.get(), &found)) return LastError("cannot be read");
   if ((found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0)
     return absl::InvalidArgumentError("is a directory");
   FileStamp stamp;

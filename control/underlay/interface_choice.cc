@@ -253,8 +253,9 @@ class Chooser {
 
   absl::Status NothingFits() const {
     return absl::NotFoundError(
-        absl::StrCat("no interface for the traffic between nodes: ", absl::StrJoin(tried_, "; "),
-                     ". Adapters here: ", Listing(facts_.adapters)));
+        absl::StrCat("no adapter fits for the traffic between nodes: ", absl::StrJoin(tried_, "; "),
+                     ". Adapters here: ", Listing(facts_.adapters),
+                     "; waiting for one that fits: correct --iface if none will"));
   }
 
   const InterfaceRequest& request_;

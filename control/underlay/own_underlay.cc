@@ -106,10 +106,10 @@ std::string PublicIpCondition(const config::Options& options, const lease::OwnNo
     const std::optional<IpAddress>& published = own.published_public_ip;
     if (!chosen || !published || !own.public_ip_overwrite.empty()) continue;
     if (*published == chosen->public_ip) continue;
-    absl::StrAppend(&condition, condition.empty() ? "" : "; ", "peers send to ",
-                    published->ToString(), " as the leases say of this node, but its address is ",
+    absl::StrAppend(&condition, condition.empty() ? "" : "; ", "the leases announce this node as ",
+                    published->ToString(), ", but --public-ip or --iface gives ",
                     chosen->public_ip.ToString(), " on ", choice.name,
-                    ": correct the public-ip annotation, or --iface");
+                    ": peers send to the wrong address; make the two equal");
   }
   return condition;
 }

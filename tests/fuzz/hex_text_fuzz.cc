@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "control/cli/frame_start.h"
-#include "control/cli/hex_text.h"
+#include "control/cli/explain/frame.h"
+#include "control/cli/explain/hex_text.h"
 
 namespace {
 

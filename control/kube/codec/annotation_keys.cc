@@ -20,7 +20,27 @@ bool IsWord(std::string_view text) {
   });
 }
 
+using Keys = AnnotationKeys;
+constexpr AnnotationRow kTable[] = {
+    {&Keys::subnet_manager, "kube-subnet-manager",
+     "\"true\": a flannel manages this Node; others have not joined; published"},
+    {&Keys::backend_type, "backend-type", "Backend.Type of net-conf.json; published"},
+    {&Keys::backend_data, "backend-data",
+     "JSON with the VNI and VtepMAC of the IPv4 tunnel; published"},
+    {&Keys::backend_v6_data, "backend-v6-data", "the same of the IPv6 tunnel; published"},
+    {&Keys::public_ip, "public-ip", "the IPv4 address that peers send to; published"},
+    {&Keys::public_ipv6, "public-ipv6", "the IPv6 address that peers send to; published"},
+    {&Keys::node_public_ip, "node-public-ip",
+     "set by an administrator: the IPv4 address to publish, before --public-ip"},
+    {&Keys::node_public_ipv6, "node-public-ipv6", "the same for IPv6, before --public-ipv6"},
+    {&Keys::public_ip_overwrite, "public-ip-overwrite",
+     "set by an administrator: the IPv4 address to publish, before all others"},
+    {&Keys::public_ipv6_overwrite, "public-ipv6-overwrite", "the same for IPv6"},
+};
+
 }  // namespace
+
+std::span<const AnnotationRow> AnnotationTable() { return kTable; }
 
 absl::StatusOr<AnnotationKeys> AnnotationKeys::Of(std::string_view prefix) {
   std::string full(prefix);
@@ -44,16 +64,8 @@ absl::StatusOr<AnnotationKeys> AnnotationKeys::Of(std::string_view prefix) {
 
 AnnotationKeys::AnnotationKeys() : AnnotationKeys(absl::StrCat(kDefaultAnnotationPrefix, "/")) {}
 
-AnnotationKeys::AnnotationKeys(const std::string& full)
-    : subnet_manager(full + "kube-subnet-manager"),
-      backend_type(full + "backend-type"),
-      backend_data(full + "backend-data"),
-      backend_v6_data(full + "backend-v6-data"),
-      public_ip(full + "public-ip"),
-      public_ipv6(full + "public-ipv6"),
-      node_public_ip(full + "node-public-ip"),
-      node_public_ipv6(full + "node-public-ipv6"),
-      public_ip_overwrite(full + "public-ip-overwrite"),
-      public_ipv6_overwrite(full + "public-ipv6-overwrite") {}
+AnnotationKeys::AnnotationKeys(const std::string& full) {
+  for (const AnnotationRow& row : kTable) this->*row.key = absl::StrCat(full, row.name);
+}
 
 }  // namespace weft::kube

@@ -3,6 +3,7 @@
 // upstream v0.28.9 forms them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,7 @@ struct AnnotationKeys {
   // Those of kDefaultAnnotationPrefix.
   AnnotationKeys();
 
-  std::string subnet_manager;  // kube-subnet-manager
+  std::string subnet_manager;
   std::string backend_type;
   std::string backend_data;
   std::string backend_v6_data;
@@ -35,5 +36,14 @@ struct AnnotationKeys {
   // `full` ends in "/" or "-".
   explicit AnnotationKeys(const std::string& full);
 };
+
+// Every annotation, once: its place, its name after the prefix, and what it means, without a full
+// stop.
+struct AnnotationRow {
+  std::string AnnotationKeys::*key;
+  std::string_view name;
+  std::string_view help;
+};
+std::span<const AnnotationRow> AnnotationTable();
 
 }  // namespace weft::kube

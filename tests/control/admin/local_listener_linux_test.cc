@@ -89,7 +89,9 @@ TEST_F(LocalListenerTest, ASocketThatIsAnsweredOnIsLeft) {
   HttpServer second(io_, [](const Request&) { return Response(); });
   const absl::Status status = second.ListenLocal(Path("s"));
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(Text(status), AllOf(HasSubstr(Path("s")), HasSubstr("is flanneld running already?")));
+  EXPECT_THAT(Text(status),
+              AllOf(HasSubstr(Path("s")),
+                    HasSubstr("probably a flanneld: stop it, or give this one its own --admin")));
   EXPECT_TRUE(ConnectLocal(Path("s"), 1s).ok());
 }
 

@@ -11,6 +11,7 @@
 #include <streambuf>
 
 #include "control/cli/verbs.h"
+#include "control/config/flags.h"
 #include "control/lease/peer_state.h"
 #include "dataplane/verdict.h"
 #include "gmock/gmock.h"
@@ -41,7 +42,7 @@ TEST(HelpTest, OfTheProgram) {
 }
 
 TEST(HelpTest, OfEachVerb) {
-  for (const Verb& verb : Verbs()) {
+  for (const Verb& verb : kVerbs) {
     const std::string name(verb.name);
     SCOPED_TRACE(name);
     const Outcome help = Call({"help", name});
@@ -57,12 +58,11 @@ TEST(HelpTest, OfEachVerb) {
 
 TEST(HelpTest, NamesEveryVerbOnce) {
   std::set<std::string_view> names;
-  for (const Verb& verb : Verbs()) {
+  for (const Verb& verb : kVerbs) {
     EXPECT_TRUE(names.insert(verb.name).second) << verb.name;
-    EXPECT_EQ(FindVerb(verb.name), &verb);
     EXPECT_THAT(Call({"help"}).out, HasSubstr("\n  " + std::string(verb.name) + " "));
   }
-  EXPECT_EQ(FindVerb("help"), nullptr);
+  EXPECT_FALSE(names.contains("help"));
 }
 
 TEST(UsageTest, WithoutArgumentsTheHelpGoesToStderr) {
@@ -84,11 +84,13 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"frobnicate"}, "no verb \"frobnicate\"; \"flannelctl help\" lists them"},
       {{"help", "stauts"}, "did you mean \"status\"?"},
       {{"status", "--nothing"}, "--nothing; see \"flannelctl help status\""},
-      {{"status", "-o", "xml"}, "xml not in {text,json,yaml}"},
-      {{"leases", "foo"}, "there is nothing but the list"},
+      {{"status", "-o", "xml"}, "xml is not one of text, json, yaml"},
+      {{"leases", "worker-2"}, "unexpected \"worker-2\": leases takes no node name"},
+      {{"leases", "--frm", "x"}, "no option --frm, did you mean --from?; see"},
+      {{"hns", "list", "-o", "json"}, "flannelctl hns list: there is no option -o; see"},
       {{"leases", "--vni", "1"}, "--vni requires --from"},
       {{"leases", "--from", "a", "--admin", "b"}, "excludes"},
-      {{"leases", "--from", "x", "--vni", "many"}, "--vni"},
+      {{"leases", "--from", "x", "--vni", "many"}, "--vni many is not a number"},
       {{"leases", "--from", "x", "--vni", "16777216"}, "--vni 16777216 does not fit into 24 bits"},
       {{"leases", "--from", "x", "--kube-annotation-prefix", "!"}, "prefix"},
       {{"explain"}, "give one frame"},
@@ -99,26 +101,28 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"explain", "45", "--frame", "-1"}, "--frame: -1 is less than zero; see"},
       {{"explain", "45", "--mtu", "-1"}, "--mtu: -1 is less than zero"},
       {{"explain", "45", "--frame", "first"}, "--frame"},
-      {{"explain", "45", "--peer-check", "none"}, "none not in {strict,lease,off}"},
-      {{"explain", "45", "--start", "middle"}, "middle not in {guess"},
-      {{"status", "extra"}, "extra; see \"flannelctl help status\""},
+      {{"explain", "45", "--peer-check", "none"}, "none is not one of strict, lease, off"},
+      {{"explain", "45", "--start", "middle"}, "middle is not one of guess"},
+      {{"status", "extra"}, "unexpected \"extra\"; see \"flannelctl help status\""},
       {{"leases", "list", "more"}, "more"},
-      {{"leases", "-o"}, "--output"},
-      {{"leases", "-o", "text"}, "text not in {table,wide,json,yaml,name}"},
+      {{"leases", "-o"}, "--output: a value is required"},
+      {{"leases", "-o", "text"}, "text is not one of table, wide, json, yaml, name"},
       {{"leases", "--node-name", "a"}, "--node-name requires --from"},
       {{"leases", "--kube-annotation-prefix", "a.b"}, "--kube-annotation-prefix requires --from"},
       {{"leases", "--from", "x", "--vni", "-1"}, "--vni: -1 is less than zero"},
       {{"leases", "--from", "x", "--vni", "4294967296"}, "--vni"},
-      {{"version", "-o", "table"}, "table not in {text,json,yaml}"},
+      {{"version", "-o", "table"}, "table is not one of text, json, yaml"},
       {{"completion", "bash", "zsh"}, "zsh"},
       {{"-x"}, "no verb \"-x\""},
       {{""}, "no verb \"\""},
       {{"completion"}, "required"},
-      {{"hns"}, "required"},
+      {{"hns", "--hn"}, "flannelctl hns: there is no option --hn; see"},
+      {{"hns"}, "flannelctl hns: a verb is required: list, show, "},
       {{"hns", "imitate"}, "flannelctl hns: there is no verb \"imitate\"; \"flannelctl help hns\""},
       {{"hns", "lst"}, "flannelctl hns: there is no verb \"lst\"; did you mean \"list\"?"},
       {{"hns", "endpoint", "ad"}, "flannelctl hns endpoint: there is no verb \"ad\"; did you mean"},
-      {{"hns", "endpoint"}, "required; see \"flannelctl help hns endpoint\""},
+      {{"hns", "endpoint"},
+       "a verb is required: add, list, delete; see \"flannelctl help hns endpoint\""},
       {{"hns", "list", "-o"}, "flannelctl hns list: "},
       {{"hns", "list", "--json"}, "--json; see \"flannelctl help hns list\""},
       {{"help", "hns", "endpoint", "ad"}, "there is no verb \"ad\""},
@@ -153,7 +157,7 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"hns", "emulate", "--listen", "no/such/folder", "--fault", "code=0x803B000D"},
        "\"function\" is missing"},
       {{"hns", "emulate", "--listen", "pipe:x"}, "\"pipe:x\" is no address"},
-      {{"completion", "tcsh"}, "tcsh not in {bash"},
+      {{"completion", "tcsh"}, "tcsh is not one of bash"},
   };
   for (const UsageError& row : rows) {
     SCOPED_TRACE(::testing::PrintToString(row.arguments));
@@ -215,8 +219,8 @@ std::string Manual() {
 TEST(ManualTest, NamesEveryVerbAndFlagOfTheHelp) {
   const std::string manual = Manual();
   const std::regex flag(R"(--[a-z][a-z-]*)");
-  for (const Verb& verb : Verbs()) {
-    EXPECT_THAT(manual, HasSubstr("\n\\fB" + std::string(verb.name) + "\\fR")) << verb.name;
+  for (const Verb& verb : kVerbs) {
+    EXPECT_THAT(manual, HasSubstr("\n.SS " + std::string(verb.name) + "\n")) << verb.name;
     const std::string help = Call({"help", std::string(verb.name)}).out;
     for (std::sregex_iterator it(help.begin(), help.end(), flag); it != std::sregex_iterator();
          ++it) {
@@ -227,9 +231,9 @@ TEST(ManualTest, NamesEveryVerbAndFlagOfTheHelp) {
 
 TEST(ManualTest, NamesNoFlagThatIsNotThere) {
   const std::string manual = Manual();
-  std::string helps;
-  for (const Verb& verb : Verbs()) helps += Call({"help", std::string(verb.name)}).out;
-  for (const char* verb : {"list", "show", "emulate", "control"})
+  std::string helps = config::Usage();  // a state or a drop may name a flag of flanneld
+  for (const Verb& verb : kVerbs) helps += Call({"help", std::string(verb.name)}).out;
+  for (const char* verb : {"list", "show", "drift", "repair", "emulate", "control"})
     helps += Call({"hns", verb, "--help"}).out;
   for (const char* verb : {"add", "list", "delete"})
     helps += Call({"hns", "endpoint", verb, "--help"}).out;

@@ -326,11 +326,7 @@ TEST_F(ResetTest, WhatAnswersInItsPlaceIsRefusedAndSilenceIsNot) {
   EXPECT_EQ(reset(server.endpoint()).code, 2);
 }
 
-<<<<<<< ours
 TEST_F(ResetTest, WhereHnsDoesNotAnswerNothingIsBegun) {
-=======
-TEST_F(ResetTest, WhereHnsOrTheHostCannotBeAskedNothingIsBegun) {
->>>>>>> theirs
   const LedgerRow network{"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)};
   Enter(network);
   const std::string path = server_->path();

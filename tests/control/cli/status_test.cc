@@ -113,7 +113,7 @@ TEST(StatusTextTest, ThoseToLookAtAreNamed) {
   status.leases[4].examples = {{"linux-3", "host-gw"}};
   status.leases.push_back({"family-off", "Not enabled.", 3});
   const std::string text = StatusText(status, false);
-  EXPECT_THAT(text, HasSubstr("if this lasts, check its flanneld.\n    linux-2: no MAC\n  2 "));
+  EXPECT_THAT(text, HasSubstr("If this lasts, check its flanneld.\n    linux-2: no MAC\n  2 "));
   EXPECT_THAT(text, HasSubstr("    linux-3: host-gw\n    and more; \"flannelctl leases -o wide\""));
   EXPECT_THAT(text, Not(HasSubstr("Not enabled.")));
 }

@@ -4,14 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "control/admin/endpoint.h"
 #include "control/config/flag_table.h"
+#include "control/config/options.h"
+#include "control/own_files.h"
+#include "tests/control/admin/golden.h"
 
 namespace weft::config {
 namespace {
@@ -231,6 +234,22 @@ TEST(FlagTable, NoOtherFlagOfKlogAndNoneOfOldVersions) {
   }
 }
 
+// What the table says of this system is what the program does.
+TEST(FlagTable, DefaultsOfTheSystemAreTheProgramsOwn) {
+  const bool windows = DefaultDataPlane() == DataPlane::kHns;
+  const auto stated = [&](std::string_view name) {
+    const FlagRow& row = *FindFlag(name);
+    EXPECT_EQ(DefaultOf(row), "");
+    EXPECT_THAT(Usage(), HasSubstr(DefaultText(row).substr(0, 10)));
+    return windows ? row.windows_default : row.linux_default;
+  };
+  EXPECT_EQ(stated("dataplane"), Name(DefaultDataPlane()));
+  EXPECT_EQ(stated("admin"), admin::DefaultEndpoint());
+  std::string state_dir(stated("state-dir"));
+  state_dir = absl::StrReplaceAll(state_dir.substr(0, state_dir.find(' ')), {{"\\", "/"}});
+  EXPECT_THAT(control::DefaultStateFolder(), ::testing::EndsWith(state_dir));
+}
+
 // Ours begin with what upstream would do, where that is possible.
 TEST(FlagTable, OurOwnDefaults) {
   const FlagValues options = Parse("")->values;
@@ -389,12 +408,7 @@ TEST(DescribeOptions, ShowsWhatDiffersAndNoSecret) {
 
 // ---- --help
 
-TEST(Usage, IsTheGolden) {
-  std::ifstream in(WEFT_SOURCE_DIR "/tests/control/config/golden/help.txt", std::ios::binary);
-  const std::string golden{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_EQ(Usage(), golden)
-      << "if the new text is right: flanneld --help > tests/control/config/golden/help.txt";
-}
+TEST(Usage, IsTheGolden) { EXPECT_TRUE(MatchesGolden(Usage(), "help/flanneld.txt")); }
 
 TEST(Usage, NamesEveryFlagInAHundredColumns) {
   const std::string usage = Usage();

@@ -163,7 +163,7 @@ TEST_F(DaemonStateTest, APublicIpThatIsNotOursIsToldAndFailsNoCheck) {
   const std::vector<admin::TroubleStatus> troubles = daemon_->ReadStatus().troubles;
   ASSERT_EQ(troubles.size(), 1u);
   EXPECT_EQ(troubles[0].subject, "public-ip");
-  EXPECT_THAT(troubles[0].trouble, HasSubstr("peers send to 203.0.113.9"));
+  EXPECT_THAT(troubles[0].trouble, HasSubstr("announce this node as 203.0.113.9"));
 }
 
 // ---- subnet.env

@@ -163,7 +163,7 @@ TEST_F(FlanneldTest, AWrongFlagIsTwoWithMessageAndUsageOnStderr) {
   EXPECT_THAT(program.error,
               ::testing::StartsWith(
                   "flanneld: flag provided but not defined: -ifce; did you mean --iface?"));
-  EXPECT_THAT(program.error, HasSubstr("usage: flanneld"));
+  EXPECT_THAT(program.error, HasSubstr("; see flanneld --help\n"));
 }
 
 struct WrongRow {
@@ -215,7 +215,7 @@ TEST_F(FlanneldTest, APortThatIsNoneIsAWrongFlag) {
   EXPECT_EQ(program.Wait(), 2);
   EXPECT_THAT(program.error, ::testing::StartsWith(
                                  "flanneld: invalid value \"70000\" for flag -healthz-port: value "
-                                 "out of range\n"));
+                                 "out of range; see flanneld --help\n"));
 }
 
 // After a right command line nothing ends it: it waits, says so once, and goes on by itself.

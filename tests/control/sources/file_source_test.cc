@@ -170,7 +170,7 @@ TEST_F(FileSourceTest, AFileThatVanishesAndComesBackTheSame) {
   listener.Take();
   fs::remove(path);
   Poll();
-  ASSERT_THAT(listener.Take(), ElementsAre(HasSubstr("the leases stay as they are")));
+  ASSERT_THAT(listener.Take(), ElementsAre(HasSubstr("the leases read before stay in use")));
   Write(path, List({"a"}));
   Poll();
   EXPECT_THAT(listener.Take(), ElementsAre("well"));
@@ -206,8 +206,8 @@ TEST_F(FileSourceTest, AnotherCauseIsSaidAgain) {
   Poll();
   Write(path, "7");
   Poll();
-  EXPECT_THAT(listener.Take(), ElementsAre(HasSubstr("cannot be looked at"),
-                                           HasSubstr("it is empty"), HasSubstr("the text is 7")));
+  EXPECT_THAT(listener.Take(), ElementsAre(HasSubstr("cannot be read"), HasSubstr("it is empty"),
+                                           HasSubstr("the text is 7")));
 }
 
 TEST_F(FileSourceTest, RefusedNodesComeWithTheSnapshot) {

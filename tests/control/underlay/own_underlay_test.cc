@@ -96,12 +96,13 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
   EXPECT_EQ(PublicIpCondition({}, node, choice), "");
   node.v4.published_public_ip = other;
   EXPECT_THAT(PublicIpCondition({}, node, choice),
-              ::testing::StartsWith("peers send to 203.0.113.9 as the leases say of this node, but "
-                                    "its address is 192.0.2.1 on eth0"));
+              ::testing::StartsWith("the leases announce this node as 203.0.113.9, but --public-ip "
+                                    "or --iface gives 192.0.2.1 on eth0"));
   InterfaceChoice both = choice;
   both.v6 = {*IpAddress::Parse("fd00::1"), *IpAddress::Parse("fd00::1")};
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
-  EXPECT_THAT(PublicIpCondition({}, node, both), HasSubstr("or --iface; peers send to fd00::9 as"));
+  EXPECT_THAT(PublicIpCondition({}, node, both),
+              HasSubstr("equal; the leases announce this node as fd00::9,"));
   node.v6.published_public_ip.reset();
   node.v4.public_ip_overwrite = "203.0.113.9";
   EXPECT_EQ(PublicIpCondition({}, node, choice), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/frame_start.h"
+#include "control/cli/explain/frame.h"
 
 #include <array>
 #include <utility>
@@ -37,7 +37,7 @@ bool CarriesVxlan(Bytes ip) {
          (outer->destination_port == kVxlanPort || outer->destination_port == kLinuxVxlanPort);
 }
 
-// Eight octets whose reserved bits are clear, before an Ethernet header of a known type: an
+// Eight bytes whose reserved bits are clear, before an Ethernet header of a known type: an
 // Ethernet frame to a MAC address of 08:00:00:... is hardly ever mistaken for it.
 bool BeginsWithVxlan(Bytes frame) {
   return frame.size() > VxlanHeader::kSize &&
@@ -47,9 +47,28 @@ bool BeginsWithVxlan(Bytes frame) {
 
 bool BeginsWithIp(Bytes frame) {
   if (ParseInnerIp(frame)) return true;
-  // Cut short: take the version's word for it, unless it can be Ethernet.
+  // Cut short: the version decides, unless it can be Ethernet.
   const unsigned version = frame.empty() ? 0 : Load8(frame.data()) >> 4;
   return (version == 4 || version == 6) && !HasKnownType(frame);
+}
+
+void AddInnerIp(Bytes frame, FrameFacts& facts) {
+  const Parsed<InnerPacket> inner = ParseInnerIp(frame);
+  if (!inner) return;
+  facts.inner_source = inner->source();
+  facts.inner_destination = inner->destination();
+  facts.inner_length = inner->total_length;
+}
+
+void AddVxlan(Bytes frame, FrameFacts& facts) {
+  if (frame.size() < VxlanHeader::kSize) return;
+  facts.vni = LoadBe32(frame.data() + 4) >> 8;
+  const Bytes inner = frame.subspan(VxlanHeader::kSize);
+  const Parsed<EthernetFrame> ethernet = EthernetFrame::Parse(inner);
+  if (!ethernet) return;
+  facts.inner_destination_mac = ethernet->destination;
+  facts.inner_source_mac = ethernet->source;
+  AddInnerIp(inner.subspan(ethernet->payload_offset), facts);
 }
 
 }  // namespace
@@ -76,6 +95,20 @@ FrameStart GuessFrameStart(Bytes frame) {
   const Parsed<EthernetFrame> ethernet = EthernetFrame::Parse(frame);
   const bool outer = ethernet && CarriesVxlan(frame.subspan(ethernet->payload_offset));
   return outer ? FrameStart::kOuterEthernet : FrameStart::kInnerEthernet;
+}
+
+FrameFacts CollectFacts(Bytes frame, FrameStart start) {
+  FrameFacts facts;
+  if (start == FrameStart::kInnerIp) {
+    AddInnerIp(frame, facts);
+  } else if (start == FrameStart::kVxlan) {
+    AddVxlan(frame, facts);
+  } else if (const Parsed<OuterPacket> outer = ParseOuterPacket(frame, OuterChecksums::kTrust)) {
+    facts.outer_source = outer->source();
+    facts.outer_port = outer->destination_port;
+    AddVxlan(outer->payload(), facts);
+  }
+  return facts;
 }
 
 }  // namespace weft::cli

@@ -26,7 +26,7 @@ struct Judgement {
 
 // What begins inside, or what this node has sent, is judged on its way to the wire, everything else
 // on its way to the pods. An outer UDP checksum that was left to a device counts as right. An error
-// means that there is no verdict, and says what it would take.
+// means that there is no verdict, and names what is missing.
 absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::LeaseList& leases,
                                 const JudgeOptions& options);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a data plane is made of, out of the samples' leases: win-1 is this node.
-#include "control/cli/viewpoint.h"
+#include "control/cli/explain/viewpoint.h"
 
-#include "control/cli/frame_facts.h"
+#include "control/cli/explain/frame.h"
 #include "gmock/gmock.h"
 #include "tests/control/admin/samples.h"
 #include "tests/support/packet_builder.h"

@@ -2,16 +2,13 @@
 // flannelctl explain
 #include <memory>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_client.h"
-#include "control/cli/frame_input.h"
-#include "control/cli/frame_start.h"
-#include "control/cli/judge.h"
+#include "control/cli/explain/frame.h"
+#include "control/cli/explain/frame_input.h"
+#include "control/cli/explain/judge.h"
 #include "control/cli/lease_input.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 
 namespace weft::cli {
@@ -29,11 +26,11 @@ struct Options {
 
 constexpr std::uint32_t kUsualMtu = 1500;
 
-// A flanneld that was asked for leases knows its link's MTU too: it shows what fits into it.
+// The flanneld that supplies the leases knows the MTU of its link too.
 absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
   std::uint32_t octets = options.mtu == 0 ? kUsualMtu : options.mtu;
   if (options.mtu == 0 && options.leases.from.empty()) {
-    const auto status = admin::AdminClient(EndpointOf(options.leases)).ReadStatus();
+    const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
     if (status.ok() && status->mtu > 0) octets = status->mtu + EncapsulationOverhead(IpFamily::kV4);
   }
   if (const std::optional<OuterMtu> mtu = OuterMtu::Of(octets)) return *mtu;
@@ -43,24 +40,24 @@ absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
 
 std::string Text(const Judgement& judgement) {
   const bool forwarded = judgement.verdict == dataplane::Verdict::kForward;
-  std::string text =
-      absl::StrCat("\nVerdict, ", judgement.outbound ? "pod to wire: " : "wire to pod: ",
-                   forwarded ? "" : "dropped, ", Name(judgement.verdict), "\n");
+  std::string text = absl::StrCat(
+      "\nVerdict, ", judgement.outbound ? "pod to wire: " : "wire to pod: ",
+      forwarded ? "forwarded" : absl::StrCat("dropped, ", Name(judgement.verdict)), "\n");
   if (!forwarded) absl::StrAppend(&text, "  ", Sentence(judgement.verdict), "\n");
   for (const std::string& reason : judgement.reasons) absl::StrAppend(&text, "  ", reason, "\n");
   return text;
 }
 
-// No verdict: only a finding of its own when leases were asked for by name.
+// No verdict: an error only where a source of leases was named.
 ExitCode WithoutVerdict(const Options& options, const absl::Status& status, Io& io) {
-  const bool asked = !options.leases.from.empty() || !options.leases.admin.empty();
+  const bool named = !options.leases.from.empty() || !options.leases.admin.empty();
   io.err << "flannelctl explain: no verdict: " << status.message();
-  if (!asked) {
+  if (!named) {
     io.err << "; a verdict needs leases: from flanneld on this node, or --from FILE --node-name "
               "NAME";
   }
   io.err << "\n";
-  return asked ? ExitCode::kUnusable : ExitCode::kOk;
+  return named ? ExitCode::kUnusable : ExitCode::kOk;
 }
 
 ExitCode Run(const Options& options, Io& io) {
@@ -76,8 +73,8 @@ ExitCode Run(const Options& options, Io& io) {
     return Fail(io, kVerb, LinkMtu(options).status());
   }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
-  // Before the leases are asked for: the layers are there even when flanneld hangs.
-  io.out << frame->size() << " octets, read as " << Name(start) << "\n"
+  // Before the leases are read: the layers are printed even when flanneld hangs.
+  io.out << frame->size() << " bytes, read as " << Name(start) << "\n"
          << Describe(*frame, start) << std::flush;
 
   const absl::StatusOr<std::unique_ptr<LeaseInput>> input = OpenLeases(options.leases);
@@ -110,15 +107,15 @@ Action AddExplain(CLI::App& parser) {
       ->type_name("N")
       ->capture_default_str()
       ->check(NotNegative);
-  parser.add_option("--start", options->start, "The layer that the frame begins with")
+  parser.add_option("--start", options->start, "The first layer of the frame")
       ->type_name("LAYER")
       ->capture_default_str()
       ->check(CLI::IsMember(
           {"guess", "outer-ethernet", "outer-ip", "vxlan", "inner-ethernet", "inner-ip"}));
   parser
       .add_option("--mtu", options->mtu,
-                  "MTU of the link that carries outer packets; else that of the flanneld that is "
-                  "asked for leases, or 1500")
+                  "MTU of the link that carries outer packets; default: that of the flanneld "
+                  "that supplies the leases, else 1500")
       ->type_name("N")
       ->check(NotNegative);
   parser
@@ -133,7 +130,7 @@ Action AddExplain(CLI::App& parser) {
       "that of flanneld's own code with the leases as they are now; path MTUs that\n"
       "flanneld has learnt are not known.\n"
       "Exit code: 0 forwarded, or layers only; 1 dropped; 2 no frame, or no leases\n"
-      "where they were asked for.\n\n"
+      "where a source was named.\n\n"
       "Examples:\n"
       "  tcpdump -c1 -x -i eth0 udp port 4789 | flannelctl explain -\n"
       "  flannelctl explain --capture trace.pcap --frame 3\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a verdict's explanation names of a frame. Says nothing about right or wrong: that is the
-// forwarder's.
+// A frame: the layer that it begins with, and the values by which the forwarder judges it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "vxlan/bytes.h"
 #include "vxlan/describe.h"
@@ -13,7 +13,14 @@
 
 namespace weft::cli {
 
-// Absent: the frame has no such layer, or it could not be read.
+// "outer-ethernet", "outer-ip", "vxlan", "inner-ethernet", "inner-ip".
+std::string_view Name(FrameStart start);
+std::optional<FrameStart> ParseFrameStart(std::string_view name);
+
+// Right for whole frames: UDP to port 4789 or 8472 is outer; other Ethernet or IP is inner.
+FrameStart GuessFrameStart(Bytes frame);
+
+// Empty: the frame has no such layer, or the layer cannot be parsed.
 struct FrameFacts {
   std::optional<IpAddress> outer_source;
   std::optional<std::uint16_t> outer_port;  // UDP destination
@@ -22,7 +29,7 @@ struct FrameFacts {
   std::optional<MacAddress> inner_source_mac;
   std::optional<IpAddress> inner_source;
   std::optional<IpAddress> inner_destination;
-  std::uint32_t inner_length = 0;  // octets of the inner IP packet; zero: unknown
+  std::uint32_t inner_length = 0;  // bytes of the inner IP packet; zero: unknown
 };
 
 // `start` is kOuterIp, kVxlan or kInnerIp.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/hex_text.h"
+#include "control/cli/explain/hex_text.h"
 
 #include "gmock/gmock.h"
 #include "tests/support/octets.h"
@@ -102,19 +102,19 @@ struct Refusal {
 
 TEST(HexTextTest, Refuses) {
   const Refusal rows[] = {
-      {"", "there are no octets"},
-      {" \n\t", "there are no octets"},
-      {"# nothing", "there are no octets"},
+      {"", "there are no bytes"},
+      {" \n\t", "there are no bytes"},
+      {"# nothing", "there are no bytes"},
       {"0x", "line 1: \"\" is not hexadecimal"},
-      {"00000000: zz", "there are no octets"},
+      {"00000000: zz", "there are no bytes"},
       {"00000000  45 00\n*\n00000020\n",
-       "line 2 of the dump, \"*\", stands for lines that repeat the one before it; dump them all"},
-      {"0x0010:  4500\n0x0000:  4500\n", "line 1 of the dump begins at offset 16, but 0 octets"},
-      {"45 0", "line 1: \"0\" is not a whole number of octets"},
-      {"4500\n450", "line 2: \"450\" is not a whole number of octets"},
+       "line 2 of the dump, \"*\", repeats the line before it; dump them all"},
+      {"0x0010:  4500\n0x0000:  4500\n", "line 1 of the dump begins at offset 16, but 0 bytes"},
+      {"45 0", "line 1: \"0\" is not a whole number of bytes"},
+      {"4500\n450", "line 2: \"450\" is not a whole number of bytes"},
       {"hello", "line 1: \"hello\" is not hexadecimal"},
       {"45 0g", "\"0g\" is not hexadecimal"},
-      {"00000000: 4500\n00000010: 4500\n", "begins at offset 16, but 2 octets came before it"},
+      {"00000000: 4500\n00000010: 4500\n", "begins at offset 16, but 2 bytes precede it"},
   };
   for (const Refusal& row : rows) {
     const auto frames = ParseHexText(row.text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/viewpoint.h"
+#include "control/cli/explain/viewpoint.h"
 
 #include <utility>
 
@@ -27,7 +27,7 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
       continue;
     }
     NamedHalf peer{row.node, *half};
-    // Whatever a document of another flanneld says: nothing can be sent there.
+    // A document of another flanneld may claim otherwise: nothing can be sent there.
     if (!half->public_ip || !half->vtep_mac) peer.half.usable = false;
     if (peer.half.usable)
       view.remotes.push_back({row.node, half->subnet, *half->public_ip, *half->vtep_mac});

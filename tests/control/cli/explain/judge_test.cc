@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A good frame and each kind of bad one, in both directions, judged from win-1 of the samples
 // (10.244.4.0/24, 192.0.2.4, 00:15:5d:00:00:04).
-#include "control/cli/judge.h"
+#include "control/cli/explain/judge.h"
 
-#include "control/cli/frame_start.h"
+#include "control/cli/explain/frame.h"
 #include "gmock/gmock.h"
 #include "tests/control/admin/samples.h"
 #include "tests/support/packet_builder.h"
@@ -63,12 +63,12 @@ TEST(JudgeTest, WireToPod) {
        "outer source 192.0.2.1 is the public IP of linux-1"},
       {"good, with outer Ethernet", FrameStart::kOuterEthernet,
        FromLinux1(inner).BuildFrame(kStranger, kStranger), Verdict::kForward,
-       "28 octets go to the pods"},
+       "28 bytes go to the pods"},
       {"good, with outer Ethernet and a VLAN tag", FrameStart::kOuterEthernet,
        Tagged(FromLinux1(inner).BuildFrame(kStranger, kStranger)), Verdict::kForward,
-       "28 octets go to the pods"},
+       "28 bytes go to the pods"},
       {"good, from VXLAN on", FrameStart::kVxlan, FromLinux1(inner).BuildPayload(),
-       Verdict::kForward, "the outer source is not in these octets"},
+       Verdict::kForward, "the frame has no outer source"},
       {"good, from another address of linux-1", FrameStart::kOuterIp,
        FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Build(), Verdict::kForward,
        "198.51.100.1 is no lease's public IP"},
@@ -131,7 +131,7 @@ TEST(JudgeTest, PodToWire) {
       {"good: the inner MACs are told", FrameStart::kInnerIp, to("10.244.1.5").Build(),
        Verdict::kForward, "inner MAC addresses 00:15:5d:00:00:04 to 5e:00:00:00:00:01"},
       {"good: the room is told", FrameStart::kInnerIp, to("10.244.1.5").Build(), Verdict::kForward,
-       "the inner packet has 28 octets; 1450 fit (link MTU 1500 less 50 octets"},
+       "the inner packet has 28 bytes; 1450 fit (link MTU 1500 less 50 bytes"},
       {"good, with inner Ethernet", FrameStart::kInnerEthernet,
        to("10.244.1.5").BuildFrame(kStranger, kOurs), Verdict::kForward, "the lease of linux-1"},
       {"no lease", FrameStart::kInnerIp, to("10.99.0.1").Build(), Verdict::kNoRoute,
@@ -144,7 +144,7 @@ TEST(JudgeTest, PodToWire) {
       {"multicast", FrameStart::kInnerIp, to("224.0.0.1").Build(), Verdict::kGroupDestination,
        "the destination is 224.0.0.1"},
       {"too big", FrameStart::kInnerIp, to("10.244.1.5").TotalLength(1451).Build(),
-       Verdict::kTooBig, "the inner packet has 1451 octets; 1450 fit"},
+       Verdict::kTooBig, "the inner packet has 1451 bytes; 1450 fit"},
       {"too big, and an ICMP error itself", FrameStart::kInnerIp,
        to("10.244.1.5").Icmp(3, 4).TotalLength(1451).Build(), Verdict::kTooBigSilent, "1450 fit"},
       {"TTL", FrameStart::kInnerIp, to("10.244.1.5").Ttl(0).Build(), Verdict::kTtlExpired, ""},
@@ -263,7 +263,7 @@ TEST(JudgeTest, WithoutAVerdictItSaysWhatIsMissing) {
   const Octets large(70'000, std::byte{0x45});
   EXPECT_THAT(
       std::string(Judge(large, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
-      HasSubstr("the frame has 70000 octets; no port delivers more than"));
+      HasSubstr("the frame has 70000 bytes; no port delivers more than"));
 }
 
 TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/judge.h"
+#include "control/cli/explain/judge.h"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "control/cli/judge_reasons.h"
+#include "control/cli/explain/judge_reasons.h"
 #include "vxlan/ethernet.h"
 #include "vxlan/inner_frame.h"
 #include "vxlan/outer_packet.h"
@@ -146,7 +146,7 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   }
   if (core->octets.size() > dataplane::kMaxPacket) {
     return absl::InvalidArgumentError(absl::StrCat("the frame has ", core->octets.size(),
-                                                   " octets; no port delivers more than ",
+                                                   " bytes; no port delivers more than ",
                                                    dataplane::kMaxPacket));
   }
   const absl::StatusOr<Viewpoint> view = MakeViewpoint(leases, FamilyOf(*core));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/frame_input.h"
+#include "control/cli/explain/frame_input.h"
 
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/cli/hex_text.h"
+#include "control/cli/explain/hex_text.h"
 #include "dataplane/ports/capture_file.h"
 
 namespace weft::cli {
@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std:
     const auto record = reader->Next();
     if (!record.ok()) return record.status();
     if (!record->has_value()) return NoSuchFrame(path, wanted, number - 1);
-    if (number != wanted) continue;  // damaged records behind the wanted one do no harm
+    if (number != wanted) continue;  // damaged records after this one do no harm
     const dataplane::LinkType type = (*record)->link_type;
     if (type != dataplane::LinkType::kEthernet && type != dataplane::LinkType::kRaw) {
       return absl::UnimplementedError(

@@ -19,9 +19,9 @@ struct NamedHalf {
 };
 
 struct Viewpoint {
-  std::string node;                            // who judges
+  std::string node;                            // this node
   admin::LeaseHalf own;                        // has a MAC
-  std::vector<NamedHalf> peers;                // all others, usable or not
+  std::vector<NamedHalf> peers;                // other nodes, usable or not
   dataplane::LocalVtep local;                  // made of `own`
   std::vector<dataplane::RemoteSpec> remotes;  // of the usable peers
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/judge_reasons.h"
+#include "control/cli/explain/judge_reasons.h"
 
 #include "absl/strings/str_cat.h"
 #include "vxlan/outer_packet.h"
@@ -14,7 +14,7 @@ using dataplane::Verdict;
 using Reasons = std::vector<std::string>;
 
 template <class T>
-std::string Text(const std::optional<T>& value) {
+std::string Shown(const std::optional<T>& value) {
   return value ? value->ToString() : "(unreadable)";
 }
 
@@ -37,30 +37,30 @@ std::string NoUsableLease(const Viewpoint& view, const std::optional<IpAddress>&
 // The room under the link's MTU; what a path MTU leaves is known only to the running data plane.
 std::string SizeReason(const ForwarderConfig& config, const FrameFacts& facts,
                        const IpAddress& vtep) {
-  return absl::StrCat("the inner packet has ", facts.inner_length, " octets; ",
+  return absl::StrCat("the inner packet has ", facts.inner_length, " bytes; ",
                       config.link_mtu.Inner(vtep.family()).octets(), " fit (link MTU ",
                       config.link_mtu.octets(), " less ", EncapsulationOverhead(vtep.family()),
-                      " octets of encapsulation)");
+                      " bytes of encapsulation)");
 }
 
 void AddEncapsulated(const ForwarderConfig& config, const Packet& packet, const NamedHalf& peer,
                      Reasons& reasons) {
   const Parsed<OuterPacket> outer = ParseOuterPacket(packet.bytes(), OuterChecksums::kTrust);
   if (!outer) return;
-  reasons.push_back(absl::StrCat("outer packet of ", packet.length, " octets, ",
+  reasons.push_back(absl::StrCat("outer packet of ", packet.length, " bytes, ",
                                  outer->source().ToString(), " port ", outer->source_port, " to ",
                                  outer->destination().ToString(), " port ", outer->destination_port,
                                  ", VNI ", config.local.vni.value()));
   reasons.push_back(absl::StrCat("inner MAC addresses ", config.local.mac.ToString(), " to ",
-                                 Text(peer.half.vtep_mac)));
+                                 Shown(peer.half.vtep_mac)));
 }
 
-// "that is linux-2's", when it is somebody's.
+// " (the VTEP MAC of linux-2)"; empty: no node's.
 std::string Owner(const NamedHalf* peer, std::string_view what) {
   return peer == nullptr ? "" : absl::StrCat(" (", what, " of ", peer->node, ")");
 }
 
-// The three values by which PeerCheck judges, each with whose it is.
+// The three values by which PeerCheck judges, each with its owner.
 void AddSender(const Viewpoint& view, const FrameFacts& facts, Reasons& reasons) {
   const NamedHalf* const by_address =
       facts.inner_source ? view.FindCovering(*facts.inner_source, /*usable=*/true) : nullptr;
@@ -71,12 +71,12 @@ void AddSender(const Viewpoint& view, const FrameFacts& facts, Reasons& reasons)
                                        ? " is no lease's public IP"
                                        : " is the public IP of " + by_public_ip->node));
   } else {
-    reasons.push_back("the outer source is not in these octets, so the inner one alone is judged");
+    reasons.push_back("the frame has no outer source, so the inner one alone is judged");
   }
   reasons.push_back(absl::StrCat(
-      "inner source ", Text(facts.inner_source),
+      "inner source ", Shown(facts.inner_source),
       by_address == nullptr ? " lies in no lease that is used" : " lies in " + LeaseOf(*by_address),
-      ", inner source MAC ", Text(facts.inner_source_mac),
+      ", inner source MAC ", Shown(facts.inner_source_mac),
       Owner(facts.inner_source_mac ? view.FindByMac(*facts.inner_source_mac) : nullptr,
             "the VTEP MAC")));
 }
@@ -91,7 +91,7 @@ Reasons OutboundReasons(const Viewpoint& view, const ForwarderConfig& config,
   switch (packet.verdict) {
     case Verdict::kForward:
       if (peer == nullptr) break;
-      reasons.push_back(absl::StrCat(Text(facts.inner_destination), " lies in ", LeaseOf(*peer)));
+      reasons.push_back(absl::StrCat(Shown(facts.inner_destination), " lies in ", LeaseOf(*peer)));
       AddEncapsulated(config, packet, *peer, reasons);
       reasons.push_back(SizeReason(config, facts, *peer->half.public_ip));
       break;
@@ -99,20 +99,20 @@ Reasons OutboundReasons(const Viewpoint& view, const ForwarderConfig& config,
     case Verdict::kTooBigSilent:
       if (peer == nullptr) break;
       reasons.push_back(SizeReason(config, facts, *peer->half.public_ip));
-      reasons.push_back(absl::StrCat(Text(facts.inner_destination), " lies in ", LeaseOf(*peer)));
+      reasons.push_back(absl::StrCat(Shown(facts.inner_destination), " lies in ", LeaseOf(*peer)));
       break;
     case Verdict::kNoRoute:
       reasons.push_back(NoUsableLease(view, facts.inner_destination));
       break;
     case Verdict::kOwnSubnet:
-      reasons.push_back(absl::StrCat(Text(facts.inner_destination), " lies in ",
+      reasons.push_back(absl::StrCat(Shown(facts.inner_destination), " lies in ",
                                      view.own.subnet.ToString(), ", the lease of ", view.node,
                                      " itself"));
       break;
     case Verdict::kGroupDestination:
-      reasons.push_back(absl::StrCat("the destination is ", Text(facts.inner_destination)));
+      reasons.push_back(absl::StrCat("the destination is ", Shown(facts.inner_destination)));
       break;
-    default:  // the drop's own sentence and the layers say it
+    default:  // the drop's sentence and the layers suffice
       break;
   }
   return reasons;
@@ -124,16 +124,16 @@ Reasons InboundReasons(const Viewpoint& view, const ForwarderConfig& config,
   switch (packet.verdict) {
     case Verdict::kForward:
       AddSender(view, facts, reasons);
-      reasons.push_back(absl::StrCat("inner destination ", Text(facts.inner_destination),
+      reasons.push_back(absl::StrCat("inner destination ", Shown(facts.inner_destination),
                                      " lies in ", view.own.subnet.ToString(), ", the lease of ",
                                      view.node, " itself; ", packet.length,
-                                     " octets go to the pods"));
+                                     " bytes go to the pods"));
       break;
     case Verdict::kUnknownPeer:
       AddSender(view, facts, reasons);
       break;
     case Verdict::kOwnSource:
-      reasons.push_back(absl::StrCat("inner source ", Text(facts.inner_source), " lies in ",
+      reasons.push_back(absl::StrCat("inner source ", Shown(facts.inner_source), " lies in ",
                                      view.own.subnet.ToString(), ", the lease of ", view.node,
                                      " itself"));
       break;
@@ -143,14 +143,14 @@ Reasons InboundReasons(const Viewpoint& view, const ForwarderConfig& config,
       break;
     case Verdict::kForeignMac:
       reasons.push_back(absl::StrCat(
-          "inner destination MAC ", Text(facts.inner_destination_mac),
+          "inner destination MAC ", Shown(facts.inner_destination_mac),
           Owner(
               facts.inner_destination_mac ? view.FindByMac(*facts.inner_destination_mac) : nullptr,
               "the VTEP MAC"),
           "; ", view.node, " publishes ", config.local.mac.ToString()));
       break;
     case Verdict::kForeignSubnet:
-      reasons.push_back(absl::StrCat("inner destination ", Text(facts.inner_destination),
+      reasons.push_back(absl::StrCat("inner destination ", Shown(facts.inner_destination),
                                      "; the lease of ", view.node, " is ",
                                      view.own.subnet.ToString()));
       break;

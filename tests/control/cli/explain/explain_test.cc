@@ -88,7 +88,7 @@ TEST_F(ExplainTest, ManyWordsAndStandardInputAreTheSame) {
 
 TEST_F(ExplainTest, FramesOfADumpAreChosenByNumber) {
   const std::string dumps = "00000000: 4500\n\n00000000: 6000 0000\n";
-  EXPECT_THAT(Explain({"-", "--frame", "2"}, dumps).out, HasSubstr("4 octets"));
+  EXPECT_THAT(Explain({"-", "--frame", "2"}, dumps).out, HasSubstr("4 bytes"));
   const Outcome third = Explain({"-", "--frame", "3"}, dumps);
   EXPECT_EQ(third.code, 2);
   EXPECT_THAT(third.err, HasSubstr("no frame 3 in standard input, which has 2"));

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "control/cli/frame_facts.h"
-#include "control/cli/viewpoint.h"
+#include "control/cli/explain/frame.h"
+#include "control/cli/explain/viewpoint.h"
 #include "dataplane/forwarder.h"
 
 namespace weft::cli {
 
-// `packet` is what the forwarder left, verdict and octets. Lines for people, most telling first.
+// `packet` is the forwarder's result: verdict and bytes. Lines for people, the main reason first.
 std::vector<std::string> OutboundReasons(const Viewpoint& view,
                                          const dataplane::ForwarderConfig& config,
                                          const FrameFacts& facts, const dataplane::Packet& packet);

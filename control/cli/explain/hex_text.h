@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets as people paste them.
+// Hexadecimal text, as pasted, to bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-// Frames in hexadecimal text, at least one. Taken are
+// Frames in hexadecimal text, at least one. Accepted forms:
 //   - digits in pairs, in any groups of pairs, apart or not: "45000054", "45 00", "45:00", "45-00",
 //     "0x45, 0x00", "\x45\x00"; '#' begins a comment; all of it is one frame;
 //   - dumps with offsets: xxd, tcpdump -x and -X, hexdump -C, Wireshark's "copy as hex dump". Their

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/hex_text.h"
+#include "control/cli/explain/hex_text.h"
 
 #include <algorithm>
 #include <optional>
@@ -59,7 +59,7 @@ std::optional<DumpLine> ParseDumpLine(std::string_view line) {
   return dump;
 }
 
-// The octets of a dump's line: groups up to the text column.
+// The bytes of a dump's line: groups up to the text column.
 void ReadDumpLine(const DumpLine& line, Frame& frame) {
   std::string_view rest = line.rest.substr(0, line.rest.find('|'));
   const std::size_t text_gap = line.colon ? 2 : kTextGap;
@@ -75,7 +75,7 @@ void ReadDumpLine(const DumpLine& line, Frame& frame) {
   }
 }
 
-// The offsets are checked against what was read: a text column that looked like octets, or a line
+// The offsets are checked against what was read: a text column that was read as bytes, or a line
 // that got lost in a paste, is noticed.
 absl::StatusOr<std::vector<Frame>> ReadDump(const std::vector<std::string_view>& lines) {
   std::vector<Frame> frames;
@@ -83,8 +83,8 @@ absl::StatusOr<std::vector<Frame>> ReadDump(const std::vector<std::string_view>&
     if (absl::StripAsciiWhitespace(lines[i]) == "*") {
       return absl::InvalidArgumentError(
           absl::StrCat("line ", i + 1,
-                       " of the dump, \"*\", stands for lines that repeat the one "
-                       "before it; dump them all: hexdump -v"));
+                       " of the dump, \"*\", repeats the line before it;"
+                       " dump them all: hexdump -v"));
     }
     const std::optional<DumpLine> line = ParseDumpLine(lines[i]);
     if (!line) continue;
@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<Frame>> ReadDump(const std::vector<std::string_view>&
     if (frames.empty() || line->offset != frames.back().size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("line ", i + 1, " of the dump begins at offset ", line->offset, ", but ",
-                       frames.empty() ? 0 : frames.back().size(), " octets came before it"));
+                       frames.empty() ? 0 : frames.back().size(), " bytes precede it"));
     }
     ReadDumpLine(*line, frames.back());
   }
@@ -111,10 +111,9 @@ absl::StatusOr<std::vector<Frame>> ReadPlain(const std::vector<std::string_view>
         Append(word, frame);
         continue;
       }
-      return absl::InvalidArgumentError(
-          absl::StrCat("line ", i + 1, ": \"", word, "\" is not ",
-                       IsHex(word) ? "a whole number of octets: it has an odd number of digits"
-                                   : "hexadecimal"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "line ", i + 1, ": \"", word, "\" is not ",
+          IsHex(word) ? "a whole number of bytes: it has an odd number of digits" : "hexadecimal"));
     }
   }
   return std::vector<Frame>{std::move(frame)};
@@ -131,7 +130,7 @@ absl::StatusOr<std::vector<Frame>> ParseHexText(std::string_view text) {
   });
   absl::StatusOr<std::vector<Frame>> frames = is_dump ? ReadDump(lines) : ReadPlain(lines);
   if (frames.ok() && frames->front().empty()) {
-    return absl::InvalidArgumentError("there are no octets; give a frame in hexadecimal");
+    return absl::InvalidArgumentError("there are no bytes; give a frame in hexadecimal");
   }
   return frames;
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/parser.h"
+
+#include "control/admin/endpoint.h"
+
+namespace weft::cli {
+
+void AddOutputOption(CLI::App& parser, std::string& output, const std::vector<std::string>& forms,
+                     const std::string& text) {
+  parser.add_option("-o,--output", output, text)
+      ->type_name("FORM")
+      ->capture_default_str()
+      ->check(CLI::IsMember(forms));
+}
+
+CLI::Option* AddAdminOption(CLI::App& parser, std::string& admin) {
+  return parser
+      .add_option("--admin", admin,
+                  "Admin endpoint of flanneld, if not this node's own: a socket's path, on Windows "
+                  "a pipe's name")
+      ->type_name("PATH");
+}
+
+std::string EndpointOf(const std::string& admin) {
+  return admin.empty() ? std::string(admin::DefaultEndpoint()) : admin;
+}
+
+}  // namespace weft::cli
