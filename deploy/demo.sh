@@ -1,36 +1,39 @@
 #!/usr/bin/env bash
-# Shows what weft does: a weft node and a Linux flannel node (the kernel's VXLAN device), each with a pod, in network
-# namespaces of this machine. Sets up, builds, runs, measures and takes everything away. Debian 12, root, under ten minutes.
+# Shows what weft does: a weft node and a Linux flannel node (the kernel's VXLAN device), each with
+# a pod, in network namespaces of this machine: the two nodes of deploy/nodes.json. Builds, runs,
+# measures, and removes everything it made. Debian 12, root, under ten minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-usage: deploy/demo.sh [--no-build] [--stay]
+usage: deploy/demo.sh [--no-build]
   --no-build   use the programs in WEFT_BUILD (default build/demo) as they are
-  --stay       do not measure: the two nodes run until Ctrl-C, and what to try with them is shown
 TEXT
 }
 build=${WEFT_BUILD:-build/demo}
-compile=yes stay=
+compile=yes
 for word; do
   case $word in
     --no-build) compile= ;;
-    --stay) stay=yes ;;
     *) usage; exit 2 ;;
   esac
 done
-[ "$(id -u)" = 0 ] || { echo "demo: needs root: it installs Debian packages and makes network namespaces" >&2; exit 1; }
+if [ "$(id -u)" != 0 ]; then
+  echo "demo: needs root: it installs Debian packages and makes network namespaces" >&2
+  exit 1
+fi
 
 began=$SECONDS
 title() { printf '\n\033[1m[%3d s] %s\033[0m\n' $((SECONDS - began)) "$*"; }
 show() { printf '  $ %s\n' "$*"; }
 indent() { sed 's/^/    /'; }
 
-# ---- taken away whatever happens
+# ---- removed at the end, also after an error
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/weft-demo-XXXXXX")
-weft=weft-demo-$$-weft weft_pod=weft-demo-$$-weft-pod peer=weft-demo-$$-peer peer_pod=weft-demo-$$-peer-pod
+weft=weft-demo-$$-weft weft_pod=weft-demo-$$-weft-pod
+peer=weft-demo-$$-peer peer_pod=weft-demo-$$-peer-pod
 daemon= server= emulator=
 clean_up() {
   local status=$? name
@@ -38,7 +41,9 @@ clean_up() {
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
   [ -z "$emulator" ] || kill "$emulator" 2>/dev/null || true
   wait 2>/dev/null || true
-  for name in "$weft_pod" "$weft" "$peer_pod" "$peer"; do ip netns delete "$name" 2>/dev/null || true; done
+  for name in "$weft_pod" "$weft" "$peer_pod" "$peer"; do
+    ip netns delete "$name" 2>/dev/null || true
+  done
   if [ $status != 0 ] && [ -s "$work/flanneld.log" ]; then
     echo "demo: failed; the daemon's last lines:" >&2
     tail -n 15 "$work/flanneld.log" >&2
@@ -54,7 +59,8 @@ trap 'exit 130' INT TERM
 compile_with_progress() {
   local line last=-10
   cmake --preset release -B "$build" >"$work/build.log" 2>&1 || return
-  NINJA_STATUS='%f of %t ' ninja -C "$build" flanneld flannelctl 2>&1 | tee -a "$work/build.log" | while read -r line; do
+  NINJA_STATUS='%f of %t ' ninja -C "$build" flanneld flannelctl 2>&1 | tee -a "$work/build.log" |
+  while read -r line; do
     [[ $line =~ ^[0-9]+\ of\ [0-9]+\  ]] && [ $((SECONDS - last)) -ge 10 ] || continue
     last=$SECONDS
     printf '  [%3d s] compiled %s\n' $((SECONDS - began)) "$(cut -d' ' -f1-3 <<<"$line")"
@@ -73,8 +79,8 @@ ls -s -h --time-style=+ "$bin/flanneld" "$bin/flannelctl" | indent
 
 # ---- two nodes, each with a pod
 
-title "3. Two nodes with a pod each: 192.168.77.1 runs weft, 192.168.77.2 is Linux as flannel sets it up"
-mac_weft=02:77:65:66:74:01 mac_peer=02:6b:65:72:6e:02
+title "3. Two nodes with a pod each: node-1 runs weft, node-2 is Linux as flannel sets it up"
+mac_weft=02:77:65:66:74:01 mac_peer=02:77:65:66:74:02
 node() {  # NAMESPACE POD-NAMESPACE UNDERLAY-ADDRESS SUBNET-START
   ip -n "$1" address add "$3/24" dev u0
   ip -n "$1" link set lo up
@@ -87,8 +93,9 @@ node() {  # NAMESPACE POD-NAMESPACE UNDERLAY-ADDRESS SUBNET-START
   ip -n "$2" link set e0 up
   ip -n "$2" route add default via "$4.1"
 }
-kernel_vxlan() {  # NAMESPACE OWN-ADDRESS OWN-SUBNET-START OWN-MAC PEER-ADDRESS PEER-SUBNET-START PEER-MAC
-  ip -n "$1" link add flannel.4096 address "$4" mtu 1450 type vxlan id 4096 local "$2" dev u0 dstport 4789 nolearning udpcsum
+kernel_vxlan() {  # NAMESPACE, then ADDRESS SUBNET-START MAC of its own and of the peer
+  ip -n "$1" link add flannel.4096 address "$4" mtu 1450 \
+    type vxlan id 4096 local "$2" dev u0 dstport 4789 nolearning udpcsum
   ip -n "$1" address add "$3.0/32" dev flannel.4096
   ip -n "$1" link set flannel.4096 up
   ip -n "$1" neighbour add "$6.0" lladdr "$7" dev flannel.4096 nud permanent
@@ -101,27 +108,13 @@ node "$weft" "$weft_pod" 192.168.77.1 10.244.1
 node "$peer" "$peer_pod" 192.168.77.2 10.244.2
 kernel_vxlan "$peer" 192.168.77.2 10.244.2 $mac_peer 192.168.77.1 10.244.1 $mac_weft
 
-lease() {  # NAME ADDRESS SUBNET-START MAC: a Node as the Kubernetes API has it
-  cat <<TEXT
- {"metadata": {"name": "$1", "annotations": {
-   "flannel.alpha.coreos.com/kube-subnet-manager": "true", "flannel.alpha.coreos.com/backend-type": "vxlan",
-   "flannel.alpha.coreos.com/backend-data": "{\"VNI\":4096,\"VtepMAC\":\"$4\"}",
-   "flannel.alpha.coreos.com/public-ip": "$2"}},
-  "spec": {"podCIDR": "$3.0/24", "podCIDRs": ["$3.0/24"]}}
-TEXT
-}
-cat >"$work/nodes.json" <<TEXT
-{"kind": "List", "apiVersion": "v1", "items": [
-$(lease weft-node 192.168.77.1 10.244.1 $mac_weft),
-$(lease linux-node 192.168.77.2 10.244.2 $mac_peer)
-]}
-TEXT
-echo '{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789}}' >"$work/net-conf.json"
+cp deploy/nodes.json deploy/net-conf.json "$work"
 
 start_weft() {
-  ip netns exec "$weft" "$bin/flanneld" --lease-source="file:$work/nodes.json" --node-name=weft-node --iface=192.168.77.1 \
-    --net-config-path="$work/net-conf.json" --subnet-file="$work/subnet.env" --admin="$work/weft.sock" --state-dir="$work/state" \
-    --hns="emulator:$work/hns.sock" >"$work/flanneld.log" 2>&1 &
+  ip netns exec "$weft" "$bin/flanneld" --lease-source="file:$work/nodes.json" --node-name=node-1 \
+    --iface=192.168.77.1 --net-config-path="$work/net-conf.json" --subnet-file="$work/subnet.env" \
+    --admin="$work/weft.sock" --state-dir="$work/state" --hns="emulator:$work/hns.sock" \
+    >"$work/flanneld.log" 2>&1 &
   daemon=$!
   local deadline=$((SECONDS + 15))
   until [ -s "$work/subnet.env" ]; do
@@ -134,14 +127,17 @@ show "flannelctl hns emulate --listen=hns.sock --adapter=u0=192.168.77.1/24 &   
 "$bin/flannelctl" hns emulate --listen="$work/hns.sock" --adapter=u0=192.168.77.1/24 >"$work/emulator.log" 2>&1 &
 emulator=$!
 until [ -S "$work/hns.sock" ]; do kill -0 $emulator || { cat "$work/emulator.log" >&2; exit 1; }; sleep 0.02; done
-show "flanneld --lease-source=file:nodes.json --node-name=weft-node --iface=192.168.77.1 --net-config-path=net-conf.json --hns=emulator:hns.sock ..."
+show 'flanneld --lease-source=file:nodes.json --node-name=node-1 --iface=192.168.77.1 \
+      --net-config-path=net-conf.json --subnet-file=subnet.env --admin=weft.sock \
+      --state-dir=state --hns=emulator:hns.sock      # both JSON files are in deploy/'
 start_weft
 show "cat subnet.env          # what the CNI plugin reads"
 indent <"$work/subnet.env"
 show "flannelctl leases       # who is in the cluster"
 "$bin/flannelctl" leases --admin="$work/weft.sock" | indent
-show "flannelctl hns show flannel.4096 --hns=emulator:hns.sock   # what HNS of a Windows node would hold now"
-"$bin/flannelctl" hns show flannel.4096 --hns="emulator:$work/hns.sock" | indent
+show "flannelctl hns show flannel.4096 --hns=emulator:hns.sock   # as a Windows node's HNS"
+"$bin/flannelctl" hns show flannel.4096 --hns="emulator:$work/hns.sock" |
+  indent
 
 # ---- traffic
 
@@ -153,49 +149,35 @@ show "ping 10.244.2.2         # weft's pod to the Linux node's pod, and back"
 in_weft_pod ping -n -q -c 3 -i 0.1 10.244.2.2 | tail -n 2 | indent
 in_peer_pod ping -n -q -c 3 -i 0.1 10.244.1.2 | tail -n 2 | indent
 show "tcpdump -v udp port 4789   # the frame that weft puts on the wire"
-ip netns exec "$peer" tcpdump -i u0 -n -v -t -c 1 --immediate-mode 'udp dst port 4789 and src 192.168.77.1' \
-  >"$work/frame" 2>"$work/tcpdump.log" &
+ip netns exec "$peer" tcpdump -i u0 -n -v -t -c 1 --immediate-mode \
+  'udp dst port 4789 and src 192.168.77.1' >"$work/frame" 2>"$work/tcpdump.log" &
 sniffer=$!
 until grep -qs 'listening on' "$work/tcpdump.log"; do kill -0 $sniffer; sleep 0.02; done
 in_weft_pod ping -n -q -c 1 -s 1422 10.244.2.2 >/dev/null
 wait $sniffer
 indent <"$work/frame"
 
-# ---- until Ctrl-C
-
-if [ -n "$stay" ]; then
-  title "5. Both nodes run until Ctrl-C, which takes everything away. In another terminal, as root:"
-  show "ip netns exec $weft_pod ping 10.244.2.2"
-  show "ip netns exec $peer_pod ping 10.244.1.2"
-  show "$bin/flannelctl status --admin=$work/weft.sock"
-  show "tail -f $work/flanneld.log"
-  echo
-  echo "  The cluster is $work/nodes.json, its configuration $work/net-conf.json."
-  echo "  Change nodes.json (write a new file, rename it over the old one), and weft follows."
-  trap 'exit 0' INT TERM
-  wait "$daemon"
-  daemon=
-  exit 1
-fi
-
 # ---- speed
 
 iperf() {  # SERVER-POD CLIENT-POD ADDRESS FLAGS...: Gb/s as received
   local server_pod=$1 client_pod=$2 address=$3 rate
   shift 3
-  : >"$work/server.log"  # here, not in the background: the last server's words are not this one's
+  : >"$work/server.log"  # before the server starts: the last one's "listening" must not count
   ip netns exec "$server_pod" iperf3 -s -1 --forceflush >>"$work/server.log" 2>&1 &
   server=$!
   until grep -q listening "$work/server.log"; do kill -0 $server || return; sleep 0.02; done
-  rate=$(ip netns exec "$client_pod" iperf3 -c "$address" -t 3 -f g "$@" | awk '/receiver/ { v = $(NF - 2) } /SUM.*receiver/ { v = $(NF - 2) } END { print v }') ||
+  rate=$(ip netns exec "$client_pod" iperf3 -c "$address" -t 3 -f g "$@" |
+    awk '/receiver/ { v = $(NF - 2) } /SUM.*receiver/ { v = $(NF - 2) } END { print v }') ||
     { kill $server; return 1; }
   wait $server
   server=
   printf '%s' "$rate"
 }
-round_trip() { ip netns exec "$1" ping -n -q -c 200 -i 0.005 "$2" | awk -F/ '/^rtt/ { printf "%.0f", $5 * 1000 }'; }
+round_trip() {
+  ip netns exec "$1" ping -n -q -c 200 -i 0.005 "$2" | awk -F/ '/^rtt/ { printf "%.0f", $5 * 1000 }'
+}
 
-title "5. How fast: TCP of 3 seconds on this machine, the load generators included"
+title "5. How fast: TCP for 3 seconds on this machine, load generators included"
 row() { printf '    %-46s %10s %10s\n' "$@"; }
 row "" "weft" "kernel"
 to_peer=$(iperf "$peer_pod" "$weft_pod" 10.244.2.2)
@@ -206,7 +188,8 @@ rtt=$(round_trip "$weft_pod" 10.244.2.2)
 kill "$daemon"
 wait "$daemon"
 daemon=
-kernel_vxlan "$weft" 192.168.77.1 10.244.1 $mac_weft 192.168.77.2 10.244.2 $mac_peer  # the same place, now the kernel's device
+# The same node, now with the kernel's device.
+kernel_vxlan "$weft" 192.168.77.1 10.244.1 $mac_weft 192.168.77.2 10.244.2 $mac_peer
 kernel_to_peer=$(iperf "$peer_pod" "$weft_pod" 10.244.2.2)
 kernel_four=$(iperf "$peer_pod" "$weft_pod" 10.244.2.2 -P 4)
 kernel_rtt=$(round_trip "$weft_pod" 10.244.2.2)
@@ -214,8 +197,10 @@ row "1 stream to the Linux node, Gb/s" "$to_peer" "$kernel_to_peer"
 row "1 stream from the Linux node, Gb/s" "$to_weft" ""
 row "4 streams to the Linux node, Gb/s" "$four" "$kernel_four"
 row "round trip, us" "$rtt" "$kernel_rtt"
+echo "    weft copies each packet through user space; the kernel does not. On Windows HNS moves"
+echo "    packets, and weft only programs it."
 echo
-show "flannelctl status       # as it was after this traffic"
+show "flannelctl status       # after this traffic"
 indent <"$work/status"
 
-title "Done. Everything is taken away. Next: tests/run.sh proves it, bench/run measures it properly, README.md tells the rest."
+title "Done, and everything is removed. Two nodes to try out: deploy/two-nodes.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Small rules of the tree in the first argument, one function each; prints file:line: reason."""
+import fnmatch
 import os
 import pathlib
 import re
@@ -74,6 +75,21 @@ def ends_in_newline(root, names):
                 yield f"{name}: has CRLF line ends"
 
 
+def documents_name_what_exists(root, names):
+    """`control/lease/sink.h` in a document at the top: a file, a folder, or a pattern that fits one."""
+    known = set(names) | {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
+    tops = {name.split("/")[0] for name in known if "." not in name}
+    for name in names:
+        if "/" in name or not name.endswith(".md") or name == "CHANGELOG.md":
+            continue
+        for number, line in enumerate(lines(root, name), 1):
+            for path in re.findall(r"`([a-z_]+/[A-Za-z0-9_./*-]*[A-Za-z0-9_*])[` ]", line):
+                stems = (path, path + ".h", path + ".cc", path + "_linux.cc")
+                if path.split("/")[0] in tops and not any(stem in known for stem in stems) and "NAME" not in path \
+                        and "VERB" not in path and not fnmatch.filter(known, path + "*"):
+                    yield f"{name}:{number}: {path} does not exist"
+
+
 def tests_write_apart(root, names):
     """Two suites may name a test alike, and they run side by side."""
     shared = re.compile(r"TempDir\(\)\)?\s*[+/](?![^;]*TestName)")
@@ -86,7 +102,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart)
+             tests_write_apart, documents_name_what_exists)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
     return 1 if found or not names else 0
