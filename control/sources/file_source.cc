@@ -25,14 +25,17 @@ std::string FileSource::Describe() const {
   return absl::StrCat("file ", std::string(text.begin(), text.end()));
 }
 
+std::string FileSource::Kept() const {
+  return text_hash_ ? "; the leases read before stay in use" : "";
+}
+
 void FileSource::Poll() {
   const auto stamp = StampOf(path_);
   if (!stamp.ok()) {
     stamp_.reset();
-    SetStatus(
-        absl::Status(stamp.status().code(),
-                     absl::StrCat("lease ", Describe(), " ", stamp.status().message(),
-                                  "; the leases read before stay in use; put the file back")));
+    SetStatus(absl::Status(stamp.status().code(),
+                           absl::StrCat("lease ", Describe(), " ", stamp.status().message(), Kept(),
+                                        "; put the file back")));
     return;
   }
   const bool same = stamp_ == *stamp;
@@ -74,10 +77,8 @@ absl::Status FileSource::ReadAndReport() {
   if (!nodes.ok()) {
     return absl::Status(
         nodes.status().code(),
-        absl::StrCat(
-            "lease ", Describe(), ": ", nodes.status().message(),
-            "; the leases read before stay in use; correct the file, as `kubectl get nodes -o "
-            "json` writes it"));
+        absl::StrCat("lease ", Describe(), ": ", nodes.status().message(), Kept(),
+                     "; correct the file, as `kubectl get nodes -o json` writes it"));
   }
   text_hash_ = hash;
   not_managed_ = nodes->not_managed;

@@ -42,6 +42,7 @@ class FileSource final : public lease::Source {
   absl::StatusOr<std::string> Read() const;
   absl::Status ReadAndReport();
   void SetStatus(absl::Status status);
+  std::string Kept() const;  // for messages: what of an earlier content counts
 
   std::filesystem::path path_;
   kube::NodeJsonCodec codec_;

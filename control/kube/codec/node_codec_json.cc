@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/codec/node_codec_json.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,9 +34,11 @@ absl::StatusOr<element> Parse(simdjson::dom::parser& parser, std::string_view te
   const auto error = parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::SUCCESS) return root;
   const auto octet = FindJsonError(text);
+  if (!octet)
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", simdjson::error_message(error)));
   return absl::InvalidArgumentError(
-      absl::StrCat(octet ? LineAndColumn(text, *octet) + ": " : std::string(),
-                   "not JSON: ", simdjson::error_message(error)));
+      absl::StrCat(LineAndColumn(text, *octet), ": not JSON at ",
+                   Quoted(text.substr(std::min(*octet, text.size()), 20))));
 }
 
 // The last of each name; an earlier one is refused beside it.
