@@ -81,7 +81,8 @@ constexpr FlagRow kTable[] = {
     {kOutputs, "admin", &V::admin, "PATH", "socket or pipe for flannelctl; none: no such endpoint",
      false, "/run/flannel/weft.sock", R"(\\.\pipe\weft)"},
     {kOutputs, "state-dir", &V::state_dir, "PATH",
-     "folder of the ledger (ledger.json, ledger.changes): what was made in HNS and on the host, for "
+     "folder of the ledger (ledger.json, ledger.changes): what was made in HNS and on the host, "
+     "for "
      "flannelctl reset",
      false, "/var/lib/weft", R"(ProgramData\weft on the system drive)"},
 
