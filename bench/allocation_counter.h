@@ -18,7 +18,7 @@ namespace weft::bench {
 
 inline std::atomic<std::uint64_t> allocations{0};
 // What is allocated now, with what malloc adds: the rounding up, and a word for each.
-inline std::atomic<std::int64_t> live_octets{0};
+inline std::atomic<std::int64_t> live_bytes{0};
 
 inline std::int64_t CostOf(void* memory) {
   return static_cast<std::int64_t>(malloc_usable_size(memory) + sizeof(std::size_t));
@@ -29,12 +29,12 @@ inline void* CountedAllocate(std::size_t size, std::size_t alignment) {
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (memory == nullptr) throw std::bad_alloc();
-  live_octets.fetch_add(CostOf(memory), std::memory_order_relaxed);
+  live_bytes.fetch_add(CostOf(memory), std::memory_order_relaxed);
   return memory;
 }
 
 inline void CountedFree(void* memory) {
-  if (memory != nullptr) live_octets.fetch_sub(CostOf(memory), std::memory_order_relaxed);
+  if (memory != nullptr) live_bytes.fetch_sub(CostOf(memory), std::memory_order_relaxed);
   std::free(memory);
 }
 

@@ -13,11 +13,11 @@ namespace weft {
 namespace {
 
 void Sum(benchmark::State& state) {
-  const std::vector<std::byte> octets(static_cast<std::size_t>(state.range(0)), std::byte{0x5a});
+  const std::vector<std::byte> bytes(static_cast<std::size_t>(state.range(0)), std::byte{0x5a});
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
-      Bytes view(octets);
+      Bytes view(bytes);
       benchmark::DoNotOptimize(view);
       benchmark::DoNotOptimize(weft::Sum(view));
     }

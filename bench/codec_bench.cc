@@ -50,29 +50,29 @@ void StampPayload(benchmark::State& state) {
   }
 }
 
-void ParseInner(benchmark::State& state, const Octets& packet) {
+void ParseInner(benchmark::State& state, const ByteVector& packet) {
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
-      Bytes octets(packet);
-      benchmark::DoNotOptimize(octets);
-      benchmark::DoNotOptimize(ParseInnerIp(octets));
+      Bytes bytes(packet);
+      benchmark::DoNotOptimize(bytes);
+      benchmark::DoNotOptimize(ParseInnerIp(bytes));
     }
   }
 }
 
-void ParseOuter(benchmark::State& state, const Octets& packet) {
+void ParseOuter(benchmark::State& state, const ByteVector& packet) {
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
-      Bytes octets(packet);
-      benchmark::DoNotOptimize(octets);
-      benchmark::DoNotOptimize(ParseOuterPacket(octets));
+      Bytes bytes(packet);
+      benchmark::DoNotOptimize(bytes);
+      benchmark::DoNotOptimize(ParseOuterPacket(bytes));
     }
   }
 }
 
-void Hash(benchmark::State& state, const Octets& packet) {
+void Hash(benchmark::State& state, const ByteVector& packet) {
   const auto parsed = ParseInnerIp(packet);
   {
     const bench::NoAllocations none(state);
@@ -84,8 +84,9 @@ void Hash(benchmark::State& state, const Octets& packet) {
   }
 }
 
-const Octets kInnerV4 = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).TotalLength(64).Build();
-const Octets kInnerV6 = PacketBuilder("fd00::1", "fd00::2").Tcp(1, 2).TotalLength(100).Build();
+const ByteVector kInnerV4 =
+    PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).TotalLength(64).Build();
+const ByteVector kInnerV6 = PacketBuilder("fd00::1", "fd00::2").Tcp(1, 2).TotalLength(100).Build();
 
 BENCHMARK_CAPTURE(Stamp, ipv4, IpFamily::kV4);
 BENCHMARK_CAPTURE(Stamp, ipv6, IpFamily::kV6);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forwarder, a batch of 256 at a time, by frame size and number of leases: what one more lease
-// and one more octet cost. `flows` is the number of different destinations (sources, for C3) among
+// and one more byte cost. `flows` is the number of different destinations (sources, for C3) among
 // the leases: 256 keeps the remotes of a batch in the nearest caches, 100000 walks through all of
 // them.
 //
-//   C1  encapsulate 64-octet inner packets in place: parse, look up, check the MTU, stamp the 22
-//       octets of a datagram's VXLAN and inner Ethernet headers, count for the peer
-//   C2  the same with 1450 octets
-//   C3  decapsulate datagrams of 64-octet inner packets: headers checked, sender looked up and
+//   C1  encapsulate 64-byte inner packets in place: parse, look up, check the MTU, stamp the 22
+//       bytes of a datagram's VXLAN and inner Ethernet headers, count for the peer
+//   C2  the same with 1450 bytes
+//   C3  decapsulate datagrams of 64-byte inner packets: headers checked, sender looked up and
 //       compared, counted
 #include <benchmark/benchmark.h>
 
@@ -69,7 +69,8 @@ World& WorldOf(const Setting& setting) {
 
 // 256 packets, an odd number of cache lines apart and at a line's start, as in PacketSlab.
 struct Packets {
-  explicit Packets(const Octets& first) : stride(((kHeadroom + first.size()) / 64 | 1) * 64 + 128) {
+  explicit Packets(const ByteVector& first)
+      : stride(((kHeadroom + first.size()) / 64 | 1) * 64 + 128) {
     std::size_t space = stride * kMaxBatch + 64;
     memory.resize(space);
     void* aligned = memory.data();
@@ -114,11 +115,11 @@ std::vector<std::uint32_t> PickLeases(const World& world, std::size_t flows) {
   return picked;
 }
 
-void Encapsulate(benchmark::State& state, const Setting& setting, std::size_t octets,
+void Encapsulate(benchmark::State& state, const Setting& setting, std::size_t bytes,
                  std::size_t flows) {
   World& world = WorldOf(setting);
-  const Octets inner =
-      PacketBuilder("9.0.0.9", "10.0.0.1").Udp(4000, 53).TotalLength(octets).Build();
+  const ByteVector inner =
+      PacketBuilder("9.0.0.9", "10.0.0.1").Udp(4000, 53).TotalLength(bytes).Build();
   Packets packets(inner);
   Batch& batch = *packets.batch;
   auto replies = std::make_unique<Batch>();
@@ -148,14 +149,14 @@ void Encapsulate(benchmark::State& state, const Setting& setting, std::size_t oc
   Report(state);
 }
 
-void Decapsulate(benchmark::State& state, const Setting& setting, std::size_t octets,
+void Decapsulate(benchmark::State& state, const Setting& setting, std::size_t bytes,
                  std::size_t flows) {
   World& world = WorldOf(setting);
-  const Octets inner =
-      PacketBuilder("10.0.0.1", "9.0.0.9").Udp(4000, 53).TotalLength(octets).Build();
+  const ByteVector inner =
+      PacketBuilder("10.0.0.1", "9.0.0.9").Udp(4000, 53).TotalLength(bytes).Build();
   VxlanBuilder builder(inner);
   builder.Outer("172.16.0.2", "172.16.0.1").Macs(bench::MacOf(1), bench::MacOf(0xffff'ffff));
-  const Octets outer = builder.BuildPayload();
+  const ByteVector outer = builder.BuildPayload();
   const std::size_t before_inner = outer.size() - inner.size();
   Packets packets(outer);
   Batch& batch = *packets.batch;

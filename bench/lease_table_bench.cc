@@ -51,7 +51,7 @@ std::vector<Lease> MakeLeases(bool dual_stack) {
     half.subnet = *IpPrefix::Of(IpAddress::V4((10u << 24) + (number << 8)), 24);
     half.public_ip = IpAddress::V4(0xac10'0000 + number);
     half.vni = 4096;
-    half.vtep_mac = MacAddress::FromOctets(mac);
+    half.vtep_mac = MacAddress::FromBytes(mac);
     lease.v4 = half;
     if (dual_stack) {
       std::byte subnet[16]{std::byte{0xfd}};
@@ -104,9 +104,9 @@ void First(benchmark::State& state, bool dual_stack) {
   const std::vector<Lease>& leases = Leases(dual_stack);
   std::int64_t held = 0;
   for (auto _ : state) {
-    const std::int64_t before = bench::live_octets;
+    const std::int64_t before = bench::live_bytes;
     std::unique_ptr<LeaseTable> table = Filled(leases);
-    held = bench::live_octets - before;
+    held = bench::live_bytes - before;
     state.PauseTiming();
     table.reset();
     state.ResumeTiming();
@@ -134,9 +134,9 @@ void Changed(benchmark::State& state) {
     state.PauseTiming();
     for (Lease& lease : leases) {
       std::byte mac[6];
-      std::copy_n(lease.v4->vtep_mac->octets().data(), 6, mac);
+      std::copy_n(lease.v4->vtep_mac->bytes().data(), 6, mac);
       mac[1] ^= std::byte{1};
-      lease.v4->vtep_mac = MacAddress::FromOctets(mac);
+      lease.v4->vtep_mac = MacAddress::FromBytes(mac);
     }
     state.ResumeTiming();
     for (const Lease& lease : leases) {

@@ -18,9 +18,9 @@ namespace weft::bench {
 enum class Layout : std::uint8_t { kClustered, kSpread };
 
 inline MacAddress MacOf(std::uint32_t number) {
-  std::byte octets[6]{std::byte{2}};
-  StoreBe32(octets + 2, number);
-  return MacAddress::FromOctets(octets);
+  std::byte bytes[6]{std::byte{2}};
+  StoreBe32(bytes + 2, number);
+  return MacAddress::FromBytes(bytes);
 }
 
 inline IpAddress VtepOf(std::uint32_t number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming list of Nodes as real ones are (some 9 KB in protobuf), from the octets to decoded
-// Nodes: time for each Node, and octets a second. Every Node is another one in memory, so that
+// A streaming list of Nodes as real ones are (some 9 KB in protobuf), from the bytes to decoded
+// Nodes: time for each Node, and bytes a second. Every Node is another one in memory, so that
 // caches help no more than they do behind a socket.
 #include <benchmark/benchmark.h>
 
@@ -45,18 +45,18 @@ void Decode(benchmark::State& state, Encoding encoding, AnswerKind kind) {
   const testing::Answers answers(encoding);
   std::vector<testing::NodeFacts> nodes;
   for (int i = 0; i < kNodes; ++i) nodes.push_back(NodeOf(i));
-  std::string octets;
+  std::string bytes;
   if (kind == AnswerKind::kList) {
-    octets = answers.List(nodes, "1");
+    bytes = answers.List(nodes, "1");
   } else {
-    for (const auto& node : nodes) octets += answers.Event("ADDED", node);
+    for (const auto& node : nodes) bytes += answers.Event("ADDED", node);
   }
   const AnnotationKeys keys;
   Counter counter;
   const auto pass = [&] {
     const auto reader = MakeAnswerReader(encoding, kind, keys, "us", counter);
-    for (std::size_t at = 0; at < octets.size(); at += kPiece) {
-      if (!reader->Read(std::string_view(octets).substr(at, kPiece)).ok()) return false;
+    for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+      if (!reader->Read(std::string_view(bytes).substr(at, kPiece)).ok()) return false;
     }
     return reader->Finish().ok();
   };
@@ -68,10 +68,10 @@ void Decode(benchmark::State& state, Encoding encoding, AnswerKind kind) {
   for (auto _ : state) {
     if (!pass()) state.SkipWithError("not decoded");
   }
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(octets.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
   state.counters["node"] = benchmark::Counter(
       kNodes, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
-  state.counters["octets"] = static_cast<double>(octets.size()) / kNodes;
+  state.counters["octets"] = static_cast<double>(bytes.size()) / kNodes;
 }
 
 BENCHMARK_CAPTURE(Decode, protobuf_list, Encoding::kProtobuf, AnswerKind::kList);

@@ -17,16 +17,16 @@ constexpr std::uint16_t kSegment = 1410;
 constexpr std::size_t kPayload = kSegment * 44;
 
 Packet Superframe(PacketSlab& slab) {
-  const Octets octets = PacketBuilder("10.244.2.9", "10.244.1.7")
-                            .Tcp(1, 2)
-                            .DontFragment()
-                            .Payload(kPayload)
-                            .PartialTransportChecksum()
-                            .Build();
+  const ByteVector bytes = PacketBuilder("10.244.2.9", "10.244.1.7")
+                               .Tcp(1, 2)
+                               .DontFragment()
+                               .Payload(kPayload)
+                               .PartialTransportChecksum()
+                               .Build();
   Packet packet = slab.Lend(0);
   packet.Pull(22);  // as Forwarder::Encapsulate would leave it for a datagram wire
-  std::memcpy(packet.data, octets.data(), octets.size());
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  std::memcpy(packet.data, bytes.data(), bytes.size());
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   packet.Push(22);
   packet.segmentation = Segmentation::kTcp;
   packet.segment_size = kSegment;
@@ -68,13 +68,13 @@ void Join(benchmark::State& state) {
   while (!cutter.done()) cutter.Cut(slab.Lend(1), *out);
   if (out->size() != 1) state.SkipWithError("more than one aggregate");
   const Packet aggregate = (*out)[0];
-  const Octets pristine(aggregate.data, aggregate.data + aggregate.length);
+  const ByteVector pristine(aggregate.data, aggregate.data + aggregate.length);
   PortFeatures pods;
   pods.tcp_segmentation = pods.partial_checksum = true;
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
-      // Joining moves the octets: each round needs them anew. The copy is part of the figure.
+      // Joining moves the bytes: each round needs them again. The copy is part of the figure.
       std::memcpy(aggregate.data, pristine.data(), pristine.size());
       out->clear();
       SplitAggregate(aggregate, 0, *out);

@@ -20,7 +20,7 @@ using nlohmann::json;
 class FoldingReader final : public nlohmann::json_sax<json> {
  public:
   json root;
-  std::size_t error_at = 0;  // octets read when it failed, the failing one included
+  std::size_t error_at = 0;  // bytes read when it failed, the failing one included
   std::string error_token;
 
   bool null() override { return Put(json()); }

@@ -27,11 +27,11 @@ std::string_view BaseName(std::string_view path) {
 std::string OneLine(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const auto octet = static_cast<unsigned char>(c);
-    if (octet >= 0x20 && octet != 0x7f) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
       out.push_back(c);
     } else {
-      absl::StrAppendFormat(&out, "\\x%02x", octet);
+      absl::StrAppendFormat(&out, "\\x%02x", byte);
     }
   }
   return out;

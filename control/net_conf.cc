@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxFile = std::size_t{1} << 20;  // octets; real ones have a hundred
+constexpr std::size_t kMaxFile = std::size_t{1} << 20;  // bytes; real ones have a hundred
 
 std::string Show(const json& value) {
   if (value.is_string()) return Quoted(value.get_ref<const std::string&>());

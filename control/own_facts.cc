@@ -79,10 +79,10 @@ lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf) {
 MacAddress DeriveVtepMac(std::string_view node_name) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
   for (const char c : node_name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::array<std::byte, MacAddress::kSize> octets{std::byte{0x02}};
-  for (std::size_t i = 1; i < octets.size(); ++i)
-    octets[i] = static_cast<std::byte>(hash >> (8 * (8 - i)));
-  return MacAddress::FromOctets(octets.data());
+  std::array<std::byte, MacAddress::kSize> bytes{std::byte{0x02}};
+  for (std::size_t i = 1; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(hash >> (8 * (8 - i)));
+  return MacAddress::FromBytes(bytes.data());
 }
 
 }  // namespace weft::control

@@ -37,7 +37,7 @@ struct OwnFacts {
 //
 // The VTEP MAC is the one that stands, else the one that the Node says, else derived. `standing`:
 // the facts before, where we publish them ourselves, so that what others write over our annotation
-// is not taken for ours; also over a Node that is created anew, since peers hold that MAC.
+// is not taken for ours; also over a Node that is created again, since peers hold that MAC.
 // `in_other_case`: where our Node is not there, one whose name differs from ours in case alone.
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,

@@ -15,7 +15,7 @@ namespace {
 // come by the thousand then, and a subnet that one has lost the next may hold.
 constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
 // How often a condition that the limit holds back is tried again.
-constexpr Duration kTroublePeriod = std::chrono::minutes(1);
+constexpr Duration kConditionPeriod = std::chrono::minutes(1);
 // Pending items that one line names.
 constexpr std::size_t kMaxItems = 3;
 
@@ -63,14 +63,14 @@ void Reconciler::LogItems(Attached& at, const std::vector<std::string>& items, b
       logged || items.empty() || Warn(at.limit, absl::StrCat(at.status.name, ": ", Items(items)));
 }
 
-void Reconciler::LogTrouble() {
-  trouble_at_.reset();
-  if (!trouble_limit_.Allows(WithoutNumbers(*trouble_), clock_.Now())) {
-    trouble_at_ = clock_.Now() + kTroublePeriod;
+void Reconciler::LogCondition() {
+  condition_at_.reset();
+  if (!condition_limit_.Allows(WithoutNumbers(*condition_), clock_.Now())) {
+    condition_at_ = clock_.Now() + kConditionPeriod;
     return;
   }
-  trouble_logged_ = true;
-  Notice(Severity::kError, *trouble_);
+  condition_logged_ = true;
+  Notice(Severity::kError, *condition_);
 }
 
 void Reconciler::Settle(Attached& at, lease::SinkReport report) {
@@ -215,7 +215,7 @@ std::optional<TimePoint> Reconciler::NextDeadline() const {
   };
   consider(flush_at_);
   consider(resync_at_);
-  consider(trouble_at_);
+  consider(condition_at_);
   for (const Attached& at : sinks_) consider(at.retry_at);
   return next;
 }
@@ -223,7 +223,7 @@ std::optional<TimePoint> Reconciler::NextDeadline() const {
 void Reconciler::Tick() {
   const TimePoint now = clock_.Now();
   const auto due = [now](const std::optional<TimePoint>& at) { return at && *at <= now; };
-  if (due(trouble_at_)) LogTrouble();
+  if (due(condition_at_)) LogCondition();
   if (due(resync_at_)) return ResyncAll();
   bool worked = false;
   if (due(flush_at_)) {
@@ -246,8 +246,8 @@ ReconcilerReport Reconciler::report() const {
   report.leases = table_.size();
   report.refused = table_.refused();
   report.not_joined = table_.not_joined();
-  report.trouble = trouble_;
-  report.troubles_total = troubles_total_;
+  report.condition = condition_;
+  report.conditions_total = conditions_total_;
   for (const Attached& at : sinks_) {
     report.sinks.push_back(at.status);
     const lease::SinkReport& sink = at.status.report;
@@ -323,18 +323,18 @@ void Reconciler::OnNotJoined(const lease::NotJoinedNode& node) {
   Changed();
 }
 
-void Reconciler::OnTrouble(const absl::Status& status) {
+void Reconciler::OnCondition(const absl::Status& status) {
   if (status.ok()) {
-    if (!trouble_) return;
-    trouble_.reset();
-    trouble_at_.reset();
-    if (std::exchange(trouble_logged_, false))
+    if (!condition_) return;
+    condition_.reset();
+    condition_at_.reset();
+    if (std::exchange(condition_logged_, false))
       Notice(Severity::kInfo, "the lease source can be read again");
   } else {
-    if (trouble_ == status.message()) return;
-    trouble_ = std::string(status.message());
-    ++troubles_total_;
-    LogTrouble();
+    if (condition_ == status.message()) return;
+    condition_ = std::string(status.message());
+    ++conditions_total_;
+    LogCondition();
   }
   Changed();
 }

@@ -61,10 +61,10 @@ struct ReconcilerReport {
   bool ready = false;
   std::uint64_t generation = 0;  // moves with every change of the leases
   std::size_t leases = 0;
-  std::size_t refused = 0;             // nodes
-  std::size_t not_joined = 0;          // nodes
-  std::optional<std::string> trouble;  // why the source cannot be read now
-  std::uint64_t troubles_total = 0;    // how often that began or changed
+  std::size_t refused = 0;               // nodes
+  std::size_t not_joined = 0;            // nodes
+  std::optional<std::string> condition;  // why the source cannot be read now
+  std::uint64_t conditions_total = 0;    // how often that began or changed
   std::vector<SinkStatus> sinks;
 };
 
@@ -108,7 +108,7 @@ class Reconciler final : public lease::SourceListener {
   void OnDelete(const lease::NodeKey& node) override;
   void OnRefused(const lease::RefusedNode& node) override;
   void OnNotJoined(const lease::NotJoinedNode& node) override;
-  void OnTrouble(const absl::Status& status) override;
+  void OnCondition(const absl::Status& status) override;
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override;
 
  private:
@@ -138,7 +138,7 @@ class Reconciler final : public lease::SourceListener {
   }
   // Notes and refusals: logged when they differ, as soon as the limit lets them.
   void LogItems(Attached& at, const std::vector<std::string>& items, bool& logged) const;
-  void LogTrouble();
+  void LogCondition();
   void LogAllStates() {
     if (own_known_) log_.TellAll();
   }
@@ -158,11 +158,11 @@ class Reconciler final : public lease::SourceListener {
   bool own_known_ = false;
   bool source_synced_ = false;
   bool in_snapshot_ = false;
-  std::optional<std::string> trouble_;
-  LogLimit trouble_limit_;
-  bool trouble_logged_ = false;
-  std::optional<TimePoint> trouble_at_;  // when the limit is tried again
-  std::uint64_t troubles_total_ = 0;
+  std::optional<std::string> condition_;
+  LogLimit condition_limit_;
+  bool condition_logged_ = false;
+  std::optional<TimePoint> condition_at_;  // when the limit is tried again
+  std::uint64_t conditions_total_ = 0;
   std::vector<Attached> sinks_;
   std::optional<TimePoint> flush_at_;
   std::optional<TimePoint> resync_at_;

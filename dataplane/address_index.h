@@ -19,10 +19,10 @@ struct AddressKey {
   std::uint64_t low = 0;
 
   static AddressKey V4(std::uint32_t host_order) { return {0, host_order}; }
-  // 16 octets in network order.
-  static AddressKey V6(const std::byte* octets) { return {LoadBe64(octets), LoadBe64(octets + 8)}; }
+  // 16 bytes in network order.
+  static AddressKey V6(const std::byte* bytes) { return {LoadBe64(bytes), LoadBe64(bytes + 8)}; }
   static AddressKey Of(const IpAddress& address) {
-    return address.is_v4() ? V4(address.v4()) : V6(address.octets().data());
+    return address.is_v4() ? V4(address.v4()) : V6(address.bytes().data());
   }
   // An IPv6 key with only its first `length` bits kept, 0..128.
   AddressKey First(int length) const {

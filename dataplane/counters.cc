@@ -11,7 +11,7 @@ DirectionCounts ReadDirection(const Counters::Direction& direction) {
   for (std::size_t i = 0; i < kVerdictCount; ++i) {
     counts.packets[i] = direction.packets[i].load(std::memory_order_relaxed);
   }
-  counts.octets = direction.octets.load(std::memory_order_relaxed);
+  counts.bytes = direction.bytes.load(std::memory_order_relaxed);
   return counts;
 }
 
@@ -19,20 +19,20 @@ DirectionCounts ReadDirection(const Counters::Direction& direction) {
 
 void Counters::Direction::Count(const Batch& batch) {
   std::uint64_t forwarded = 0;
-  std::uint64_t forwarded_octets = 0;
+  std::uint64_t forwarded_bytes = 0;
   for (const Packet& packet : batch) {
     const std::uint32_t wire_packets = WirePackets(packet);
     if (packet.verdict == Verdict::kForward) [[likely]] {
       forwarded += wire_packets;
-      forwarded_octets += InnerOctets(packet);
+      forwarded_bytes += InnerBytes(packet);
     } else {
       Add(packets[static_cast<std::size_t>(packet.verdict)], wire_packets - packet.left);
       forwarded += packet.left;
-      forwarded_octets += std::uint64_t{packet.left} * (packet.segment_size - packet.inner_offset);
+      forwarded_bytes += std::uint64_t{packet.left} * (packet.segment_size - packet.inner_offset);
     }
   }
   Add(packets[static_cast<std::size_t>(Verdict::kForward)], forwarded);
-  Add(octets, forwarded_octets);
+  Add(bytes, forwarded_bytes);
 }
 
 CounterValues Counters::Read() const {

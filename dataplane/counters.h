@@ -14,7 +14,7 @@ namespace weft::dataplane {
 struct DirectionCounts {
   // By verdict; a superframe or aggregate counts as the wire packets it stands for.
   std::array<std::uint64_t, kVerdictCount> packets{};
-  std::uint64_t octets = 0;  // inner IP octets forwarded
+  std::uint64_t bytes = 0;  // inner IP bytes forwarded
 };
 
 struct CounterValues {
@@ -28,9 +28,9 @@ class Counters {
  public:
   struct Direction {
     std::array<std::atomic<std::uint64_t>, kVerdictCount> packets{};
-    std::atomic<std::uint64_t> octets{0};
+    std::atomic<std::uint64_t> bytes{0};
 
-    // Counts every packet of `batch` by its verdict. Octets before a packet's inner_offset are not
+    // Counts every packet of `batch` by its verdict. Bytes before a packet's inner_offset are not
     // inner ones. The worker.
     void Count(const Batch& batch);
   };

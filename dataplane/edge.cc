@@ -30,7 +30,7 @@ Edge::Edge(std::unique_ptr<PacketPort> frames, EdgeOptions options)
     : frames_(std::move(frames)),
       options_(std::move(options)),
       neighbours_(options_.max_neighbours, options_.neighbour_lifetime),
-      queued_octets_(kMaxBatch * (kHeadroom + kFrameRoom)) {}
+      queued_bytes_(kMaxBatch * (kHeadroom + kFrameRoom)) {}
 
 bool Edge::IsGateway(const IpAddress& address) const {
   return std::ranges::count(options_.gateways, address) != 0;
@@ -66,7 +66,7 @@ Verdict Edge::Admit(Packet& packet, Timestamp now) {
   const auto inner = ParseInnerIp(payload);
   if (!inner || inner->ether_type() != frame->ether_type) return Verdict::kInnerMalformed;
   if (IsNeighbourMessage(*inner)) {
-    if (const auto message = NeighbourMessage::Parse(inner->octets()))
+    if (const auto message = NeighbourMessage::Parse(inner->bytes()))
       AnswerNeighbour(*message, now);
     return Verdict::kConsumed;
   }
@@ -83,7 +83,7 @@ Verdict Edge::Admit(Packet& packet, Timestamp now) {
         static_cast<std::uint16_t>(packet.checksum_start - EthernetHeader::kSize);
   }
   if (packet.segmentation == Segmentation::kNone) {
-    // Short frames are padded to 60 octets.
+    // Short frames are padded to 60 bytes.
     packet.tailroom += packet.length - inner->total_length;
     packet.length = inner->total_length;
     if (options_.complete_checksums && packet.checksum == ChecksumState::kOnWire) {
@@ -169,7 +169,7 @@ void Edge::Ask(const IpAddress& address) {
 MutableBytes Edge::NewFrame(const MacAddress& destination, EtherType type, std::size_t payload) {
   if (queued_.full()) return {};
   Packet frame;
-  frame.data = queued_octets_.data() + queued_.size() * (kHeadroom + kFrameRoom) + kHeadroom;
+  frame.data = queued_bytes_.data() + queued_.size() * (kHeadroom + kFrameRoom) + kHeadroom;
   frame.headroom = kHeadroom;
   frame.length = static_cast<std::uint32_t>(EthernetHeader::kSize + payload);
   frame.tailroom = static_cast<std::uint32_t>(kFrameRoom) - frame.length;

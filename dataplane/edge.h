@@ -49,7 +49,7 @@ class Edge final : public PacketPort {
   std::size_t Receive(Batch& batch) override;
 
   // A packet to a pod whose MAC is not known gets kNoNeighbour, and the pod is asked for it, at
-  // most once a second. Packets need 14 octets of headroom.
+  // most once a second. Packets need 14 bytes of headroom.
   void Send(Batch& batch) override;
 
   std::span<const WaitHandle> wait_handles() const override { return frames_->wait_handles(); }
@@ -74,13 +74,13 @@ class Edge final : public PacketPort {
   MutableBytes NewFrame(const MacAddress& destination, EtherType type, std::size_t payload);
   void SendQueued(Timestamp now);
 
-  static constexpr std::size_t kFrameRoom = 128;  // octets; the longest, an advertisement, has 86
+  static constexpr std::size_t kFrameRoom = 128;  // bytes; the longest, an advertisement, has 86
 
   std::unique_ptr<PacketPort> frames_;
   const EdgeOptions options_;
   NeighbourTable neighbours_;
   Batch queued_;
-  std::vector<std::byte> queued_octets_;  // kHeadroom + kFrameRoom for each
+  std::vector<std::byte> queued_bytes_;  // kHeadroom + kFrameRoom for each
   std::bitset<kMaxBatch> pushed_;
   std::atomic<std::uint64_t> neighbour_count_{0};
   std::atomic<std::uint64_t> asked_{0};

@@ -32,20 +32,20 @@ bool OwnSubnets::ContainV6(const AddressKey& address) const {
                      [&](const V6& subnet) { return address.First(subnet.length) == subnet.base; });
 }
 
-Forwarder::Impl::Impl(const ForwarderConfig& wanted, const RemoteTable& table,
+Forwarder::Impl::Impl(const ForwarderConfig& desired, const RemoteTable& table,
                       PeerTable& peer_table, Counters& counts)
-    : config(wanted),
-      own(wanted.own_subnets),
-      local_mac(LoadBe48(wanted.local.mac.octets().data())),
-      local_vni(wanted.local.vni.value()),
+    : config(desired),
+      own(desired.own_subnets),
+      local_mac(LoadBe48(desired.local.mac.bytes().data())),
+      local_vni(desired.local.vni.value()),
       remotes(table),
       peers(peer_table),
       counters(counts),
       snapshot(table.snapshot()) {
   nobody.peer = &peers.slot(kNoPeer);
   for (const IpFamily outer : {IpFamily::kV4, IpFamily::kV6}) {
-    inner_limit[static_cast<std::size_t>(outer)] = std::min(
-        config.device_mtu.octets(), config.link_mtu.octets() - EncapsulationOverhead(outer));
+    inner_limit[static_cast<std::size_t>(outer)] =
+        std::min(config.device_mtu.bytes(), config.link_mtu.bytes() - EncapsulationOverhead(outer));
   }
 }
 
@@ -73,7 +73,7 @@ void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   // RFC 791; RFC 8200 section 5.
   const std::uint32_t least = notice.destination.is_v4() ? 68 : 1280;
   const std::uint32_t path_mtu = std::max(notice.outer_mtu, least);
-  if (notice.outer_mtu == 0 || path_mtu >= impl.config.link_mtu.octets()) return;
+  if (notice.outer_mtu == 0 || path_mtu >= impl.config.link_mtu.bytes()) return;
   std::uint32_t index = impl.snapshot->FirstAtVtep(notice.destination);
   while (index != 0) {
     const Remote& remote = *impl.snapshot->At(index);

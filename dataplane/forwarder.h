@@ -73,11 +73,11 @@ class Forwarder {
   void Rest();
 
   // Pod to wire. Each packet of `batch` (bare inner IP, possibly a superframe) is stamped in place
-  // (50 or 70 octets for kWirePacket, the 22 octets of VXLAN and inner Ethernet for kWireDatagram)
+  // (50 or 70 bytes for kWirePacket, the 22 bytes of VXLAN and inner Ethernet for kWireDatagram)
   // or gets a drop verdict. Partial checksums of other than superframes are finished on the way. A
   // superframe before a whole outer packet has an outer UDP checksum field other than zero where
   // one is wanted; SuperframeCutter makes the checksums. ICMP errors for the pod are appended to
-  // `replies`, over the octets of the packet they answer. Counts for peers and errors sent;
+  // `replies`, over the bytes of the packet they answer. Counts for peers and errors sent;
   // verdicts are counted by who sends (Counters::Direction). Packets that have a drop verdict
   // already are left alone, here and in Decapsulate.
   void Encapsulate(Batch& batch, Batch& replies);

@@ -23,7 +23,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
   const std::uint64_t our_mac = local_mac << 16;
   const std::uint64_t our_network =
       std::uint64_t{VxlanHeader::kFlagVni} << 56 | std::uint64_t{local_vni} << 8;
-  const std::uint32_t pod_mtu = config.pod_mtu.octets();
+  const std::uint32_t pod_mtu = config.pod_mtu.bytes();
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
@@ -37,7 +37,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
     const std::byte* const ip = payload + kPayloadSize;
     const std::uint64_t vxlan = LoadBe64(payload);
     const std::uint64_t mac = LoadBe64(payload + VxlanHeader::kSize);
-    const std::uint64_t inner = LoadBe64(ip - 2);  // EtherType and the first six octets of IPv4
+    const std::uint64_t inner = LoadBe64(ip - 2);  // EtherType and the first six bytes of IPv4
     const auto inner_length = static_cast<std::uint32_t>(inner >> 16 & 0xffff);
     const std::uint32_t source = LoadBe32(ip + 12);
     const std::uint32_t destination = LoadBe32(ip + 16);
@@ -73,7 +73,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
     if (packet.length > pod_mtu || packet.segment_size != 0) [[unlikely]]
       return CountReceived(packet, slot);
     Add(slot.received_packets, 1);
-    Add(slot.received_octets, packet.length);
+    Add(slot.received_bytes, packet.length);
   };
   Walk(batch, inspect, strip);
 }

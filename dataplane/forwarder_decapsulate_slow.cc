@@ -83,8 +83,8 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
     }
     index = snapshot->FindV4(inner->source_v4());
   } else {
-    if (!own.ContainV6(AddressKey::V6(inner->destination_octets()))) return Verdict::kForeignSubnet;
-    const AddressKey source = AddressKey::V6(inner->source_octets());
+    if (!own.ContainV6(AddressKey::V6(inner->destination_bytes()))) return Verdict::kForeignSubnet;
+    const AddressKey source = AddressKey::V6(inner->source_bytes());
     if (config.peer_check != PeerCheck::kOff && own.ContainV6(source)) return Verdict::kOwnSource;
     index = snapshot->FindV6(source);
   }
@@ -110,7 +110,7 @@ bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
   if (config.peer_check == PeerCheck::kOff) return true;
   // The inner Ethernet header stands before the packet still.
   const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
-  const bool by_mac = has_lease && remote.mac == MacAddress::FromOctets(source_mac);
+  const bool by_mac = has_lease && remote.mac == MacAddress::FromBytes(source_mac);
   if (by_mac) {
     Add(remote.peer->other_source_packets, 1);
     remote.other_source->Store(packet.outer_address);
@@ -125,7 +125,7 @@ bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
 void Forwarder::Impl::CountReceived(const Packet& packet, PeerTable::Slot& slot) const {
   const Packet described = DescribeUnfinished(packet, config.pod_mtu);
   Add(slot.received_packets, WirePackets(described));
-  Add(slot.received_octets, InnerOctets(described));
+  Add(slot.received_bytes, InnerBytes(described));
 }
 
 bool Forwarder::Impl::MergeEcn(Packet& packet) const {

@@ -10,8 +10,9 @@
 
 namespace weft::dataplane {
 
-// Every packet's octets are stored through a pointer that could point anywhere, so the compiler
-// would load all that the loop needs anew after every packet; copies in local variables spare that.
+// Every packet's bytes are stored through a pointer that could point anywhere, so the compiler
+// would load all that the loop needs again after every packet; copies in local variables spare
+// that.
 void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
   // Of several own subnets ResolveSlow knows which one it is: all are in this one then.
@@ -62,7 +63,7 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
     const std::uint8_t ecn = OuterEcnV4(packet);
     packet.outer_ecn = ecn;
     Add(slot.sent_packets, 1);
-    Add(slot.sent_octets, length);
+    Add(slot.sent_bytes, length);
     encapsulation.StampPayloadV4(packet.Push(kPayloadSize), EtherType::kIpv4);
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
     SetV4(packet.outer_address, encapsulation.outer_destination_v4());

@@ -90,8 +90,8 @@ Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
     if (own.ContainV4(destination)) return Verdict::kOwnSubnet;
     index = snapshot->FindV4(destination);
   } else {
-    if (Load8(inner->destination_octets()) == 0xff) return Verdict::kGroupDestination;
-    const AddressKey destination = AddressKey::V6(inner->destination_octets());
+    if (Load8(inner->destination_bytes()) == 0xff) return Verdict::kGroupDestination;
+    const AddressKey destination = AddressKey::V6(inner->destination_bytes());
     if (own.ContainV6(destination)) return Verdict::kOwnSubnet;
     index = snapshot->FindV6(destination);
   }
@@ -151,7 +151,7 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
   }
   const std::uint64_t wire_packets = is_superframe ? WirePackets(packet) : 1;
   Add(slot.sent_packets, wire_packets);
-  Add(slot.sent_octets, is_superframe ? InnerOctets(packet) : inner_length);
+  Add(slot.sent_bytes, is_superframe ? InnerBytes(packet) : inner_length);
   if (packet.may_fragment) Add(slot.fragmentable_packets, wire_packets);
 
   const EtherType ether_type = inner == IpFamily::kV4 ? EtherType::kIpv4 : EtherType::kIpv6;

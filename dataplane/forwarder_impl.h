@@ -81,7 +81,7 @@ class OwnSubnets {
 };
 
 struct Forwarder::Impl {
-  Impl(const ForwarderConfig& wanted, const RemoteTable& table, PeerTable& peer_table,
+  Impl(const ForwarderConfig& desired, const RemoteTable& table, PeerTable& peer_table,
        Counters& counts);
 
   // Calls look(i) and, a stride later, finish(i) for every packet. look leaves in found[i] a
@@ -118,7 +118,7 @@ struct Forwarder::Impl {
   PeerTable& peers;
   Counters& counters;
   std::array<std::uint32_t, 2>
-      inner_limit{};  // octets, by outer family, where no path MTU is learnt
+      inner_limit{};  // bytes, by outer family, where no path MTU is learnt
 
   std::shared_ptr<const RemoteSnapshot> snapshot;
   IcmpBudget icmp_budget;
@@ -128,7 +128,7 @@ struct Forwarder::Impl {
   std::array<const Remote*, kMaxBatch> found_slow;  // encapsulation, where found says nobody
 };
 
-// Always inline, like look and finish: beside the calls, what these hold would be in memory again.
+// Always inline, like look and finish: next to the calls, what these hold would be in memory again.
 template <typename Look, typename Finish>
 [[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, Look look, Finish finish) {
   constexpr std::size_t kHalf = kStride / 2;

@@ -17,8 +17,8 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // next of its size. A pool of the standard library would round 8 KiB and a header up to 16.
 class Arena {
  public:
-  void* Allocate(std::size_t octets) {
-    const std::size_t whole = RoundUp(octets);
+  void* Allocate(std::size_t bytes) {
+    const std::size_t whole = RoundUp(bytes);
     const std::lock_guard lock(mutex_);
     std::vector<void*>& free = free_[whole];
     if (free.empty()) return Carve(whole);
@@ -26,25 +26,25 @@ class Arena {
     free.pop_back();
     return at;
   }
-  void Free(void* at, std::size_t octets) {
+  void Free(void* at, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    free_[RoundUp(octets)].push_back(at);
+    free_[RoundUp(bytes)].push_back(at);
   }
 
  private:
   static constexpr std::size_t kAlignment = 128;  // two cache lines: what the widest object wants
-  static std::size_t RoundUp(std::size_t octets) {
-    return (octets + kAlignment - 1) / kAlignment * kAlignment;
+  static std::size_t RoundUp(std::size_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  void* Carve(std::size_t octets) {
-    if (left_ < octets) {
-      left_ = std::max(octets, kHugePage);
+  void* Carve(std::size_t bytes) {
+    if (left_ < bytes) {
+      left_ = std::max(bytes, kHugePage);
       next_ = static_cast<std::byte*>(::operator new(left_, std::align_val_t(kHugePage)));
       detail::AdviseHugePages(next_, left_);
     }
-    left_ -= octets;
-    return std::exchange(next_, next_ + octets);
+    left_ -= bytes;
+    return std::exchange(next_, next_ + bytes);
   }
 
   std::mutex mutex_;
@@ -68,21 +68,19 @@ Arena& TheArena() {
 
 }  // namespace
 
-void* OnHugePages::operator new(std::size_t octets, std::align_val_t alignment) {
-  if (kSanitized) return ::operator new(octets, alignment);
-  return TheArena().Allocate(octets);
+void* OnHugePages::operator new(std::size_t bytes, std::align_val_t alignment) {
+  if (kSanitized) return ::operator new(bytes, alignment);
+  return TheArena().Allocate(bytes);
 }
-void OnHugePages::operator delete(void* at, std::size_t octets, std::align_val_t alignment) {
+void OnHugePages::operator delete(void* at, std::size_t bytes, std::align_val_t alignment) {
   if (kSanitized) return ::operator delete(at, alignment);
-  TheArena().Free(at, octets);
+  TheArena().Free(at, bytes);
 }
 
 constexpr std::align_val_t kLeastAlignment{alignof(std::max_align_t)};
-void* OnHugePages::operator new(std::size_t octets) {
-  return operator new(octets, kLeastAlignment);
-}
-void OnHugePages::operator delete(void* at, std::size_t octets) {
-  operator delete(at, octets, kLeastAlignment);
+void* OnHugePages::operator new(std::size_t bytes) { return operator new(bytes, kLeastAlignment); }
+void OnHugePages::operator delete(void* at, std::size_t bytes) {
+  operator delete(at, bytes, kLeastAlignment);
 }
 
 }  // namespace weft::dataplane

@@ -8,19 +8,19 @@
 
 namespace weft::dataplane {
 
-// Base of what is allocated there, by new and delete as ever, aligned to 128 octets and no more.
+// Base of what is allocated there, by new and delete as ever, aligned to 128 bytes and no more.
 // The memory stays with the process for later objects. Any thread.
 struct OnHugePages {
-  static void* operator new(std::size_t octets);
-  static void* operator new(std::size_t octets, std::align_val_t alignment);
-  static void operator delete(void* at, std::size_t octets);
-  static void operator delete(void* at, std::size_t octets, std::align_val_t alignment);
+  static void* operator new(std::size_t bytes);
+  static void* operator new(std::size_t bytes, std::align_val_t alignment);
+  static void operator delete(void* at, std::size_t bytes);
+  static void operator delete(void* at, std::size_t bytes, std::align_val_t alignment);
 };
 
 namespace detail {
 // Asks the system for huge pages under a range that starts at one's start. It may not have any:
 // then nothing changes.
-void AdviseHugePages(void* at, std::size_t octets);
+void AdviseHugePages(void* at, std::size_t bytes);
 }  // namespace detail
 
 }  // namespace weft::dataplane

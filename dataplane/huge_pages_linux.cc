@@ -5,6 +5,6 @@
 
 namespace weft::dataplane {
 
-void detail::AdviseHugePages(void* at, std::size_t octets) { ::madvise(at, octets, MADV_HUGEPAGE); }
+void detail::AdviseHugePages(void* at, std::size_t bytes) { ::madvise(at, bytes, MADV_HUGEPAGE); }
 
 }  // namespace weft::dataplane

@@ -134,14 +134,14 @@ void Ipv4TrieWriter::CollapsePage(std::size_t index) {
   edition_.Drop(std::exchange(page, nullptr));
 }
 
-std::size_t Ipv4TrieWriter::octets() const {
-  std::size_t octets = sizeof(Ipv4Trie);
+std::size_t Ipv4TrieWriter::bytes() const {
+  std::size_t bytes = sizeof(Ipv4Trie);
   for (const Page* page : root_->pages_) {
     if (page == nullptr) continue;
-    octets += sizeof(Page) + page->longer.capacity() * sizeof(LongPage*);
-    for (const LongPage* longer : page->longer) octets += longer == nullptr ? 0 : sizeof(LongPage);
+    bytes += sizeof(Page) + page->longer.capacity() * sizeof(LongPage*);
+    for (const LongPage* longer : page->longer) bytes += longer == nullptr ? 0 : sizeof(LongPage);
   }
-  return octets;
+  return bytes;
 }
 
 }  // namespace weft::dataplane

@@ -62,7 +62,7 @@ class Ipv4TrieWriter {
   void Erase(std::uint32_t base, int length, std::uint32_t value, std::uint32_t cover);
 
   const Ipv4Trie* trie() const { return root_; }
-  std::size_t octets() const;  // of memory that the newest state uses
+  std::size_t bytes() const;  // of memory that the newest state uses
 
  private:
   using Page = Ipv4Trie::Page;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kIcmpOffset = Ipv6Header::kSize;
 constexpr std::size_t kTargetOffset = kIcmpOffset + IcmpHeader::kSize;
 constexpr std::size_t kOptionsOffset = kTargetOffset + 16;
-constexpr std::size_t kLinkOptionSize = 8;  // type, length in units of 8 octets, MAC
+constexpr std::size_t kLinkOptionSize = 8;  // type, length in units of 8 bytes, MAC
 constexpr std::uint8_t kSourceLinkAddress = 1;
 constexpr std::uint8_t kTargetLinkAddress = 2;
 constexpr std::uint8_t kHopLimit = 255;  // section 3.1: proof that no router forwarded it
@@ -47,7 +47,7 @@ std::optional<NeighbourMessage> NeighbourMessage::Parse(Bytes packet) {
   message.kind = solicitation ? Kind::kSolicitation : Kind::kAdvertisement;
   message.source = ip->source;
   message.destination = ip->destination;
-  message.target = IpAddress::FromOctets(IpFamily::kV6, packet.data() + kTargetOffset);
+  message.target = IpAddress::FromBytes(IpFamily::kV6, packet.data() + kTargetOffset);
   if (message.target.IsMulticast()) return std::nullopt;
   if (!solicitation) {
     message.router = (icmp->rest & kRouter) != 0;
@@ -59,7 +59,7 @@ std::optional<NeighbourMessage> NeighbourMessage::Parse(Bytes packet) {
     if (length == 0) return std::nullopt;
     if (length > packet.size() - at) break;
     if (Load8(packet.data() + at) == OptionOf(message.kind) && length == kLinkOptionSize) {
-      message.link_address = MacAddress::FromOctets(packet.data() + at + 2);
+      message.link_address = MacAddress::FromBytes(packet.data() + at + 2);
     }
     at += length;
   }
@@ -82,30 +82,30 @@ std::size_t NeighbourMessage::Emit(MutableBytes out) const {
   icmp.type = solicitation ? icmp_v6::kNeighborSolicitation : icmp_v6::kNeighborAdvertisement;
   icmp.rest = (router ? kRouter : 0) | (solicited ? kSolicited : 0) | (overrides ? kOverride : 0);
   icmp.Emit(out.subspan<kIcmpOffset, IcmpHeader::kSize>());
-  std::ranges::copy(target.octets(), out.begin() + kTargetOffset);
+  std::ranges::copy(target.bytes(), out.begin() + kTargetOffset);
   if (link_address) {
     Store8(out.data() + kOptionsOffset, OptionOf(kind));
     Store8(out.data() + kOptionsOffset + 1, kLinkOptionSize / 8);
-    std::ranges::copy(link_address->octets(), out.begin() + kOptionsOffset + 2);
+    std::ranges::copy(link_address->bytes(), out.begin() + kOptionsOffset + 2);
   }
   CompleteTransportChecksum(out);
   return size;
 }
 
 IpAddress SolicitedNodeAddress(const IpAddress& target) {
-  std::array<std::byte, 16> octets{};
-  octets[0] = std::byte{0xff};
-  octets[1] = std::byte{0x02};
-  octets[11] = std::byte{0x01};
-  octets[12] = std::byte{0xff};
-  std::ranges::copy(target.octets().last(3), octets.begin() + 13);
-  return IpAddress::V6(octets);
+  std::array<std::byte, 16> bytes{};
+  bytes[0] = std::byte{0xff};
+  bytes[1] = std::byte{0x02};
+  bytes[11] = std::byte{0x01};
+  bytes[12] = std::byte{0xff};
+  std::ranges::copy(target.bytes().last(3), bytes.begin() + 13);
+  return IpAddress::V6(bytes);
 }
 
 MacAddress MulticastMac(const IpAddress& group) {
-  std::array<std::byte, MacAddress::kSize> octets{std::byte{0x33}, std::byte{0x33}};
-  std::ranges::copy(group.octets().last(4), octets.begin() + 2);
-  return MacAddress::FromOctets(octets.data());
+  std::array<std::byte, MacAddress::kSize> bytes{std::byte{0x33}, std::byte{0x33}};
+  std::ranges::copy(group.bytes().last(4), bytes.begin() + 2);
+  return MacAddress::FromBytes(bytes.data());
 }
 
 }  // namespace weft::dataplane

@@ -14,7 +14,7 @@ namespace weft::dataplane {
 struct NeighbourMessage {
   enum class Kind : std::uint8_t { kSolicitation, kAdvertisement };
 
-  // Octets that Emit writes at most: IPv6, ICMPv6, target, one option.
+  // Bytes that Emit writes at most: IPv6, ICMPv6, target, one option.
   static constexpr std::size_t kMaxSize = 40 + 8 + 16 + 8;
 
   Kind kind = Kind::kSolicitation;
@@ -32,7 +32,7 @@ struct NeighbourMessage {
   // an option of length 0, a source link-layer address from the unspecified address.
   static std::optional<NeighbourMessage> Parse(Bytes packet);
 
-  // Returns the octets written; `out` has room for kMaxSize.
+  // Returns the bytes written; `out` has room for kMaxSize.
   std::size_t Emit(MutableBytes out) const;
 
   friend bool operator==(const NeighbourMessage&, const NeighbourMessage&) = default;

@@ -10,9 +10,9 @@ namespace {
 
 std::size_t Hash(const IpAddress& address) {
   std::uint64_t hash = 0x9e37'79b9'7f4a'7c15;
-  const Bytes octets = address.octets();
-  for (std::size_t i = 0; i < octets.size(); i += 4) {
-    hash = (hash ^ LoadBe32(octets.data() + i)) * 0xff51'afd7'ed55'8ccd;
+  const Bytes bytes = address.bytes();
+  for (std::size_t i = 0; i < bytes.size(); i += 4) {
+    hash = (hash ^ LoadBe32(bytes.data() + i)) * 0xff51'afd7'ed55'8ccd;
     hash ^= hash >> 32;
   }
   return hash;

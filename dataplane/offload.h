@@ -14,7 +14,7 @@
 
 namespace weft::dataplane {
 
-// Octets from `data` to the payload of a kTcp or kUdp packet; 0 when its transport header does not
+// Bytes from `data` to the payload of a kTcp or kUdp packet; 0 when its transport header does not
 // lie inside the packet.
 inline std::uint32_t SuperframeHeaderLength(const Packet& packet) {
   const std::uint32_t start = packet.checksum_start;
@@ -35,8 +35,8 @@ inline std::uint32_t WirePackets(const Packet& packet) {
                                         : (payload + packet.segment_size - 1) / packet.segment_size;
 }
 
-// Inner IP octets of all of them; what lies before inner_offset in each is not inner.
-inline std::uint64_t InnerOctets(const Packet& packet) {
+// Inner IP bytes of all of them; what lies before inner_offset in each is not inner.
+inline std::uint64_t InnerBytes(const Packet& packet) {
   if (packet.segmentation == Segmentation::kNone) [[likely]]
     return packet.length - packet.inner_offset;
   const std::uint64_t packets = WirePackets(packet);
@@ -46,17 +46,17 @@ inline std::uint64_t InnerOctets(const Packet& packet) {
   return packet.length - packet.inner_offset + (packets - 1) * (header - packet.inner_offset);
 }
 
-// kPartial becomes kOnWire: adds the octets from checksum_start to the end to the pseudo-header sum
+// kPartial becomes kOnWire: adds the bytes from checksum_start to the end to the pseudo-header sum
 // that the field holds. False, and nothing changed, when the field does not lie inside the packet.
 bool CompleteChecksum(Packet& packet);
 
-// Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from octet `offset` on, until
+// Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from byte `offset` on, until
 // it ends or `out` is full. Returns the offset to go on from; aggregate.length when it is done.
 // Views keep the descriptor; they have no headroom, the first excepted, and no tailroom, the last
 // excepted.
 std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out);
 
-// Cuts one superframe (kTcp or kUdp; stamped by Forwarder::Encapsulate, so that inner_offset octets
+// Cuts one superframe (kTcp or kUdp; stamped by Forwarder::Encapsulate, so that inner_offset bytes
 // precede the inner IP header) as the kernel's TSO and USO would: IPv4 identification counts up,
 // lengths and checksums are right, FIN and PSH stay with the last segment and CWR (RFC 3168
 // section 6.1.2) with the first. Before a whole outer packet (kWirePacket) the outer lengths and
@@ -66,7 +66,7 @@ std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batc
 //   while (!cutter.done()) cutter.Cut(slab.Lend(i++), out);
 class SuperframeCutter {
  public:
-  // `superframe` is well-formed (Forwarder::Encapsulate saw to it), its octets stay as they are
+  // `superframe` is well-formed (Forwarder::Encapsulate saw to it), its bytes stay as they are
   // until done().
   SuperframeCutter(const Packet& superframe, PortKind wire, const PortFeatures& features);
 
@@ -79,21 +79,21 @@ class SuperframeCutter {
   void Cut(const Packet& buffer, Batch& out);
 
  private:
-  std::uint32_t Emit(std::byte* at);  // writes the next segment, returns its octets
+  std::uint32_t Emit(std::byte* at);  // writes the next segment, returns its bytes
 
   Packet superframe_;
   bool aggregate_;
   std::uint32_t max_segments_;
-  std::uint32_t max_octets_;
+  std::uint32_t max_bytes_;
   bool is_v4_;  // the inner packet
   bool outer_is_v4_ = true;
-  std::uint32_t outer_length_;  // octets of outer IP and UDP headers; 0: the kernel writes them
+  std::uint32_t outer_length_;  // bytes of outer IP and UDP headers; 0: the kernel writes them
   bool outer_udp_checksum_ = false;
   std::uint32_t inner_;      // offsets from the superframe's start: the inner IP header,
   std::uint32_t transport_;  // the transport header,
   std::uint32_t header_;     // the payload
   std::uint32_t payload_length_;
-  std::uint32_t next_ = 0;   // payload octets already cut
+  std::uint32_t next_ = 0;   // payload bytes already cut
   std::uint16_t index_ = 0;  // segments already cut
   // Sums of what all segments share, variable fields as zero.
   PartialSum ip_sum_;         // of the inner IP header

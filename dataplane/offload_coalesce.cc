@@ -24,7 +24,7 @@ struct Segment {
   bool is_tcp = false;
   std::uint32_t transport = 0;       // offsets from the IP header: the transport header,
   std::uint32_t header = 0;          // the payload
-  std::uint32_t payload = 0;         // octets
+  std::uint32_t payload = 0;         // bytes
   std::uint32_t sequence = 0;        // TCP
   std::uint16_t flags = 0;           // TCP: the word of data offset and flags
   std::uint16_t identification = 0;  // IPv4
@@ -84,7 +84,7 @@ bool ChecksumsAreRight(const Packet& packet, const Segment& segment) {
   return VerifyTransportChecksum(packet.bytes()) == TransportChecksum::kRight;
 }
 
-bool SameOctets(const std::byte* a, const std::byte* b, std::uint32_t from, std::uint32_t to) {
+bool SameBytes(const std::byte* a, const std::byte* b, std::uint32_t from, std::uint32_t to) {
   return std::memcmp(a + from, b + from, to - from) == 0;
 }
 
@@ -98,20 +98,19 @@ bool HeadersAgree(const Packet& head, const Segment& first, const Packet& packet
   const std::byte* const b = packet.data;
   if (first.is_v4) {
     // Version and TOS; flags, TTL, protocol; addresses.
-    if (!SameOctets(a, b, 0, 2) || !SameOctets(a, b, 6, 10) || !SameOctets(a, b, 12, 20))
-      return false;
-  } else if (!SameOctets(a, b, 0, 4) || !SameOctets(a, b, 6, 40)) {
+    if (!SameBytes(a, b, 0, 2) || !SameBytes(a, b, 6, 10) || !SameBytes(a, b, 12, 20)) return false;
+  } else if (!SameBytes(a, b, 0, 4) || !SameBytes(a, b, 6, 40)) {
     return false;
   }
   const std::byte* const at = a + first.transport;
   const std::byte* const bt = b + first.transport;
-  if (!SameOctets(at, bt, 0, 4)) return false;  // ports
+  if (!SameBytes(at, bt, 0, 4)) return false;  // ports
   if (!first.is_tcp) return true;
   constexpr std::uint16_t kMayDiffer = kTcpRunEnders | TcpHeader::kCwr;
   return ((first.flags ^ segment.flags) & ~kMayDiffer) == 0 &&
-         (segment.flags & TcpHeader::kCwr) == 0 && SameOctets(at, bt, 8, 12) &&
-         SameOctets(at, bt, 14, 16) &&                            // acknowledgment, window
-         SameOctets(at, bt, 18, first.header - first.transport);  // urgent pointer, options
+         (segment.flags & TcpHeader::kCwr) == 0 && SameBytes(at, bt, 8, 12) &&
+         SameBytes(at, bt, 14, 16) &&                            // acknowledgment, window
+         SameBytes(at, bt, 18, first.header - first.transport);  // urgent pointer, options
 }
 
 // The run at whose end the next packet may be put.
@@ -134,7 +133,7 @@ class Run {
         !HeadersAgree(head, first_, packet, segment) || !Follows(head, segment)) {
       return false;
     }
-    // Slices of one aggregate lie end to end: then the octets up to this slice's end are free.
+    // Slices of one aggregate lie end to end: then the bytes up to this slice's end are free.
     // Otherwise the head must have room behind it.
     std::byte* room_end = room_end_;
     if (packet.data - packet.headroom == room_end_)
@@ -162,7 +161,7 @@ class Run {
     open_ = false;
     if (count_ < 2) return;
     std::byte* const transport = head.data + first_.transport;
-    const std::uint32_t transport_octets = head.length - first_.transport;
+    const std::uint32_t transport_bytes = head.length - first_.transport;
     PartialSum pseudo;
     if (first_.is_v4) {
       const auto length = static_cast<std::uint16_t>(head.length);
@@ -170,12 +169,12 @@ class Run {
                 UpdateChecksum16(LoadBe16(head.data + 10), LoadBe16(head.data + 2), length));
       StoreBe16(head.data + 2, length);
       pseudo = PseudoHeaderV4(LoadBe32(head.data + 12), LoadBe32(head.data + 16), protocol(),
-                              transport_octets);
+                              transport_bytes);
     } else {
       using Address = std::span<const std::byte, 16>;
-      StoreBe16(head.data + 4, static_cast<std::uint16_t>(transport_octets));
+      StoreBe16(head.data + 4, static_cast<std::uint16_t>(transport_bytes));
       pseudo = PseudoHeaderV6(Address(head.data + 8, 16), Address(head.data + 24, 16), protocol(),
-                              transport_octets);
+                              transport_bytes);
     }
     if (first_.is_tcp) {
       StoreBe16(transport + 12,
@@ -183,7 +182,7 @@ class Run {
       head.segmentation = Segmentation::kTcp;
       head.checksum_offset = 16;
     } else {
-      StoreBe16(transport + 4, static_cast<std::uint16_t>(transport_octets));
+      StoreBe16(transport + 4, static_cast<std::uint16_t>(transport_bytes));
       head.segmentation = Segmentation::kUdp;
       head.checksum_offset = 6;
     }

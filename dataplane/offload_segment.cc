@@ -53,7 +53,7 @@ SuperframeCutter::SuperframeCutter(const Packet& superframe, PortKind wire,
     : superframe_(superframe),
       aggregate_(features.datagram_aggregation),
       max_segments_(std::max<std::uint32_t>(features.max_segments, 1)),
-      max_octets_(features.max_aggregate),
+      max_bytes_(features.max_aggregate),
       is_v4_(Load8(superframe.data + superframe.inner_offset) >> 4 == 4),
       outer_length_(wire == PortKind::kWirePacket
                         ? superframe.inner_offset -
@@ -101,7 +101,7 @@ void SuperframeCutter::Cut(const Packet& buffer, Batch& out) {
   made.checksum = ChecksumState::kOnWire;
   made.headroom = buffer.headroom;
   if (aggregate_) {
-    const auto room = std::min<std::size_t>(max_octets_, buffer.tailroom);
+    const auto room = std::min<std::size_t>(max_bytes_, buffer.tailroom);
     std::uint32_t segments = 0;
     do {
       at += Emit(at);
@@ -129,33 +129,33 @@ void SuperframeCutter::Cut(const Packet& buffer, Batch& out) {
 
 std::uint32_t SuperframeCutter::Emit(std::byte* at) {
   const std::byte* const from = superframe_.data;
-  const std::uint32_t payload_octets =
+  const std::uint32_t payload_bytes =
       std::min<std::uint32_t>(superframe_.segment_size, payload_length_ - next_);
-  const bool is_last = next_ + payload_octets == payload_length_;
+  const bool is_last = next_ + payload_bytes == payload_length_;
   std::memcpy(at, from, header_);
   const PartialSum payload =
-      CopyAndSum({at + header_, payload_octets}, {from + header_ + next_, payload_octets});
+      CopyAndSum({at + header_, payload_bytes}, {from + header_ + next_, payload_bytes});
 
   std::byte* const ip = at + inner_;
-  const std::uint32_t ip_octets = header_ - inner_ + payload_octets;
+  const std::uint32_t ip_bytes = header_ - inner_ + payload_bytes;
   PartialSum ip_sum = ip_sum_;
   if (is_v4_) {
     const auto identification =
         static_cast<std::uint16_t>(LoadBe16(ip + kIpv4Identification) + index_);
-    ip_sum.Add(ip_octets).Add(identification);
-    StoreBe16(ip + kIpv4TotalLength, static_cast<std::uint16_t>(ip_octets));
+    ip_sum.Add(ip_bytes).Add(identification);
+    StoreBe16(ip + kIpv4TotalLength, static_cast<std::uint16_t>(ip_bytes));
     StoreBe16(ip + kIpv4Identification, identification);
     StoreBe16(ip + kIpv4Checksum, ip_sum.Checksum());
     ip_sum.Add(ip_sum.Checksum());
   } else {
-    const auto length = static_cast<std::uint16_t>(ip_octets - kIpv6HeaderSize);
+    const auto length = static_cast<std::uint16_t>(ip_bytes - kIpv6HeaderSize);
     ip_sum.Add(length);
     StoreBe16(ip + kIpv6PayloadLength, length);
   }
 
   std::byte* const transport = at + transport_;
-  const std::uint32_t transport_octets = header_ - transport_ + payload_octets;
-  const PartialSum pseudo = PartialSum(pseudo_sum_).Add(transport_octets);
+  const std::uint32_t transport_bytes = header_ - transport_ + payload_bytes;
+  const PartialSum pseudo = PartialSum(pseudo_sum_).Add(transport_bytes);
   PartialSum sum = pseudo + transport_sum_ + payload;
   if (superframe_.segmentation == Segmentation::kTcp) {
     const std::uint32_t sequence = LoadBe32(transport + kTcpSequence) + next_;
@@ -166,36 +166,36 @@ std::uint32_t SuperframeCutter::Emit(std::byte* at) {
     StoreBe16(transport + kTcpFlags, flags);
     StoreBe16(transport + kTcpChecksum, sum.Add(sequence).Add(flags).Checksum());
   } else {
-    StoreBe16(transport + kUdpLength, static_cast<std::uint16_t>(transport_octets));
-    StoreBe16(transport + kUdpChecksum, NonZeroUdpChecksum(sum.Add(transport_octets).Checksum()));
+    StoreBe16(transport + kUdpLength, static_cast<std::uint16_t>(transport_bytes));
+    StoreBe16(transport + kUdpChecksum, NonZeroUdpChecksum(sum.Add(transport_bytes).Checksum()));
   }
 
   if (outer_length_ != 0) {
-    const std::uint32_t outer_octets = header_ + payload_octets;
-    std::uint32_t udp_octets = outer_octets - kIpv4HeaderSize;
+    const std::uint32_t outer_bytes = header_ + payload_bytes;
+    std::uint32_t udp_bytes = outer_bytes - kIpv4HeaderSize;
     if (outer_is_v4_) {
-      StoreBe16(at + kIpv4TotalLength, static_cast<std::uint16_t>(outer_octets));
+      StoreBe16(at + kIpv4TotalLength, static_cast<std::uint16_t>(outer_bytes));
       StoreBe16(at + kIpv4Checksum, PartialSum(outer_ip_sum_)
-                                        .Add(outer_octets)
+                                        .Add(outer_bytes)
                                         .Add(LoadBe16(at + kIpv4Identification))
                                         .Checksum());
     } else {
-      udp_octets = outer_octets - kIpv6HeaderSize;
-      StoreBe16(at + kIpv6PayloadLength, static_cast<std::uint16_t>(udp_octets));
+      udp_bytes = outer_bytes - kIpv6HeaderSize;
+      StoreBe16(at + kIpv6PayloadLength, static_cast<std::uint16_t>(udp_bytes));
     }
     std::byte* const udp = at + outer_length_ - kUdpHeaderSize;
-    StoreBe16(udp + kUdpLength, static_cast<std::uint16_t>(udp_octets));
+    StoreBe16(udp + kUdpLength, static_cast<std::uint16_t>(udp_bytes));
     if (outer_udp_checksum_) {
       // A segment with a right checksum sums to the complement of its pseudo-header: no second pass
       // over the payload.
-      const PartialSum outer = PartialSum(outer_udp_sum_).Add(udp_octets).Add(udp_octets) + ip_sum;
+      const PartialSum outer = PartialSum(outer_udp_sum_).Add(udp_bytes).Add(udp_bytes) + ip_sum;
       StoreBe16(udp + kUdpChecksum,
                 NonZeroUdpChecksum(PartialSum(outer).Add(pseudo.Checksum()).Checksum()));
     }
   }
-  next_ += payload_octets;
+  next_ += payload_bytes;
   ++index_;
-  return header_ + payload_octets;
+  return header_ + payload_bytes;
 }
 
 }  // namespace weft::dataplane

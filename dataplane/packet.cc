@@ -14,10 +14,10 @@ static_assert(kPacketStride >= kHeadroom + kMaxPacket && (kPacketStride / kCache
 
 PacketSlab::PacketSlab(std::size_t count)
     : count_(count),
-      octets_(std::make_unique_for_overwrite<std::byte[]>(count * kPacketStride + kCacheLine)),
-      first_(octets_.get()) {
+      bytes_(std::make_unique_for_overwrite<std::byte[]>(count * kPacketStride + kCacheLine)),
+      first_(bytes_.get()) {
   std::size_t space = count * kPacketStride + kCacheLine;
-  void* aligned = octets_.get();
+  void* aligned = bytes_.get();
   first_ = static_cast<std::byte*>(std::align(kCacheLine, count * kPacketStride, aligned, space));
 }
 

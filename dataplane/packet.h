@@ -20,18 +20,18 @@ namespace weft::dataplane {
 // (14) before IPv6, UDP, VXLAN and inner Ethernet (70) and a virtio-net header (12): 96, rounded up
 // to cache lines.
 inline constexpr std::uint32_t kHeadroom = 128;
-// The largest packet or aggregate a port delivers: an IP packet is at most 65,535 octets.
+// The largest packet or aggregate a port delivers: an IP packet is at most 65,535 bytes.
 inline constexpr std::uint32_t kMaxPacket = 65'536;
 inline constexpr std::size_t kMaxBatch = 256;
 
 // One large frame may stand for many packets.
 enum class Segmentation : std::uint8_t {
   kNone,
-  // A TCP superframe: one IP packet whose payload is cut every `segment_size` octets (TSO).
+  // A TCP superframe: one IP packet whose payload is cut every `segment_size` bytes (TSO).
   kTcp,
   // A UDP superframe: likewise, every segment its own UDP header (USO).
   kUdp,
-  // An aggregate: whole datagrams of `segment_size` octets end to end, only the last may be shorter
+  // An aggregate: whole datagrams of `segment_size` bytes end to end, only the last may be shorter
   // (UDP_SEGMENT, UDP_GRO).
   kDatagrams,
 };
@@ -45,8 +45,8 @@ enum class ChecksumState : std::uint8_t {
 // Monotonic; zero is arbitrary. Read once a batch by whoever drives the worker.
 using Timestamp = std::chrono::nanoseconds;
 
-// Does not own its octets: they belong to the buffer that lent them (PacketSlab, or a test's array)
-// and are valid until that buffer is lent again. `headroom` octets before `data` and `tailroom`
+// Does not own its bytes: they belong to the buffer that lent them (PacketSlab, or a test's array)
+// and are valid until that buffer is lent again. `headroom` bytes before `data` and `tailroom`
 // after `data + length` may be written.
 struct alignas(64) Packet {  // a cache line of its own
   std::byte* data = nullptr;
@@ -59,7 +59,7 @@ struct alignas(64) Packet {  // a cache line of its own
   ChecksumState checksum = ChecksumState::kOnWire;
   std::uint8_t outer_ecn = 0;  // 0..3; to the wire: to be sent; from the wire: as received
   std::uint16_t segment_size =
-      0;  // payload octets a segment (kTcp, kUdp), octets a datagram (kDatagrams)
+      0;  // payload bytes a segment (kTcp, kUdp), bytes a datagram (kDatagrams)
   std::uint16_t checksum_start = 0;   // from `data` to the transport header (kPartial, kTcp, kUdp)
   std::uint16_t checksum_offset = 0;  // from there to the checksum field
   std::uint16_t inner_offset = 0;     // from `data` to the inner IP header
@@ -75,7 +75,7 @@ struct alignas(64) Packet {  // a cache line of its own
 
   MutableBytes bytes() { return {data, length}; }
   Bytes bytes() const { return {data, length}; }
-  // Grows by `octets` at the front; the caller knows that headroom suffices.
+  // Grows by `bytes` at the front; the caller knows that headroom suffices.
   std::byte* Push(std::uint32_t octets) {
     data -= octets;
     length += octets;
@@ -130,8 +130,8 @@ class PacketSlab {
 
  private:
   std::size_t count_;
-  std::unique_ptr<std::byte[]> octets_;
-  std::byte* first_;  // octets_, at a cache line's start
+  std::unique_ptr<std::byte[]> bytes_;
+  std::byte* first_;  // bytes_, at a cache line's start
 };
 
 }  // namespace weft::dataplane

@@ -32,10 +32,10 @@ struct PortFeatures {
   bool datagram_aggregation = false;  // Send takes Segmentation::kDatagrams; Receive may deliver it
   bool partial_checksum = false;      // Send takes ChecksumState::kPartial
   std::uint16_t max_segments = 64;    // in one aggregate
-  std::uint32_t max_aggregate = 65'000;  // octets in one aggregate
+  std::uint32_t max_aggregate = 65'000;  // bytes in one aggregate
 };
 
-// The underlay said that packets to `destination` may have at most `outer_mtu` octets (outer IP
+// The underlay said that packets to `destination` may have at most `outer_mtu` bytes (outer IP
 // header included).
 struct PathMtuNotice {
   IpAddress destination;
@@ -64,14 +64,14 @@ class PacketPort {
   virtual const PortFeatures& features() const = 0;
 
   // Empties `batch`, then appends what is there, at most batch-capacity packets and about 256 KiB
-  // (so that a batch stays in the cache). The octets belong to the port and are valid until the
+  // (so that a batch stays in the cache). The bytes belong to the port and are valid until the
   // next Receive. Returns how much was taken from the system: the packets, and what is consumed
   // here (empty datagrams, errors, frames that contradict themselves); zero is "nothing now", not
   // the end. Packets of length zero are never delivered. The caller has set batch.now: a port may
   // age things by it.
   virtual std::size_t Receive(Batch& batch) = 0;
 
-  // Sends the packets whose verdict is kForward, in order, and skips the others. The octets are the
+  // Sends the packets whose verdict is kForward, in order, and skips the others. The bytes are the
   // caller's again on return. A packet that could not be sent gets a drop verdict (kWireFull,
   // kWireError, kPodFull, kPodError, or kTooBigSilent when the underlay refused its size), an
   // aggregate of which a part was sent `left` next to it; the others keep theirs. The caller has

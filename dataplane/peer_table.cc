@@ -19,9 +19,9 @@ struct TextHash {
 
 void Clear(PeerTable::Slot& slot) {
   slot.sent_packets.store(0, std::memory_order_relaxed);
-  slot.sent_octets.store(0, std::memory_order_relaxed);
+  slot.sent_bytes.store(0, std::memory_order_relaxed);
   slot.received_packets.store(0, std::memory_order_relaxed);
-  slot.received_octets.store(0, std::memory_order_relaxed);
+  slot.received_bytes.store(0, std::memory_order_relaxed);
   slot.path_mtu.store(0, std::memory_order_relaxed);
   slot.path_mtu_expiry.store(0, std::memory_order_relaxed);
   slot.fragmentable_packets.store(0, std::memory_order_relaxed);
@@ -31,9 +31,9 @@ void Clear(PeerTable::Slot& slot) {
 PeerCounts ReadSlot(const PeerTable::Slot& slot) {
   PeerCounts counts;
   counts.sent_packets = slot.sent_packets.load(std::memory_order_relaxed);
-  counts.sent_octets = slot.sent_octets.load(std::memory_order_relaxed);
+  counts.sent_bytes = slot.sent_bytes.load(std::memory_order_relaxed);
   counts.received_packets = slot.received_packets.load(std::memory_order_relaxed);
-  counts.received_octets = slot.received_octets.load(std::memory_order_relaxed);
+  counts.received_bytes = slot.received_bytes.load(std::memory_order_relaxed);
   counts.path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
   counts.fragmentable_packets = slot.fragmentable_packets.load(std::memory_order_relaxed);
   counts.other_source_packets = slot.other_source_packets.load(std::memory_order_relaxed);

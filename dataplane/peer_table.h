@@ -25,10 +25,10 @@ inline constexpr PeerId kNoPeer = 0;
 
 struct PeerCounts {
   std::uint64_t sent_packets = 0;  // wire packets: a superframe counts as what it becomes
-  std::uint64_t sent_octets = 0;   // inner IP octets
+  std::uint64_t sent_bytes = 0;    // inner IP bytes
   std::uint64_t received_packets = 0;
-  std::uint64_t received_octets = 0;
-  std::uint32_t path_mtu = 0;  // outer octets; zero: not learnt, the link's MTU counts
+  std::uint64_t received_bytes = 0;
+  std::uint32_t path_mtu = 0;  // outer bytes; zero: not learnt, the link's MTU counts
   // Sent without DF, over IPv6 in fragments, because the path is narrower than pods can follow.
   std::uint64_t fragmentable_packets = 0;
   // Received with the peer's inner MAC and address, but from another outer address than its own.
@@ -55,9 +55,9 @@ class PeerTable {
 
   // A cache line of its own.
   struct alignas(64) Slot {
-    std::atomic<std::uint64_t> sent_packets{0}, sent_octets{0}, received_packets{0},
-        received_octets{0};
-    std::atomic<std::uint32_t> path_mtu{0};        // outer octets; zero: none learnt
+    std::atomic<std::uint64_t> sent_packets{0}, sent_bytes{0}, received_packets{0},
+        received_bytes{0};
+    std::atomic<std::uint32_t> path_mtu{0};        // outer bytes; zero: none learnt
     std::atomic<std::int64_t> path_mtu_expiry{0};  // Timestamp count
     std::atomic<std::uint64_t> fragmentable_packets{0}, other_source_packets{0};
   };

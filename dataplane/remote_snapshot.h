@@ -29,7 +29,7 @@ struct alignas(128) Remote {
   SharedAddress* other_source = nullptr;  // the peer's, as `peer`
 };
 static_assert(sizeof(Remote) == 128);
-static_assert(sizeof(PeerTable::Slot*) + EncapsulationTemplate::kV4Octets <= 64);
+static_assert(sizeof(PeerTable::Slot*) + EncapsulationTemplate::kV4Bytes <= 64);
 
 // Remotes by index, from 1 on; index 0 says "none".
 class RemoteRecords : public SharedPage {
@@ -62,14 +62,14 @@ class RemoteSnapshot {
     }
     return 0;
   }
-  // `octets`: 4 or 16 in network order.
-  std::uint32_t FindIndex(IpFamily family, const std::byte* octets) const {
-    return family == IpFamily::kV4 ? FindV4(LoadBe32(octets)) : FindV6(AddressKey::V6(octets));
+  // `bytes`: 4 or 16 in network order.
+  std::uint32_t FindIndex(IpFamily family, const std::byte* bytes) const {
+    return family == IpFamily::kV4 ? FindV4(LoadBe32(bytes)) : FindV6(AddressKey::V6(bytes));
   }
   const Remote* At(std::uint32_t index) const { return records_->At(index); }
   // Null: no subnet covers `address`.
   const Remote* Find(const IpAddress& address) const {
-    const std::uint32_t index = FindIndex(address.family(), address.octets().data());
+    const std::uint32_t index = FindIndex(address.family(), address.bytes().data());
     return index == 0 ? nullptr : At(index);
   }
 

@@ -89,15 +89,16 @@ RemoteTable::~RemoteTable() {
 
 void RemoteTable::Resync(std::span<const RemoteSpec> all) {
   impl_->by_subnet.reserve(all.size());
-  std::vector<bool> wanted;  // by record index
+  std::vector<bool> desired;  // by record index
   for (const RemoteSpec& spec : all) {
     const std::uint32_t index = Set(spec);
-    if (index >= wanted.size()) wanted.resize(std::max<std::size_t>(index + 1, wanted.size() * 2));
-    wanted[index] = true;
+    if (index >= desired.size())
+      desired.resize(std::max<std::size_t>(index + 1, desired.size() * 2));
+    desired[index] = true;
   }
   std::vector<IpPrefix> removed;
   for (const auto& [subnet, index] : impl_->by_subnet) {
-    if (index >= wanted.size() || !wanted[index]) removed.push_back(subnet);
+    if (index >= desired.size() || !desired[index]) removed.push_back(subnet);
   }
   Update({}, removed);
 }
@@ -146,7 +147,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   if (outer.outer_source.family() != spec.vtep.family()) {
     // Only a datagram wire can reach this peer then, and its kernel chooses the source.
     static constexpr std::array<std::byte, 16> kUnspecified{};
-    outer.outer_source = IpAddress::FromOctets(spec.vtep.family(), kUnspecified.data());
+    outer.outer_source = IpAddress::FromBytes(spec.vtep.family(), kUnspecified.data());
   }
   outer.outer_destination = spec.vtep;
   outer.destination_port = impl_->local.port;

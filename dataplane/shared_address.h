@@ -46,16 +46,16 @@ class SharedAddress {
 
   static Words WordsOf(const IpAddress& address) {
     if (address.is_v4()) return {kV4, 0, address.v4()};
-    const std::byte* const octets = address.octets().data();
-    return {kV6, LoadBe64(octets), LoadBe64(octets + 8)};
+    const std::byte* const bytes = address.bytes().data();
+    return {kV6, LoadBe64(bytes), LoadBe64(bytes + 8)};
   }
   static std::optional<IpAddress> AddressOf(const Words& words) {
     if (words[0] == kV4) return IpAddress::V4(static_cast<std::uint32_t>(words[2]));
     if (words[0] != kV6) return std::nullopt;
-    std::array<std::byte, 16> octets;
-    StoreBe64(octets.data(), words[1]);
-    StoreBe64(octets.data() + 8, words[2]);
-    return IpAddress::V6(octets);
+    std::array<std::byte, 16> bytes;
+    StoreBe64(bytes.data(), words[1]);
+    StoreBe64(bytes.data() + 8, words[2]);
+    return IpAddress::V6(bytes);
   }
 
   // Acquire and release on each word keep them between the two loads and stores of the edition; a

@@ -24,14 +24,14 @@ void MakeSuperframe(Packet& packet, InnerMtu mtu, const SegmentSizes* sizes) {
     if (WirePackets(packet) > kMostUdpSegments) packet.verdict = Verdict::kTinySegments;
     return;
   }
-  if (inner->protocol != IpProtocol::kTcp || packet.length <= mtu.octets()) return;
+  if (inner->protocol != IpProtocol::kTcp || packet.length <= mtu.bytes()) return;
   packet.segmentation = Segmentation::kTcp;
   const std::uint32_t header = SuperframeHeaderLength(packet);
-  if (header == 0 || header >= mtu.octets()) {
+  if (header == 0 || header >= mtu.bytes()) {
     packet.segmentation = Segmentation::kNone;
     return;
   }
-  std::uint32_t size = mtu.octets() - header;
+  std::uint32_t size = mtu.bytes() - header;
   if (sizes != nullptr) size = sizes->Cap(packet, header, size);
   packet.segment_size = static_cast<std::uint16_t>(size);
 }
@@ -46,7 +46,7 @@ void Describe(Packet& packet, InnerMtu mtu, const SegmentSizes* sizes) {
   packet.checksum = ChecksumState::kPartial;
   packet.checksum_start = static_cast<std::uint16_t>(unfinished->start);
   packet.checksum_offset = static_cast<std::uint16_t>(unfinished->field);
-  if (packet.length > mtu.octets() || packet.segment_size != 0) MakeSuperframe(packet, mtu, sizes);
+  if (packet.length > mtu.bytes() || packet.segment_size != 0) MakeSuperframe(packet, mtu, sizes);
 }
 
 }  // namespace

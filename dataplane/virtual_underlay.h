@@ -2,7 +2,7 @@
 // Where the underlay is a virtual link inside one machine (kind, containers on a bridge), no device
 // finishes what a Linux peer's stack leaves to devices: checksums, and the segmentation of inner
 // superframes. A kernel receiver learns that from the socket buffer, a UDP socket does not; here it
-// is learnt from the octets. Nothing here allocates or keeps state.
+// is learnt from the bytes. Nothing here allocates or keeps state.
 #pragma once
 
 #include "dataplane/packet.h"

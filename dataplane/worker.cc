@@ -64,7 +64,7 @@ struct Worker::Impl {
   std::size_t next_buffer = 0;
 
   // Of the last Run, and kept: where libstdc++ 12 has no futexes (Windows), the destructor of a
-  // stop_callback that is just being called may wait for ever.
+  // stop_callback that is just being called may wait forever.
   std::unique_ptr<WaitSet> waits{};
   std::optional<std::stop_callback<Waker>> wake{};
 
@@ -98,7 +98,7 @@ std::size_t Worker::Impl::PodsToWire(Timestamp now) {
   replies.clear();
   forwarder.Encapsulate(from_pods, replies);
   Send(from_pods, wire, counters.to_wire);
-  // The answered packets' octets are free now: dropped ones are never sent.
+  // The answered packets' bytes are free now: dropped ones are never sent.
   if (!replies.empty()) pods.Send(replies);
   return taken;
 }

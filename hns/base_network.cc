@@ -17,22 +17,22 @@ bool IsExternal(const Network& network) {
 
 }  // namespace
 
-bool KeepsTheSwitch(const OverlayWish& wish, const Network& network) {
-  if (network.name == wish.name) return false;
+bool KeepsTheSwitch(const OverlaySpec& spec, const Network& network) {
+  if (network.name == spec.name) return false;
   if (network.name == kBaseNetworkName) return true;
   if (!IsExternal(network) || (network.flags & kEnableNonPersistent) != 0) return false;
-  return network.provider_address() == wish.node_address ||
-         IsAdapterOf(wish, network.adapter_name());
+  return network.provider_address() == spec.node_address ||
+         IsAdapterOf(spec, network.adapter_name());
 }
 
-Network BaseNetwork(const OverlayWish& wish, std::size_t way) {
+Network BaseNetwork(const OverlaySpec& spec, std::size_t way) {
   Network network;
   network.name = kBaseNetworkName;
   network.type = "Overlay";
-  if (std::vector<std::vector<Policy>> ways = AdapterWays(wish); way < ways.size())
+  if (std::vector<std::vector<Policy>> ways = AdapterWays(spec); way < ways.size())
     network.policies = std::move(ways[way]);
   // As OVN has it, the one production user of another port: all networks of a switch have one.
-  if (wish.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(wish.port));
+  if (spec.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(spec.port));
   Subnet subnet;
   subnet.prefix = *IpPrefix::Of(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
   subnet.isolation_id = kBaseIsolationId;
@@ -41,29 +41,29 @@ Network BaseNetwork(const OverlayWish& wish, std::size_t way) {
   return network;  // flags 0: persistent
 }
 
-std::optional<Network> MissingBaseNetwork(const OverlayWish& wish,
+std::optional<Network> MissingBaseNetwork(const OverlaySpec& spec,
                                           std::span<const Network> networks, std::size_t way) {
-  if (!wish.base_network || wish.name == kBaseNetworkName) return std::nullopt;
+  if (!spec.base_network || spec.name == kBaseNetworkName) return std::nullopt;
   for (const Network& network : networks) {
-    if (KeepsTheSwitch(wish, network)) return std::nullopt;
+    if (KeepsTheSwitch(spec, network)) return std::nullopt;
   }
-  return BaseNetwork(wish, way);
+  return BaseNetwork(spec, way);
 }
 
-std::string BaseNetworkTrouble(const OverlayWish& wish, const Network& network) {
+std::string BaseNetworkCondition(const OverlaySpec& spec, const Network& network) {
   const auto ip = network.provider_address();
-  const std::string adapter = network.adapter_name(), wanted = PhysicalAdapter(wish.adapter);
+  const std::string adapter = network.adapter_name(), desired = PhysicalAdapter(spec.adapter);
   std::string why;
   if (network.degraded) {
     why = "HNS reports its adapter as gone";
   } else if (!IsExternal(network)) {
     why = absl::StrCat("its type is ", network.type, ", which binds no adapter");
-  } else if (!adapter.empty() && !wanted.empty() && !IsAdapterOf(wish, adapter) &&
-             ip != wish.node_address) {
-    why = absl::StrCat("it is on the adapter ", adapter, ", not on ", wanted);
-  } else if (ip && !ip->IsLinkLocal() && *ip != wish.node_address) {
+  } else if (!adapter.empty() && !desired.empty() && !IsAdapterOf(spec, adapter) &&
+             ip != spec.node_address) {
+    why = absl::StrCat("it is on the adapter ", adapter, ", not on ", desired);
+  } else if (ip && !ip->IsLinkLocal() && *ip != spec.node_address) {
     why = absl::StrCat("its management IP is ", ip->ToString(), ", not ",
-                       wish.node_address.ToString());
+                       spec.node_address.ToString());
   }
   if (why.empty()) return why;
   const std::string cure =

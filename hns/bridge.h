@@ -17,15 +17,15 @@
 
 namespace weft::hns {
 
-struct BridgeWish {
+struct BridgeSpec {
   std::string name;         // "cbr0"
   IpPrefix subnet;          // our PodCIDR
   std::string dns_servers;  // separated by commas, as net-conf has them; may be empty
-  // As OverlayWish's. Upstream names none, and HNS "will just pick one randomly" (Azure CNI's
+  // As OverlaySpec's. Upstream names none, and HNS "will just pick one randomly" (Azure CNI's
   // network_windows.go).
   std::string adapter{};
   IpAddress node_address;
-  // As OverlayWish's; `any_adapter`: at last HNS chooses.
+  // As OverlaySpec's; `any_adapter`: at last HNS chooses.
   std::string adapter_by_mac{};
   bool any_adapter = false;
   std::string ambiguous{};
@@ -35,7 +35,7 @@ struct BridgeWish {
   // plugin win-bridge takes for the pods' gateway.
   IpAddress endpoint_address() const { return gateway().Next(); }
   std::string endpoint_name() const { return name + "_ep"; }
-  friend bool operator==(const BridgeWish&, const BridgeWish&) = default;
+  friend bool operator==(const BridgeSpec&, const BridgeSpec&) = default;
 };
 
 struct BridgeSubnet {
@@ -62,11 +62,11 @@ struct BridgeEndpoint {
 
 // The names by which HNS is given the adapter, in the order in which they are tried; an empty one:
 // HNS chooses. None at all: it is ambiguous.
-std::vector<std::string> AdapterWays(const BridgeWish& wish);
+std::vector<std::string> AdapterWays(const BridgeSpec& spec);
 
 // Requests of HNSCall. `way`: of AdapterWays.
-std::string BridgeNetworkJson(const BridgeWish& wish, std::size_t way = 0);
-std::string BridgeEndpointJson(const BridgeWish& wish, const Guid& network);
+std::string BridgeNetworkJson(const BridgeSpec& spec, std::size_t way = 0);
+std::string BridgeEndpointJson(const BridgeSpec& spec, const Guid& network);
 std::string HostAttachJson();  // the host's own compartment, 1
 // `output` of HNSCall's answer: one object or an array of them. Those without an id are left out.
 absl::StatusOr<std::vector<BridgeNetwork>> ParseBridgeNetworks(std::string_view output);
@@ -86,7 +86,7 @@ struct BridgePlan {
 // As for an overlay: a network of our name that differs (type, subnet, gateway; degraded) is
 // replaced only when no local endpoint in it, but ours, has an address inside the PodCIDR that is
 // ours now.
-BridgePlan PlanBridge(const BridgeWish& wish, std::span<const BridgeNetwork> networks,
+BridgePlan PlanBridge(const BridgeSpec& spec, std::span<const BridgeNetwork> networks,
                       std::span<const BridgeEndpoint> endpoints);
 
 }  // namespace weft::hns

@@ -27,31 +27,31 @@ absl::StatusOr<Json> Objects(std::string_view output, std::string_view what) {
 
 }  // namespace
 
-std::vector<std::string> AdapterWays(const BridgeWish& wish) {
+std::vector<std::string> AdapterWays(const BridgeSpec& spec) {
   std::vector<std::string> ways;
-  const std::string first = PhysicalAdapter(wish.adapter);
+  const std::string first = PhysicalAdapter(spec.adapter);
   if (!first.empty()) ways.push_back(first);
-  if (!wish.adapter_by_mac.empty() && wish.adapter_by_mac != first)
-    ways.push_back(wish.adapter_by_mac);
-  if (wish.ambiguous.empty() && (wish.any_adapter || ways.empty())) ways.emplace_back();
+  if (!spec.adapter_by_mac.empty() && spec.adapter_by_mac != first)
+    ways.push_back(spec.adapter_by_mac);
+  if (spec.ambiguous.empty() && (spec.any_adapter || ways.empty())) ways.emplace_back();
   return ways;
 }
 
-std::string BridgeNetworkJson(const BridgeWish& wish, std::size_t way) {
-  Json json = {{"Name", wish.name}, {"Type", "L2Bridge"}};
-  Json subnet = {{"AddressPrefix", wish.subnet.ToString()},
-                 {"GatewayAddress", wish.gateway().ToString()}};
+std::string BridgeNetworkJson(const BridgeSpec& spec, std::size_t way) {
+  Json json = {{"Name", spec.name}, {"Type", "L2Bridge"}};
+  Json subnet = {{"AddressPrefix", spec.subnet.ToString()},
+                 {"GatewayAddress", spec.gateway().ToString()}};
   json["Subnets"] = Json::array({std::move(subnet)});
-  const std::vector<std::string> ways = AdapterWays(wish);
+  const std::vector<std::string> ways = AdapterWays(spec);
   if (way < ways.size() && !ways[way].empty()) json["NetworkAdapterName"] = ways[way];
-  if (!wish.dns_servers.empty()) json["DNSServerList"] = wish.dns_servers;
+  if (!spec.dns_servers.empty()) json["DNSServerList"] = spec.dns_servers;
   return Dump(json);
 }
 
-std::string BridgeEndpointJson(const BridgeWish& wish, const Guid& network) {
-  const Json json = {{"Name", wish.endpoint_name()},
+std::string BridgeEndpointJson(const BridgeSpec& spec, const Guid& network) {
+  const Json json = {{"Name", spec.endpoint_name()},
                      {"VirtualNetwork", network.ToUpperString()},
-                     {"IPAddress", wish.endpoint_address().ToString()}};
+                     {"IPAddress", spec.endpoint_address().ToString()}};
   return Dump(json);
 }
 

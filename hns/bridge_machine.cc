@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "hns/api/hresult.h"
 #include "hns/base_network.h"
-#include "hns/bridge_look.h"
+#include "hns/bridge_drift.h"
 #include "hns/former_network.h"
 
 namespace weft::hns {
@@ -22,11 +22,11 @@ Sequence<absl::Status> Delete(std::string what, std::string path) {
 
 }  // namespace
 
-void BridgeMachine::SetWish(const BridgeWish& wish) {
-  if (wish == wish_) return;
-  wish_ = wish;
+void BridgeMachine::SetSpec(const BridgeSpec& spec) {
+  if (spec == spec_) return;
+  spec_ = spec;
   adapter_.Forget();
-  looked_ = false;
+  inspected_ = false;
 }
 
 Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
@@ -38,11 +38,11 @@ Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
   if (network_) {
     outcome.network_id = network_->id;
     outcome.management_ip = network_->management_ip;
-    if (network_->management_ip && *network_->management_ip != wish_.node_address) {
+    if (network_->management_ip && *network_->management_ip != spec_.node_address) {
       outcome.notes.push_back(
-          absl::StrCat("HNS built the network ", wish_.name, " on the adapter with ",
+          absl::StrCat("HNS built the network ", spec_.name, " on the adapter with ",
                        network_->management_ip->ToString(), ", and this node's address is ",
-                       wish_.node_address.ToString()));
+                       spec_.node_address.ToString()));
     }
   }
   if (endpoint_ && endpoint_right_) outcome.endpoint_id = endpoint_->id;
@@ -53,32 +53,32 @@ Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
 }
 
 Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
-  if (!looked_) {
+  if (!inspected_) {
     if (auto wait = co_await FindNetwork(now)) co_return *wait;
   }
   if (auto wait = co_await AwaitManagementIp(now)) co_return *wait;
   if (auto wait = co_await PutEndpoint()) co_return *wait;
   if (auto wait = co_await AwaitAdapter(now)) co_return *wait;
-  if (!former_looked_) co_await RemoveFormers();
-  co_return Wait{BridgeState::kHolds,
-                 absl::StrCat("the HNS network ", wish_.name, " and its endpoint ",
-                              wish_.endpoint_name(), " stand")};
+  if (!former_inspected_) co_await RemoveFormers();
+  co_return Wait{BridgeState::kInSync,
+                 absl::StrCat("the HNS network ", spec_.name, " and its endpoint ",
+                              spec_.endpoint_name(), " stand")};
 }
 
-Sequence<absl::StatusOr<Drift>> BridgeMachine::Look() {
-  absl::StatusOr<BridgePlan> plan = co_await LookAtBridge(wish_);
+Sequence<absl::StatusOr<Drift>> BridgeMachine::Inspect() {
+  absl::StatusOr<BridgePlan> plan = co_await InspectBridge(spec_);
   if (!plan.ok()) co_return plan.status();
   if (plan->network == BridgeAction::kRecreate && WasMade()) {
     plan->network = BridgeAction::kRefuse;
     absl::StrAppend(&plan->reason, kNotAgain);
   }
-  co_return DriftOf(*plan, wish_);
+  co_return DriftOf(*plan, spec_);
 }
 
 Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
-  const absl::StatusOr<BridgePlan> looked = co_await LookAtBridge(wish_);
-  if (!looked.ok()) co_return co_await Failed(BridgeState::kHns, looked.status());
-  const BridgePlan& plan = *looked;
+  const absl::StatusOr<BridgePlan> inspected = co_await InspectBridge(spec_);
+  if (!inspected.ok()) co_return co_await Failed(BridgeState::kHns, inspected.status());
+  const BridgePlan& plan = *inspected;
   endpoint_ = plan.existing_endpoint;
   endpoint_right_ = plan.endpoint == BridgeAction::kAdopt;
   network_.reset();
@@ -87,8 +87,8 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
   }
   const bool makes =
       plan.network == BridgeAction::kCreate || plan.network == BridgeAction::kRecreate;
-  if (makes && AdapterWays(wish_).empty())
-    co_return Wait{BridgeState::kNetwork, wish_.ambiguous, kRefusalPeriod};
+  if (makes && AdapterWays(spec_).empty())
+    co_return Wait{BridgeState::kNetwork, spec_.ambiguous, kRefusalPeriod};
   if (plan.network == BridgeAction::kRefuse)
     co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
   if (plan.network == BridgeAction::kAdopt) {
@@ -98,40 +98,40 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
   } else if (auto wait = co_await PutNetwork(plan, now)) {
     co_return wait;
   }
-  looked_ = true;
+  inspected_ = true;
   co_return std::nullopt;
 }
 
 Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& plan,
                                                              TimePoint now) {
   if (plan.network == BridgeAction::kRecreate) {
-    const absl::Status status = co_await Delete(absl::StrCat("delete the network ", wish_.name),
+    const absl::Status status = co_await Delete(absl::StrCat("delete the network ", spec_.name),
                                                 BridgeNetworkPath(plan.existing->id));
     if (!status.ok()) co_return co_await Failed(BridgeState::kNetwork, status);
-    ledger_->Forget(Kind::kNetwork, wish_.name);
+    ledger_->Forget(Kind::kNetwork, spec_.name);
     replaced_ = plan.reason;
   }
-  const std::vector<std::string> ways = AdapterWays(wish_);
+  const std::vector<std::string> ways = AdapterWays(spec_);
   const auto create = [&](std::size_t way) {
     return CreateIntended(*ledger_, NetworkObject(),
-                          ask::Hns(absl::StrCat("create the network ", wish_.name), "POST",
-                                   "/networks/", BridgeNetworkJson(wish_, way)));
+                          ask::Hns(absl::StrCat("create the network ", spec_.name), "POST",
+                                   "/networks/", BridgeNetworkJson(spec_, way)));
   };
   const std::function<TimePoint()> clock = [now] { return now; };
   const absl::StatusOr<std::string> text = co_await adapter_.Try(ways, create, clock);
   if (!text.ok()) {
     adapter_.StartOver();
     if (MayBeAboutAnotherNetwork(text.status())) co_await RemoveFormers();
-    const bool ambiguous = IsAboutAdapter(text.status()) && !wish_.ambiguous.empty();
+    const bool ambiguous = IsAboutAdapter(text.status()) && !spec_.ambiguous.empty();
     absl::Status status = text.status();
     if (ambiguous)
-      status = absl::Status(status.code(), absl::StrCat(status.message(), "; ", wish_.ambiguous));
+      status = absl::Status(status.code(), absl::StrCat(status.message(), "; ", spec_.ambiguous));
     co_return co_await Failed(BridgeState::kNetwork, status);
   }
   const auto made = ParseBridgeNetworks(*text);
   if (!made.ok() || made->empty()) {
     co_return co_await Failed(BridgeState::kNetwork, absl::DataLossError(absl::StrCat(
-                                                         "HNS created the network ", wish_.name,
+                                                         "HNS created the network ", spec_.name,
                                                          " and did not say its id")));
   }
   network_ = made->front();
@@ -146,11 +146,11 @@ bool BridgeMachine::WasMade() {
 
 // An overlay network of before host-gw, or a bridge of another Backend.Name (former_network.h).
 Sequence<Nothing> BridgeMachine::RemoveFormers() {
-  former_looked_ = true;
+  former_inspected_ = true;
   former_notes_.clear();
   const std::vector<KnownObject> endpoints = ledger_->Objects(Kind::kEndpoint);
   for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
-    if (!entry.made || !entry.id || entry.name == wish_.name || entry.name == kBaseNetworkName)
+    if (!entry.made || !entry.id || entry.name == spec_.name || entry.name == kBaseNetworkName)
       continue;
     const FormerNetwork former{*entry.id, entry.name};
     // HNS may list late what is not there yet: it keeps its entry.
@@ -163,7 +163,7 @@ Sequence<Nothing> BridgeMachine::RemoveFormers() {
 Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint now) {
   // Read again only while it is missing; drift is what Recheck is for.
   if (!network_->management_ip || network_->management_ip->IsLinkLocal()) {
-    const auto text = co_await ask::Hns(absl::StrCat("read the network ", wish_.name), "GET",
+    const auto text = co_await ask::Hns(absl::StrCat("read the network ", spec_.name), "GET",
                                         BridgeNetworkPath(network_->id));
     if (!text.ok()) co_return co_await Failed(BridgeState::kNetwork, text.status());
     const auto read = ParseBridgeNetworks(*text);
@@ -171,7 +171,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint no
     if (!read->empty()) network_ = read->front();
   }
   const auto& ip = network_->management_ip;
-  if (ip && (!ip->IsLinkLocal() || *ip == wish_.node_address)) {
+  if (ip && (!ip->IsLinkLocal() || *ip == spec_.node_address)) {
     without_ip_since_.reset();
     co_return std::nullopt;
   }
@@ -179,7 +179,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint no
   // HNS 7.2 gives it only once the host has an endpoint in the network.
   if (auto wait = co_await PutEndpoint()) co_return wait;
   co_return Wait{BridgeState::kManagementIp,
-                 AwaitsText(wish_.name, "management IP", now - *without_ip_since_),
+                 AwaitsText(spec_.name, "management IP", now - *without_ip_since_),
                  kManagementIpPeriod};
 }
 
@@ -198,10 +198,10 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
     if (!status.ok()) co_return co_await Failed(BridgeState::kEndpoint, status);
   }
   if (!endpoint_) {
-    const std::string what = absl::StrCat("create the endpoint ", wish_.endpoint_name());
+    const std::string what = absl::StrCat("create the endpoint ", spec_.endpoint_name());
     const auto text = co_await CreateIntended(
         *ledger_, EndpointObject(),
-        ask::Hns(what, "POST", "/endpoints/", BridgeEndpointJson(wish_, network_->id)));
+        ask::Hns(what, "POST", "/endpoints/", BridgeEndpointJson(spec_, network_->id)));
     if (!text.ok()) co_return co_await Failed(BridgeState::kEndpoint, text.status());
     const auto made = ParseBridgeEndpoints(*text);
     if (!made.ok() || made->empty()) {
@@ -244,21 +244,21 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
     if (auto wait = co_await PutEndpoint()) co_return wait;
   }
   co_return Wait{BridgeState::kEndpoint,
-                 absl::StrCat("no adapter has ", wish_.endpoint_address().ToString(),
+                 absl::StrCat("no adapter has ", spec_.endpoint_address().ToString(),
                               " yet: HNS is making it"),
                  *again_at_ - now};
 }
 
 LedgerObject BridgeMachine::NetworkObject() const {
-  return {Kind::kNetwork, wish_.name, absl::StrCat("L2Bridge ", wish_.subnet.ToString())};
+  return {Kind::kNetwork, spec_.name, absl::StrCat("L2Bridge ", spec_.subnet.ToString())};
 }
 
 LedgerObject BridgeMachine::EndpointObject() const {
-  return {Kind::kEndpoint, wish_.endpoint_name(), wish_.endpoint_address().ToString()};
+  return {Kind::kEndpoint, spec_.endpoint_name(), spec_.endpoint_address().ToString()};
 }
 
 Sequence<BridgeMachine::Wait> BridgeMachine::Failed(BridgeState state, absl::Status status) {
-  looked_ = false;
+  inspected_ = false;
   const bool gone = co_await ask::IsGone(status);
   co_return Wait{gone ? BridgeState::kHns : state,
                  absl::StrCat(gone ? "HNS does not answer: " : "", status.message()),

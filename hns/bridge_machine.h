@@ -15,7 +15,7 @@
 #include "hns/bridge.h"
 #include "hns/keeper_parts.h"
 #include "hns/object_ledger.h"
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 #include "hns/retry_delay.h"
 #include "hns/sequence.h"
 
@@ -26,7 +26,7 @@ enum class BridgeState : std::uint8_t {
   kNetwork,       // the network stands
   kManagementIp,  // HNS has given it a management IP
   kEndpoint,      // our endpoint stands and is the host's
-  kHolds,
+  kInSync,
 };
 
 struct BridgeOutcome {
@@ -43,21 +43,21 @@ struct BridgeOutcome {
 class BridgeMachine {
  public:
   // Its end changes nothing in HNS.
-  explicit BridgeMachine(BridgeWish wish, std::shared_ptr<ObjectLedger> ledger = nullptr)
-      : ledger_(OrNone(std::move(ledger))), wish_(std::move(wish)) {}
+  explicit BridgeMachine(BridgeSpec spec, std::shared_ptr<ObjectLedger> ledger = nullptr)
+      : ledger_(OrNone(std::move(ledger))), spec_(std::move(spec)) {}
 
-  void SetWish(const BridgeWish& wish);
+  void SetSpec(const BridgeSpec& spec);
   void OnServiceGone() {
     Recheck();
     attached_.reset();
   }
   // Everything is looked at by the next Round.
-  void Recheck() { looked_ = former_looked_ = false; }
+  void Recheck() { inspected_ = former_inspected_ = false; }
   // Whether the host has an adapter with the endpoint's address. HNS's word that it is attached is
   // not enough: it has been seen to say so of dead endpoints (OVN#580, calico#11203).
   void SetAdapterThere(bool there) { adapter_there_ = there; }
   // What HNS lacks now. Makes no modifying call.
-  Sequence<absl::StatusOr<Drift>> Look();
+  Sequence<absl::StatusOr<Drift>> Inspect();
   Sequence<BridgeOutcome> Round(TimePoint now);
 
  private:
@@ -79,13 +79,13 @@ class BridgeMachine {
   LedgerObject EndpointObject() const;
 
   const std::shared_ptr<ObjectLedger> ledger_;
-  BridgeWish wish_;
-  bool looked_ = false;
+  BridgeSpec spec_;
+  bool inspected_ = false;
   std::optional<BridgeNetwork> network_;
   std::optional<BridgeEndpoint> endpoint_;  // right, or to be deleted
   bool endpoint_right_ = false;
   std::optional<TimePoint> without_ip_since_;
-  bool former_looked_ = false;  // for what was made for an earlier net-conf, since a Recheck
+  bool former_inspected_ = false;  // for what was made for an earlier net-conf, since a Recheck
   std::vector<std::string> former_notes_;
   std::string replaced_;
   AdapterChoice adapter_;

@@ -10,43 +10,43 @@ namespace {
 
 constexpr std::string_view kBridgeType = "L2Bridge";
 
-// As upstream looks at it, and the type beside.
-std::string Difference(const BridgeWish& wish, const BridgeNetwork& network) {
+// As upstream looks at it, and the type next to.
+std::string Difference(const BridgeSpec& spec, const BridgeNetwork& network) {
   if (!absl::EqualsIgnoreCase(network.type, kBridgeType))
     return absl::StrCat("type ", network.type, " instead of ", kBridgeType);
-  const BridgeSubnet wanted{wish.subnet, wish.gateway()};
-  if (std::find(network.subnets.begin(), network.subnets.end(), wanted) != network.subnets.end())
+  const BridgeSubnet desired{spec.subnet, spec.gateway()};
+  if (std::find(network.subnets.begin(), network.subnets.end(), desired) != network.subnets.end())
     return network.degraded ? "lost its adapter" : "";
-  if (network.subnets.empty()) return absl::StrCat("no subnet ", wish.subnet.ToString());
+  if (network.subnets.empty()) return absl::StrCat("no subnet ", spec.subnet.ToString());
   const BridgeSubnet& first = network.subnets.front();
   return absl::StrCat("subnet ", first.prefix.ToString(), " with gateway ",
-                      first.gateway.ToString(), " instead of ", wish.subnet.ToString(), " with ",
-                      wish.gateway().ToString());
+                      first.gateway.ToString(), " instead of ", spec.subnet.ToString(), " with ",
+                      spec.gateway().ToString());
 }
 
-std::size_t Inhabitants(const BridgeWish& wish, const BridgeNetwork& network,
+std::size_t Inhabitants(const BridgeSpec& spec, const BridgeNetwork& network,
                         std::span<const BridgeEndpoint> endpoints) {
   return static_cast<std::size_t>(
       std::count_if(endpoints.begin(), endpoints.end(), [&](const BridgeEndpoint& endpoint) {
         return endpoint.network == network.id && !endpoint.remote && endpoint.address &&
-               endpoint.name != wish.endpoint_name() && wish.subnet.Contains(*endpoint.address);
+               endpoint.name != spec.endpoint_name() && spec.subnet.Contains(*endpoint.address);
       }));
 }
 
 }  // namespace
 
-BridgePlan PlanBridge(const BridgeWish& wish, std::span<const BridgeNetwork> networks,
+BridgePlan PlanBridge(const BridgeSpec& spec, std::span<const BridgeNetwork> networks,
                       std::span<const BridgeEndpoint> endpoints) {
   BridgePlan plan;
   std::string difference;
   for (const BridgeNetwork& network : networks) {
-    if (network.name != wish.name) continue;
-    difference = Difference(wish, network);
+    if (network.name != spec.name) continue;
+    difference = Difference(spec, network);
     plan.existing = network;
     if (difference.empty()) break;
   }
   for (const BridgeEndpoint& endpoint : endpoints)
-    if (endpoint.name == wish.endpoint_name()) plan.existing_endpoint = endpoint;
+    if (endpoint.name == spec.endpoint_name()) plan.existing_endpoint = endpoint;
   if (!plan.existing) {
     plan.network = BridgeAction::kCreate;
     return plan;
@@ -56,23 +56,23 @@ BridgePlan PlanBridge(const BridgeWish& wish, std::span<const BridgeNetwork> net
     const auto& endpoint = plan.existing_endpoint;
     if (endpoint) {
       const bool right =
-          endpoint->network == plan.existing->id && endpoint->address == wish.endpoint_address();
+          endpoint->network == plan.existing->id && endpoint->address == spec.endpoint_address();
       plan.endpoint = right ? BridgeAction::kAdopt : BridgeAction::kRecreate;
     }
     return plan;
   }
-  const std::size_t count = Inhabitants(wish, *plan.existing, endpoints);
+  const std::size_t count = Inhabitants(spec, *plan.existing, endpoints);
   if (count > 0) {
     plan.reason = absl::StrCat(
-        "the HNS network ", wish.name, " has ", difference, ", and ", count,
-        count == 1 ? " endpoint" : " endpoints", " with addresses of our ", wish.subnet.ToString(),
+        "the HNS network ", spec.name, " has ", difference, ", and ", count,
+        count == 1 ? " endpoint" : " endpoints", " with addresses of our ", spec.subnet.ToString(),
         count == 1 ? " lives" : " live",
         " in it; it is not replaced under them: undo the change in net-conf, or drain this node "
         "and delete these endpoints (flannelctl hns endpoint delete)");
     return plan;
   }
   plan.network = BridgeAction::kRecreate;
-  plan.reason = absl::StrCat("the HNS network ", wish.name, " has ", difference);
+  plan.reason = absl::StrCat("the HNS network ", spec.name, " has ", difference);
   return plan;
 }
 

@@ -177,12 +177,12 @@ absl::StatusOr<OpenedNetwork> Client::Open(const Network& network) {
   return OpenedNetwork(api_, handle.release(), network.name);
 }
 
-absl::StatusOr<OpenedNetwork> Client::Create(const Network& wish) {
-  const Reply reply = api_.Create(Kind::kNetwork, Handle::kNone, wish.id, NetworkJson(wish));
+absl::StatusOr<OpenedNetwork> Client::Create(const Network& spec) {
+  const Reply reply = api_.Create(Kind::kNetwork, Handle::kNone, spec.id, NetworkJson(spec));
   Opened handle(api_, Kind::kNetwork, reply.handle);
-  const std::string what = "create " + Object(Kind::kNetwork, wish.id, wish.name);
+  const std::string what = "create " + Object(Kind::kNetwork, spec.id, spec.name);
   if (auto status = StatusOf(what, reply); !status.ok()) return status;
-  return OpenedNetwork(api_, handle.release(), wish.name);
+  return OpenedNetwork(api_, handle.release(), spec.name);
 }
 
 absl::Status Client::DeleteNetwork(const Guid& id, std::string_view name) {
@@ -206,17 +206,17 @@ absl::StatusOr<std::vector<Endpoint>> Client::Endpoints(const Guid& network,
   return endpoints;
 }
 
-absl::StatusOr<Endpoint> Client::CreateEndpoint(const Endpoint& wish) {
-  const std::string object = Object(Kind::kEndpoint, wish.id, wish.name);
+absl::StatusOr<Endpoint> Client::CreateEndpoint(const Endpoint& spec) {
+  const std::string object = Object(Kind::kEndpoint, spec.id, spec.name);
   const std::string what = "create " + object;
-  const Reply parent = api_.Open(Kind::kNetwork, wish.network);
+  const Reply parent = api_.Open(Kind::kNetwork, spec.network);
   const Opened network(api_, Kind::kNetwork, parent.handle);
   if (auto status =
-          StatusOf(absl::StrCat(what, ": open its network ", wish.network.ToString()), parent);
+          StatusOf(absl::StrCat(what, ": open its network ", spec.network.ToString()), parent);
       !status.ok()) {
     return status;
   }
-  const Reply created = api_.Create(Kind::kEndpoint, network.get(), wish.id, EndpointJson(wish));
+  const Reply created = api_.Create(Kind::kEndpoint, network.get(), spec.id, EndpointJson(spec));
   const Opened endpoint(api_, Kind::kEndpoint, created.handle);
   if (auto status = StatusOf(what, created); !status.ok()) return status;
   const Reply properties = api_.Query(Kind::kEndpoint, endpoint.get(), QueryJson());

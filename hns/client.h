@@ -66,16 +66,16 @@ class Client {
   // What schema 1 shows beyond what was read (FillFromSchema1).
   absl::Status AskSchema1(Network& network);
   absl::StatusOr<OpenedNetwork> Open(const Network& network);
-  absl::StatusOr<OpenedNetwork> Create(const Network& wish);
+  absl::StatusOr<OpenedNetwork> Create(const Network& spec);
   // One that is not there is fine.
   absl::Status DeleteNetwork(const Guid& id, std::string_view name);
 
   // Of `network`, or of all where it is zero. `unread` as above.
   absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid(),
                                                   std::vector<Unread>* unread = nullptr);
-  // On the network `wish.network`; the endpoint as HNS made it. When only reading it back fails,
+  // On the network `spec.network`; the endpoint as HNS made it. When only reading it back fails,
   // the error says so and the endpoint stands.
-  absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& wish);
+  absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& spec);
   absl::Status DeleteEndpoint(const Guid& id, std::string_view name);
 
  private:

@@ -19,11 +19,11 @@ std::string LeftText(const FormerNetwork& former, const std::vector<std::string>
       count > kNamed ? ", ..." : "", "); drain this node, and it goes by itself");
 }
 
-Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
-                                                  std::vector<KnownObject> made) {
+Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
+                                                         std::vector<KnownObject> made) {
   const absl::StatusOr<std::vector<Network>> networks = co_await ask::Networks(former.name);
   if (!networks.ok()) co_return networks.status();
-  FormerLook look;
+  FormerInspection look;
   look.there = std::any_of(networks->begin(), networks->end(),
                            [&](const Network& network) { return network.id == former.id; });
   if (!look.there) co_return look;
@@ -46,7 +46,7 @@ Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
 Sequence<FormerRemoval> RemoveFormer(ObjectLedger& ledger, FormerNetwork former,
                                      std::vector<KnownObject> made) {
   FormerRemoval removal;
-  const absl::StatusOr<FormerLook> look = co_await LookAtFormer(former, std::move(made));
+  const absl::StatusOr<FormerInspection> look = co_await InspectFormer(former, std::move(made));
   removal.status = look.status();
   if (look.ok()) {
     removal.there = look->there;

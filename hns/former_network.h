@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network that weft made for an earlier wish under another name: net-conf had another VNI or
+// A network that weft made for an earlier spec under another name: net-conf had another VNI or
 // Name. The rule: it goes once the wanted one holds, so that the vSwitch lives on and the node is
 // not cut off; one in which local endpoints live is left and told of, because its end kills their
 // pods. Remote endpoints go along: they stand for pods elsewhere, and who needs them has a local
@@ -22,15 +22,15 @@ struct FormerNetwork {
   friend bool operator==(const FormerNetwork&, const FormerNetwork&) = default;
 };
 
-struct FormerLook {
+struct FormerInspection {
   bool there = false;                    // under that id and that name
   std::vector<std::string> inhabitants;  // its local endpoints, by name
   std::vector<KnownObject> own;          // ... but for those of `made`, which go along
 };
 
 // Makes no modifying call. `made`: endpoints, as the ledger has them (the bridge's .2).
-Sequence<absl::StatusOr<FormerLook>> LookAtFormer(FormerNetwork former,
-                                                  std::vector<KnownObject> made = {});
+Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
+                                                         std::vector<KnownObject> made = {});
 
 // Why it is left, and what a person does next.
 std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants);

@@ -23,7 +23,7 @@ namespace weft::hns {
 // Why a round ends: what is waited for, and when to go on. `State` is the outcome's.
 template <typename State>
 struct Wait {
-  State state = State::kHolds;
+  State state = State::kInSync;
   std::string sentence{};
   std::optional<Duration> again{};
   bool failure = false;

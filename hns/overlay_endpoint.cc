@@ -12,10 +12,10 @@ namespace weft::hns {
 namespace {
 
 // Spelled as win-overlay (0E-2A) and kube-proxy (02-11) spell theirs.
-std::string MacOf(const OverlayEndpointWish& wish) {
-  if (wish.mac) return wish.mac->ToString();
-  const std::uint32_t v4 = wish.address.v4();
-  return absl::StrFormat("%s-%02x-%02x-%02x-%02x", wish.remote ? "02-11" : "0E-2A", v4 >> 24,
+std::string MacOf(const OverlayEndpointSpec& spec) {
+  if (spec.mac) return spec.mac->ToString();
+  const std::uint32_t v4 = spec.address.v4();
+  return absl::StrFormat("%s-%02x-%02x-%02x-%02x", spec.remote ? "02-11" : "0E-2A", v4 >> 24,
                          v4 >> 16 & 0xff, v4 >> 8 & 0xff, v4 & 0xff);
 }
 
@@ -38,46 +38,46 @@ std::string SubnetsOf(const Network& network) {
 
 }  // namespace
 
-absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointWish& wish) {
-  const std::string ip = wish.address.ToString();
+absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointSpec& spec) {
+  const std::string ip = spec.address.ToString();
   if (!network.IsOfType("Overlay")) {
     return absl::FailedPreconditionError(absl::StrCat("the network ", network.name, " is of type ",
                                                       network.type,
                                                       ", not an overlay; "
                                                       "\"flannelctl hns list\" names those"));
   }
-  if (!wish.address.is_v4()) {
+  if (!spec.address.is_v4()) {
     return absl::InvalidArgumentError(
         absl::StrCat(ip, " is of IPv6, and HNS's overlay networks carry IPv4 only"));
   }
   const auto subnet =
       std::find_if(network.subnets.begin(), network.subnets.end(),
-                   [&](const Subnet& each) { return each.prefix.Contains(wish.address); });
+                   [&](const Subnet& each) { return each.prefix.Contains(spec.address); });
   const bool here = subnet != network.subnets.end();
-  if (here == wish.remote) {
+  if (here == spec.remote) {
     return absl::InvalidArgumentError(absl::StrCat(
         ip, here ? " is of " : " is not of ", network.name, "'s own subnet ", SubnetsOf(network),
         here ? ": no pod of another node has it; leave out --remote"
              : "; for a pod of another node say --remote"));
   }
-  const std::optional<IpAddress> provider = !wish.remote ? network.provider_address()
-                                            : wish.provider_address
-                                                ? wish.provider_address
-                                                : ProviderBehind(network, wish.address);
+  const std::optional<IpAddress> provider = !spec.remote ? network.provider_address()
+                                            : spec.provider_address
+                                                ? spec.provider_address
+                                                : ProviderBehind(network, spec.address);
   if (!provider) {
     return absl::FailedPreconditionError(
-        wish.remote ? absl::StrCat("no route of ", network.name, " leads to ", ip,
+        spec.remote ? absl::StrCat("no route of ", network.name, " leads to ", ip,
                                    "; say where it is with --provider-address")
                     : absl::StrCat("HNS has not given ", network.name,
                                    " its management IP yet; try again in a minute"));
   }
   Endpoint endpoint;
-  endpoint.name = wish.name.empty() ? absl::StrCat(kOwnEndpoint, ip) : wish.name;
+  endpoint.name = spec.name.empty() ? absl::StrCat(kOwnEndpoint, ip) : spec.name;
   endpoint.network = network.id;
   endpoint.policies = {ProviderAddressPolicy(*provider)};
-  endpoint.ip_configurations = {{wish.address, 0}};
-  endpoint.mac = MacOf(wish);
-  if (wish.remote) {
+  endpoint.ip_configurations = {{spec.address, 0}};
+  endpoint.mac = MacOf(spec);
+  if (spec.remote) {
     endpoint.flags = kRemoteEndpoint;
   } else {
     endpoint.routes = subnet->routes;

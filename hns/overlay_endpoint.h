@@ -16,7 +16,7 @@ namespace weft::hns {
 // HNS keeps no mark of who made an endpoint; the beginning of its name is ours.
 inline constexpr std::string_view kOwnEndpoint = "weft-";
 
-struct OverlayEndpointWish {
+struct OverlayEndpointSpec {
   std::string name = {};  // empty: "weft-ADDRESS"
   IpAddress address = {};
   std::optional<MacAddress> mac =
@@ -27,7 +27,7 @@ struct OverlayEndpointWish {
 };
 
 // FailedPrecondition or InvalidArgument: `network` takes no such endpoint, and why.
-absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointWish& wish);
+absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointSpec& spec);
 
 // Why `endpoint` is not to be deleted unasked: a container uses it, or it is not one of ours. The
 // end of a sentence about it; empty: nothing speaks against it.

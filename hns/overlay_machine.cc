@@ -19,14 +19,14 @@ constexpr Duration kAdapterTime = std::chrono::seconds(45);
 
 }  // namespace
 
-OverlayMachine::OverlayMachine(OverlayWish wish, std::shared_ptr<ObjectLedger> ledger,
+OverlayMachine::OverlayMachine(OverlaySpec spec, std::shared_ptr<ObjectLedger> ledger,
                                RouteWriter::Clock clock)
-    : ledger_(OrNone(std::move(ledger))), wish_(std::move(wish)), clock_(std::move(clock)) {}
+    : ledger_(OrNone(std::move(ledger))), spec_(std::move(spec)), clock_(std::move(clock)) {}
 
-void OverlayMachine::SetWish(const OverlayWish& wish) {
-  if (wish == wish_) return;
-  if (wish.name != wish_.name) TurnFormer(wish.name);
-  wish_ = wish;
+void OverlayMachine::SetSpec(const OverlaySpec& spec) {
+  if (spec == spec_) return;
+  if (spec.name != spec_.name) TurnFormer(spec.name);
+  spec_ = spec;
   Forget();
   reading_.reset();
   adapter_.Forget();
@@ -36,19 +36,19 @@ void OverlayMachine::SetWish(const OverlayWish& wish) {
 }
 
 void OverlayMachine::SetRoutes(RemoteSubnetRoutes routes, bool may_remove) {
-  wanted_ = std::move(routes);
-  wanted_known_ = true;
+  desired_ = std::move(routes);
+  desired_known_ = true;
   may_remove_ = may_remove_ || may_remove;
   RoutesChanged();
 }
 
 void OverlayMachine::PutRoute(const RemoteSubnetRoute& route) {
-  wanted_.insert_or_assign(route.destination, route);
+  desired_.insert_or_assign(route.destination, route);
   RoutesChanged();
 }
 
 void OverlayMachine::EraseRoute(const IpPrefix& destination) {
-  wanted_.erase(destination);
+  desired_.erase(destination);
   RoutesChanged();
 }
 
@@ -57,7 +57,7 @@ void OverlayMachine::RoutesChanged() { KnowAtMost(written_ ? Known::kNetwork : K
 void OverlayMachine::OnServiceGone() {
   Forget();
   version_.reset();
-  former_looked_ = false;
+  former_inspected_ = false;
   writer_ = RouteWriter();
   base_.again.reset();
   host_route_.again.reset();
@@ -72,7 +72,7 @@ void OverlayMachine::SetAdapterThere(bool there) {
 
 void OverlayMachine::Recheck() {
   known_ = Known::kNothing;
-  former_looked_ = false;
+  former_inspected_ = false;
 }
 
 // reading_ stays: it is what was.
@@ -81,17 +81,17 @@ void OverlayMachine::Forget() {
   known_ = Known::kNothing;
 }
 
-Sequence<absl::StatusOr<Drift>> OverlayMachine::Look() {
-  absl::StatusOr<OverlayLook> look =
-      co_await LookAtOverlay(wish_, wanted_, may_remove_, ledger_->Objects(Kind::kNetwork));
+Sequence<absl::StatusOr<Drift>> OverlayMachine::Inspect() {
+  absl::StatusOr<OverlayInspection> look =
+      co_await InspectOverlay(spec_, desired_, may_remove_, ledger_->Objects(Kind::kNetwork));
   if (!look.ok()) co_return look.status();
   if (NetworkPlan& plan = look->network; plan.action == NetworkAction::kRecreate && WasMade()) {
     plan.action = NetworkAction::kRefuse;
     absl::StrAppend(&plan.reason, kNotAgain);
   }
-  Drift drift = DriftOf(*look, wish_);
+  Drift drift = DriftOf(*look, spec_);
   if (!drift.refused.empty()) co_return drift;
-  const absl::Status status = co_await LookAtFormers(drift);
+  const absl::Status status = co_await InspectFormers(drift);
   if (!status.ok()) co_return status;
   co_return drift;
 }
@@ -112,7 +112,7 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   }
   outcome.base_network_id = base_id_;
   outcome.former = former_;
-  outcome.desired = wanted_.size();
+  outcome.desired = desired_.size();
   if (known_ == Known::kPlan) outcome.applied = standing_;
   outcome.pending = writer_.Pending();
   outcome.refused = writer_.refused_additions();
@@ -144,7 +144,7 @@ Sequence<OverlayMachine::Wait> OverlayMachine::Work(TimePoint now) {
   if (auto wait = AwaitManagementIp(now)) co_return *wait;
   if (auto wait = co_await PutHostRoute(now)) co_return *wait;
   const Wait wait = co_await WriteRoutes(now);
-  if (wait.state == OverlayState::kHolds && !former_looked_) {
+  if (wait.state == OverlayState::kInSync && !former_inspected_) {
     if (auto failed = co_await RemoveFormers()) co_return *failed;
   }
   co_return wait;
@@ -152,7 +152,7 @@ Sequence<OverlayMachine::Wait> OverlayMachine::Work(TimePoint now) {
 
 void OverlayMachine::WatchAddress(TimePoint now) {
   const auto ip = reading_ ? reading_->provider_address() : std::nullopt;
-  if (!ip || *ip == wish_.node_address) {
+  if (!ip || *ip == spec_.node_address) {
     address_again_.reset();
   } else if (!address_again_ || now >= *address_again_) {
     address_again_ = now + address_delay_.Next();
@@ -165,19 +165,19 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Read() {
   reading_ = *std::move(read);
   known_ = Known::kReading;
   written_ = false;
-  if (Differences(wish_, *reading_).empty()) {
+  if (Differences(spec_, *reading_).empty()) {
     EnterStanding(*reading_);
     co_return std::nullopt;
   }
   if (std::exchange(creating_, false)) made_ = reading_->id;
   co_return co_await Failed(
       OverlayState::kNetwork,
-      absl::FailedPreconditionError(absl::StrCat("the HNS network ", wish_.name, " was changed")));
+      absl::FailedPreconditionError(absl::StrCat("the HNS network ", spec_.name, " was changed")));
 }
 
 OverlayMachine::MaybeWait OverlayMachine::AwaitManagementIp(TimePoint now) {
   const auto ip = reading_->provider_address();
-  const bool usable = ip && (!ip->IsLinkLocal() || *ip == wish_.node_address);
+  const bool usable = ip && (!ip->IsLinkLocal() || *ip == spec_.node_address);
   if (usable && reading_->dr_mac()) {
     without_ip_since_.reset();
     return std::nullopt;
@@ -186,7 +186,7 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitManagementIp(TimePoint now) {
   KnowAtMost(Known::kNetwork);
   const std::string none = ip && !usable ? absl::StrCat(" (", ip->ToString(), " is none)") : "";
   return Wait{OverlayState::kManagementIp,
-              AwaitsText(wish_.name, usable ? "router MAC" : absl::StrCat("management IP", none),
+              AwaitsText(spec_.name, usable ? "router MAC" : absl::StrCat("management IP", none),
                          now - *without_ip_since_),
               kManagementIpPeriod};
 }
@@ -200,7 +200,7 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitAdapter(TimePoint now) {
   return Wait{
       OverlayState::kManagementIp,
       absl::StrCat("no adapter has ", reading_->provider_address()->ToString(),
-                   ", the management IP of the network ", wish_.name, ", yet: HNS is making it"),
+                   ", the management IP of the network ", spec_.name, ", yet: HNS is making it"),
       kAdapterTime - waited};
 }
 
@@ -230,7 +230,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
 }
 
 Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
-  if (!wanted_known_) {
+  if (!desired_known_) {
     co_return Wait{OverlayState::kRoutes, "the network stands; the peers are not known yet"};
   }
   if (writer_.next() && now >= *writer_.next()) RoutesChanged();
@@ -247,7 +247,7 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
     }
     if (++batches > kBatchesInRound || clock_() - begin > kBatchesTime) {
       co_return Wait{OverlayState::kRoutes,
-                     absl::StrCat("routes to ", wanted_.size(), " peers are being written"),
+                     absl::StrCat("routes to ", desired_.size(), " peers are being written"),
                      Duration::zero()};
     }
     written_ = true;
@@ -263,20 +263,20 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   }
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
-    co_return Wait{OverlayState::kHolds,
-                   absl::StrCat("the HNS network ", wish_.name, " holds ", wanted_.size(),
-                                wanted_.size() == 1 ? " route" : " routes")};
+    co_return Wait{OverlayState::kInSync,
+                   absl::StrCat("the HNS network ", spec_.name, " holds ", desired_.size(),
+                                desired_.size() == 1 ? " route" : " routes")};
   }
   co_return Wait{
       OverlayState::kRoutes,
-      absl::StrCat("HNS holds ", standing_, " of ", wanted_.size(), " routes and refuses ",
+      absl::StrCat("HNS holds ", standing_, " of ", desired_.size(), " routes and refuses ",
                    pending.size(), pending.size() == 1 ? " change" : " changes",
                    ", tried again: ", pending.front()),
       writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
 }
 
 void OverlayMachine::Plan(TimePoint now) {
-  RoutePlan plan = PlanRoutes(wanted_, reading_->policies, wish_.isolation_id, may_remove_);
+  RoutePlan plan = PlanRoutes(desired_, reading_->policies, spec_.isolation_id, may_remove_);
   standing_ = plan.standing;
   writer_.Take(std::move(plan), now);
   known_ = Known::kPlan;
@@ -303,22 +303,22 @@ std::vector<std::string> OverlayMachine::Notes() const {
   if (!reading_) return notes;
   if (!assumed_.empty()) notes.push_back(assumed_);
   if (adapter_given_up_) {
-    notes.push_back(absl::StrCat("no adapter has the management IP of the network ", wish_.name,
+    notes.push_back(absl::StrCat("no adapter has the management IP of the network ", spec_.name,
                                  ": it was waited for, and HostRoute is sent all the same"));
   }
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);
-  const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(wish_.adapter);
+  const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(spec_.adapter);
   // Found by the node's address, it is the right one whatever it is called.
-  const bool by_address = wish_.by_address && reading_->provider_address() == wish_.node_address;
-  if (!adapter.empty() && !wanted.empty() && !by_address && !IsAdapterOf(wish_, adapter)) {
-    notes.push_back(absl::StrCat("the HNS network ", wish_.name, " stands on the adapter ", adapter,
+  const bool by_address = spec_.by_address && reading_->provider_address() == spec_.node_address;
+  if (!adapter.empty() && !wanted.empty() && !by_address && !IsAdapterOf(spec_, adapter)) {
+    notes.push_back(absl::StrCat("the HNS network ", spec_.name, " stands on the adapter ", adapter,
                                  ", not on ", wanted));
   }
   const auto ip = reading_->provider_address();
-  if (ip && *ip != wish_.node_address) {
+  if (ip && *ip != spec_.node_address) {
     notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", and this node's address is ",
-                                 wish_.node_address.ToString(), ": if it stays and this node has ",
+                                 spec_.node_address.ToString(), ": if it stays and this node has ",
                                  ip->ToString(),
                                  " no more, drain and reboot it, so that HNS makes the network "
                                  "anew"));

@@ -21,7 +21,7 @@
 #include "hns/former_network.h"
 #include "hns/keeper_parts.h"
 #include "hns/object_ledger.h"
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 #include "hns/overlay_plan.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
@@ -36,7 +36,7 @@ enum class OverlayState : std::uint8_t {
   kNetwork,       // the network stands
   kManagementIp,  // HNS has given it a management IP and a router MAC
   kRoutes,        // every peer has its route, read back
-  kHolds,
+  kInSync,
 };
 
 struct OverlayOutcome {
@@ -67,12 +67,12 @@ struct OverlayOutcome {
 class OverlayMachine {
  public:
   // `clock`: what the time is after a call.
-  explicit OverlayMachine(OverlayWish wish, std::shared_ptr<ObjectLedger> ledger = nullptr,
+  explicit OverlayMachine(OverlaySpec spec, std::shared_ptr<ObjectLedger> ledger = nullptr,
                           RouteWriter::Clock clock = std::chrono::steady_clock::now);
 
-  void SetWish(const OverlayWish& wish);
+  void SetSpec(const OverlaySpec& spec);
   // Networks under other names that an earlier process of ours made (former_network.h). Those of
-  // earlier wishes of this keeper, and those in the ledger, it knows by itself.
+  // earlier specs of this keeper, and those in the ledger, it knows by itself.
   void SetFormer(std::vector<FormerNetwork> made);
   // All peers that are known. `may_remove`: they are all there are (see PlanRoutes); it stays so.
   void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
@@ -89,7 +89,7 @@ class OverlayMachine {
   void Recheck();
 
   // What HNS lacks now. Makes no modifying call.
-  Sequence<absl::StatusOr<Drift>> Look();
+  Sequence<absl::StatusOr<Drift>> Inspect();
   // Does what can be done now, in a bounded number of calls. One sequence at a time, run to its end
   // before anything else of this object is called.
   Sequence<OverlayOutcome> Round(TimePoint now);
@@ -115,7 +115,7 @@ class OverlayMachine {
   Sequence<absl::StatusOr<Listing>> List();
   Sequence<Nothing> InspectOthers(const Listing& listing, TimePoint now);
   MaybeWait AwaitPods(const NetworkPlan& plan, std::span<const Endpoint> endpoints, TimePoint now);
-  Sequence<std::string> BaseTrouble(const Listing& listing);
+  Sequence<std::string> BaseCondition(const Listing& listing);
   bool WasMade();
   Sequence<absl::Status> MakeNetwork(Network document);
   void EnterStanding(const Network& network);
@@ -133,7 +133,7 @@ class OverlayMachine {
   void RoutesChanged();
   Sequence<Wait> Failed(OverlayState state, absl::Status status, std::string hint = "");
   void TurnFormer(const std::string& name);
-  Sequence<absl::Status> LookAtFormers(Drift& drift);
+  Sequence<absl::Status> InspectFormers(Drift& drift);
   Sequence<MaybeWait> RemoveFormers();
   Sequence<MaybeWait> MakeRoom(const absl::Status& refusal);
   Wait Refused(std::string reason);
@@ -143,9 +143,9 @@ class OverlayMachine {
   std::vector<std::string> Notes() const;
 
   const std::shared_ptr<ObjectLedger> ledger_;
-  OverlayWish wish_;
-  RemoteSubnetRoutes wanted_;
-  bool wanted_known_ = false;
+  OverlaySpec spec_;
+  RemoteSubnetRoutes desired_;
+  bool desired_known_ = false;
   bool may_remove_ = false;
 
   std::optional<Version> version_;
@@ -163,7 +163,7 @@ class OverlayMachine {
   std::optional<bool> adapter_there_;  // of the network that stands; empty: never given
   std::optional<TimePoint> without_adapter_since_;
   bool adapter_given_up_ = false;
-  // HNS sends from another address than the wish's, which may have changed just now: nobody tells
+  // HNS sends from another address than the spec's, which may have changed just now: nobody tells
   // when it follows.
   std::optional<TimePoint> address_again_;
   RetryDelay address_delay_{std::chrono::seconds(1), std::chrono::seconds(60)};
@@ -180,14 +180,14 @@ class OverlayMachine {
   std::string replaced_;           // why the network was re-created
   std::string assumed_;            // of the network that was found
   bool creating_ = false;          // a create succeeded whose network has not been read yet
-  std::optional<Guid> made_;       // the network of wish_'s name that this keeper created
+  std::optional<Guid> made_;       // the network of spec_'s name that this keeper created
   std::string made_shape_;         // in which it created the last one
   std::optional<TimePoint>
       pods_since_;  // of another PodCIDR, in the network that is to be replaced
   // The ledger's others that HNS does not list: after a reboot it lists them late.
   std::map<std::string, TimePoint> missing_since_;
   std::vector<FormerNetwork> former_;
-  bool former_looked_ = false;  // at them, since the last Recheck
+  bool former_inspected_ = false;  // at them, since the last Recheck
   std::vector<std::string> former_notes_;
 };
 

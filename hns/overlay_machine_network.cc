@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part that looks for the network and makes it, and removes what an earlier wish left.
+// The part that looks for the network and makes it, and removes what an earlier spec left.
 #include <algorithm>
 #include <utility>
 
@@ -18,18 +18,18 @@ constexpr Duration kPodsTime = std::chrono::minutes(5);
 constexpr Duration kPodsPeriod = std::chrono::seconds(2);
 
 // What a refused create means to who reads it. The list was read just before.
-std::string CreateHint(const absl::Status& status, const OverlayWish& wish) {
+std::string CreateHint(const absl::Status& status, const OverlaySpec& spec) {
   switch (HresultOf(status).value_or(hresult::kOk)) {
     case hresult::kElementNotFound:
     case hresult::kUnspecified:
       return "; HNS may still be settling after a delete, it is asked again";
     case hresult::kNetworkAlreadyExists:
-      return absl::StrCat("; HNS says that the name ", wish.name,
+      return absl::StrCat("; HNS says that the name ", spec.name,
                           " is taken and did not list it: made just now, or left over from a "
                           "delete; it is looked for again, and if this stays, restart the service "
                           "hns; if that does not help, reboot this node");
     case hresult::kAdapterNotFound:
-      return absl::StrCat("; asked for was \"", PhysicalAdapter(wish.adapter), "\" (--iface)");
+      return absl::StrCat("; asked for was \"", PhysicalAdapter(spec.adapter), "\" (--iface)");
     default:
       return {};
   }
@@ -48,18 +48,18 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
   if (!listed.ok()) co_return co_await Failed(OverlayState::kHns, listed.status());
   Listing listing = *std::move(listed);
   listing.networks =
-      co_await FillUnshown(wish_, ledger_->Objects(Kind::kNetwork), std::move(listing.networks));
+      co_await FillUnshown(spec_, ledger_->Objects(Kind::kNetwork), std::move(listing.networks));
   std::vector<Endpoint> endpoints;
-  const Network* const existing = FindOverlay(wish_, listing.networks);
+  const Network* const existing = FindOverlay(spec_, listing.networks);
   if (existing == nullptr) {
     reading_.reset();
-  } else if (!Differences(wish_, *existing).empty()) {
+  } else if (!Differences(spec_, *existing).empty()) {
     absl::StatusOr<std::vector<Endpoint>> found = co_await ask::Endpoints(existing->id);
     if (!found.ok()) co_return co_await Failed(OverlayState::kNetwork, found.status());
     endpoints = *std::move(found);
   }
   const NetworkPlan plan =
-      PlanNetwork(wish_, *version_, listing.networks, endpoints, adapter_.way());
+      PlanNetwork(spec_, *version_, listing.networks, endpoints, adapter_.way());
   if (plan.action == NetworkAction::kRefuse) {
     version_.reset();  // updates may bring another one
     co_return Refused(plan.reason);
@@ -91,7 +91,7 @@ OverlayMachine::Wait OverlayMachine::Refused(std::string reason) {
 // All of them only where they matter: one of another's that cannot be read fails the list.
 Sequence<absl::StatusOr<OverlayMachine::Listing>> OverlayMachine::List() {
   Listing listing;
-  if (wish_.base_network || list_all_) {
+  if (spec_.base_network || list_all_) {
     absl::StatusOr<std::vector<Network>> all = co_await ask::Networks();
     if (all.ok()) {
       listing.networks = *std::move(all);
@@ -102,16 +102,16 @@ Sequence<absl::StatusOr<OverlayMachine::Listing>> OverlayMachine::List() {
     list_all_ = false;
     listing.unlisted = all.status().message();
   }
-  absl::StatusOr<std::vector<Network>> named = co_await ask::Networks(wish_.name);
+  absl::StatusOr<std::vector<Network>> named = co_await ask::Networks(spec_.name);
   if (!named.ok()) co_return named.status();
   listing.networks = *std::move(named);
   co_return listing;
 }
 
-// What the ledger holds next to our network: the base network, and what an earlier wish made.
+// What the ledger holds next to our network: the base network, and what an earlier spec made.
 Sequence<Nothing> OverlayMachine::InspectOthers(const Listing& listing, TimePoint now) {
   for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
-    if (entry.name == wish_.name) continue;
+    if (entry.name == spec_.name) continue;
     absl::StatusOr<std::vector<Network>> named;
     if (!listing.all) {
       named = co_await ask::Networks(entry.name);
@@ -166,8 +166,8 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitPods(const NetworkPlan& plan,
 // A network for this desired state, since the system started: one that is read back otherwise, or
 // in whose place another program puts its own, is not deleted without end.
 bool OverlayMachine::WasMade() {
-  const std::string shape = ShapeOf(OverlayNetwork(wish_));
-  return made_shape_ == shape || ledger_->MadeThisBoot({Kind::kNetwork, wish_.name, shape});
+  const std::string shape = ShapeOf(OverlayNetwork(spec_));
+  return made_shape_ == shape || ledger_->MadeThisBoot({Kind::kNetwork, spec_.name, shape});
 }
 
 Sequence<absl::Status> OverlayMachine::MakeNetwork(Network document) {
@@ -175,24 +175,24 @@ Sequence<absl::Status> OverlayMachine::MakeNetwork(Network document) {
   return CreateIntended(*ledger_, std::move(object), ask::Create(std::move(document)));
 }
 
-Sequence<std::string> OverlayMachine::BaseTrouble(const Listing& listing) {
-  std::string trouble;
-  if (!wish_.base_network || wish_.name == kBaseNetworkName) co_return trouble;
+Sequence<std::string> OverlayMachine::BaseCondition(const Listing& listing) {
+  std::string condition;
+  if (!spec_.base_network || spec_.name == kBaseNetworkName) co_return condition;
   for (const Network& network : listing.networks) {
-    if (!KeepsTheSwitch(wish_, network)) continue;
+    if (!KeepsTheSwitch(spec_, network)) continue;
     const Network shown = co_await ask::Schema1(network);
-    std::string why = BaseNetworkTrouble(wish_, shown);
+    std::string why = BaseNetworkCondition(spec_, shown);
     if (why.empty()) co_return why;  // one is enough
-    if (trouble.empty()) trouble = std::move(why);
+    if (condition.empty()) condition = std::move(why);
   }
-  co_return trouble;
+  co_return condition;
 }
 
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutBase(const NetworkPlan& plan,
                                                             const Listing& listing, TimePoint now) {
   if (!plan.base) {
     base_ = Extra();
-    base_.note = co_await BaseTrouble(listing);
+    base_.note = co_await BaseCondition(listing);
     co_return std::nullopt;
   }
   if (base_.again && now < *base_.again) co_return std::nullopt;
@@ -229,7 +229,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Adopt(const Network& network
     if (!reading_ || reading_->id != network.id) writer_ = RouteWriter();
   }
   reading_ = network;
-  assumed_ = made_ == network.id ? "" : Assumed(wish_, network);
+  assumed_ = made_ == network.id ? "" : Assumed(spec_, network);
   EnterStanding(network);
   known_ = Known::kReading;
   written_ = false;
@@ -257,20 +257,20 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Replace(const NetworkPlan& p
 
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& plan) {
   open_ = false;
-  const std::vector<std::vector<Policy>> ways = AdapterWays(wish_);
-  const auto create = [&](std::size_t way) { return MakeNetwork(OverlayNetwork(wish_, way)); };
+  const std::vector<std::vector<Policy>> ways = AdapterWays(spec_);
+  const auto create = [&](std::size_t way) { return MakeNetwork(OverlayNetwork(spec_, way)); };
   const absl::Status created = co_await adapter_.Try(ways, create, clock_);
   if (!created.ok()) {
     adapter_.StartOver();
-    if (IsAboutAdapter(created) && !wish_.ambiguous.empty())
+    if (IsAboutAdapter(created) && !spec_.ambiguous.empty())
       co_return co_await Failed(OverlayState::kNetwork, created,
-                                absl::StrCat("; ", wish_.ambiguous));
+                                absl::StrCat("; ", spec_.ambiguous));
     if (auto wait = co_await MakeRoom(created)) {
       adapter_.Forget();
       co_return wait;
     }
     list_all_ = HresultOf(created) == hresult::kNetworkAlreadyExists;
-    co_return co_await Failed(OverlayState::kNetwork, created, CreateHint(created, wish_));
+    co_return co_await Failed(OverlayState::kNetwork, created, CreateHint(created, spec_));
   }
   open_ = true;
   writer_ = RouteWriter();
@@ -286,13 +286,13 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& pl
 
 void OverlayMachine::SetFormer(std::vector<FormerNetwork> made) {
   former_ = std::move(made);
-  former_looked_ = false;
+  former_inspected_ = false;
 }
 
 // What was made under the old name is former now, and what is former under the new one is ours
 // again.
 void OverlayMachine::TurnFormer(const std::string& name) {
-  if (made_) former_.push_back({*made_, wish_.name});
+  if (made_) former_.push_back({*made_, spec_.name});
   made_.reset();
   const auto again = std::find_if(former_.begin(), former_.end(),
                                   [&](const FormerNetwork& each) { return each.name == name; });
@@ -300,15 +300,15 @@ void OverlayMachine::TurnFormer(const std::string& name) {
     made_ = again->id;
     former_.erase(again);
   }
-  former_looked_ = false;
+  former_inspected_ = false;
 }
 
 // What RemoveFormers would do, last of all.
-Sequence<absl::Status> OverlayMachine::LookAtFormers(Drift& drift) {
+Sequence<absl::Status> OverlayMachine::InspectFormers(Drift& drift) {
   std::vector<KnownObject> endpoints;
   if (!former_.empty()) endpoints = ledger_->Objects(Kind::kEndpoint);
   for (const FormerNetwork& former : former_) {
-    const absl::StatusOr<FormerLook> look = co_await LookAtFormer(former, endpoints);
+    const absl::StatusOr<FormerInspection> look = co_await InspectFormer(former, endpoints);
     if (!look.ok()) co_return look.status();
     if (!look->there || !look->inhabitants.empty()) continue;
     drift.Add(absl::StrCat("the network ", former.name, ", made for an earlier net-conf,"),
@@ -324,7 +324,7 @@ Sequence<absl::Status> OverlayMachine::LookAtFormers(Drift& drift) {
 
 // Empty: what could go is gone. A refusal is a note, tried again after the next Recheck.
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::RemoveFormers() {
-  former_looked_ = true;
+  former_inspected_ = true;
   former_notes_.clear();
   std::vector<KnownObject> endpoints;
   if (!former_.empty()) endpoints = ledger_->Objects(Kind::kEndpoint);
@@ -351,11 +351,11 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::MakeRoom(const absl::Status&
   if (!MayBeAboutAnotherNetwork(refusal)) co_return std::nullopt;
   const std::size_t before = former_.size();
   if (auto failed = co_await RemoveFormers()) co_return failed;
-  former_looked_ = false;
+  former_inspected_ = false;
   if (former_.size() == before) co_return std::nullopt;
   co_return Wait{
       OverlayState::kNetwork,
-      absl::StrCat("the HNS network ", wish_.name, " is made again, now that what stood in ",
+      absl::StrCat("the HNS network ", spec_.name, " is made again, now that what stood in ",
                    "its way is gone: ", refusal.message()),
       Duration::zero()};
 }

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view kOverlayType = "Overlay";
 
-std::string RefusedByVersion(const OverlayWish& wish, Version version) {
+std::string RefusedByVersion(const OverlaySpec& spec, Version version) {
   if (!SupportsRemoteSubnet(version)) {
     return absl::StrCat("HNS ", version.ToString(),
                         " knows no remote subnets: an overlay needs 9.2 or later (Windows Server "
                         "2019 with KB4489899); install the updates of this Windows");
   }
-  if (wish.port != kUsualVxlanPort && !SupportsVxlanPort(version)) {
-    return absl::StrCat("net-conf's Backend.Port is ", wish.port, ", but HNS ", version.ToString(),
+  if (spec.port != kUsualVxlanPort && !SupportsVxlanPort(version)) {
+    return absl::StrCat("net-conf's Backend.Port is ", spec.port, ", but HNS ", version.ToString(),
                         " speaks VXLAN on 4789 only (another port: 10.3 or later, Windows Server "
                         "2022); set Backend.Port to 4789 on all nodes");
   }
@@ -29,28 +29,28 @@ std::string RefusedByVersion(const OverlayWish& wish, Version version) {
 }
 
 // Names of those that would die with the network.
-std::vector<std::string> Inhabitants(const OverlayWish& wish, const Network& network,
+std::vector<std::string> Inhabitants(const OverlaySpec& spec, const Network& network,
                                      std::span<const Endpoint> endpoints) {
   std::vector<std::string> names;
   for (const Endpoint& endpoint : endpoints) {
     if (endpoint.network != network.id || endpoint.is_remote()) continue;
     const auto& ips = endpoint.ip_configurations;
     const bool ours = std::any_of(ips.begin(), ips.end(), [&](const IpConfiguration& ip) {
-      return wish.subnet.Contains(ip.address);
+      return spec.subnet.Contains(ip.address);
     });
     if (ours) names.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
   }
   return names;
 }
 
-std::string RefusedByInhabitants(const OverlayWish& wish, const std::string& differences,
+std::string RefusedByInhabitants(const OverlaySpec& spec, const std::string& differences,
                                  std::vector<std::string> names) {
   constexpr std::size_t kNamed = 3;
   const std::size_t count = names.size();
   if (count > kNamed) names.resize(kNamed);
   return absl::StrCat(
-      "the HNS network ", wish.name, " has ", differences, ", and ", count,
-      count == 1 ? " endpoint" : " endpoints", " with addresses of our ", wish.subnet.ToString(),
+      "the HNS network ", spec.name, " has ", differences, ", and ", count,
+      count == 1 ? " endpoint" : " endpoints", " with addresses of our ", spec.subnet.ToString(),
       count == 1 ? " lives" : " live", " in it (", absl::StrJoin(names, ", "),
       count > kNamed ? ", ..." : "",
       "); it is not replaced under them: undo the change in net-conf, or drain this node and "
@@ -58,7 +58,7 @@ std::string RefusedByInhabitants(const OverlayWish& wish, const std::string& dif
 }
 
 // As shown, or as the routes in it say: the wanted one, if one of them has it.
-std::optional<std::uint32_t> IsolationOf(const OverlayWish& wish, const Network& network) {
+std::optional<std::uint32_t> IsolationOf(const OverlaySpec& spec, const Network& network) {
   if (network.subnets.empty()) return std::nullopt;
   std::optional<std::uint32_t> found = network.subnets.front().isolation_id;
   if (found) return found;
@@ -66,7 +66,7 @@ std::optional<std::uint32_t> IsolationOf(const OverlayWish& wish, const Network&
     const auto route = ReadRemoteSubnetRoute(policy);
     if (!route) continue;
     found = route->isolation_id.value();
-    if (route->isolation_id == wish.isolation_id) break;
+    if (route->isolation_id == spec.isolation_id) break;
   }
   return found;
 }
@@ -80,21 +80,21 @@ std::string PhysicalAdapter(std::string_view adapter) {
   return std::string(adapter);
 }
 
-bool IsAdapterOf(const OverlayWish& wish, std::string_view adapter) {
+bool IsAdapterOf(const OverlaySpec& spec, std::string_view adapter) {
   const std::string physical = PhysicalAdapter(adapter);
   return !physical.empty() &&
-         (physical == PhysicalAdapter(wish.adapter) || physical == wish.adapter_by_mac);
+         (physical == PhysicalAdapter(spec.adapter) || physical == spec.adapter_by_mac);
 }
 
-std::vector<std::vector<Policy>> AdapterWays(const OverlayWish& wish) {
+std::vector<std::vector<Policy>> AdapterWays(const OverlaySpec& spec) {
   std::vector<std::vector<Policy>> ways;
-  const std::string first = PhysicalAdapter(wish.adapter);
+  const std::string first = PhysicalAdapter(spec.adapter);
   if (!first.empty()) ways.push_back({NetAdapterNamePolicy(first)});
-  if (!wish.adapter_by_mac.empty() && wish.adapter_by_mac != first)
-    ways.push_back({NetAdapterNamePolicy(wish.adapter_by_mac)});
-  if (!wish.ambiguous.empty()) return ways;
-  if (wish.by_address) {
-    ways.push_back({ProviderAddressPolicy(wish.node_address)});
+  if (!spec.adapter_by_mac.empty() && spec.adapter_by_mac != first)
+    ways.push_back({NetAdapterNamePolicy(spec.adapter_by_mac)});
+  if (!spec.ambiguous.empty()) return ways;
+  if (spec.by_address) {
+    ways.push_back({ProviderAddressPolicy(spec.node_address)});
     ways.emplace_back();
   } else if (ways.empty()) {
     ways.emplace_back();
@@ -102,103 +102,103 @@ std::vector<std::vector<Policy>> AdapterWays(const OverlayWish& wish) {
   return ways;
 }
 
-Network OverlayNetwork(const OverlayWish& wish, std::size_t way) {
+Network OverlayNetwork(const OverlaySpec& spec, std::size_t way) {
   Network network;
-  network.name = wish.name;
+  network.name = spec.name;
   network.type = kOverlayType;
-  if (std::vector<std::vector<Policy>> ways = AdapterWays(wish); way < ways.size())
+  if (std::vector<std::vector<Policy>> ways = AdapterWays(spec); way < ways.size())
     network.policies = std::move(ways[way]);
-  if (wish.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(wish.port));
+  if (spec.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(spec.port));
   Subnet subnet;
-  subnet.prefix = wish.subnet;
-  subnet.isolation_id = wish.isolation_id.value();
-  subnet.routes.push_back({wish.gateway(), IpPrefix()});
+  subnet.prefix = spec.subnet;
+  subnet.isolation_id = spec.isolation_id.value();
+  subnet.routes.push_back({spec.gateway(), IpPrefix()});
   network.subnets.push_back(std::move(subnet));
   network.flags = kEnableNonPersistent;
   return network;
 }
 
-std::vector<std::string> Differences(const OverlayWish& wish, const Network& network) {
+std::vector<std::string> Differences(const OverlaySpec& spec, const Network& network) {
   std::vector<std::string> differences;
-  const auto differs = [&](std::string_view what, std::string_view is, std::string_view wanted) {
-    differences.push_back(absl::StrCat(what, " ", is, " instead of ", wanted));
+  const auto differs = [&](std::string_view what, std::string_view is, std::string_view desired) {
+    differences.push_back(absl::StrCat(what, " ", is, " instead of ", desired));
   };
   if (!network.IsOfType(kOverlayType)) differs("type", network.type, kOverlayType);
   if (network.subnets.empty()) {
-    differs("subnet", "none", wish.subnet.ToString());
+    differs("subnet", "none", spec.subnet.ToString());
   } else {
     const Subnet& first = network.subnets.front();
-    if (first.prefix != wish.subnet)
-      differs("subnet", first.prefix.ToString(), wish.subnet.ToString());
-    if (const auto vsid = IsolationOf(wish, network); vsid && *vsid != wish.isolation_id.value())
-      differs("VSID", absl::StrCat(*vsid), absl::StrCat(wish.isolation_id.value()));
+    if (first.prefix != spec.subnet)
+      differs("subnet", first.prefix.ToString(), spec.subnet.ToString());
+    if (const auto vsid = IsolationOf(spec, network); vsid && *vsid != spec.isolation_id.value())
+      differs("VSID", absl::StrCat(*vsid), absl::StrCat(spec.isolation_id.value()));
   }
-  if (const auto port = network.vxlan_port(); port && *port != wish.port)
-    differs("UDP port", absl::StrCat(*port), absl::StrCat(wish.port));
+  if (const auto port = network.vxlan_port(); port && *port != spec.port)
+    differs("UDP port", absl::StrCat(*port), absl::StrCat(spec.port));
   return differences;
 }
 
-std::string Assumed(const OverlayWish& wish, const Network& network) {
+std::string Assumed(const OverlaySpec& spec, const Network& network) {
   std::vector<std::string> assumed;
-  if (!IsolationOf(wish, network))
-    assumed.push_back(absl::StrCat("the VSID ", wish.isolation_id.value()));
-  if (!network.vxlan_port() && wish.port != kUsualVxlanPort)
-    assumed.push_back(absl::StrCat("the UDP port ", wish.port));
+  if (!IsolationOf(spec, network))
+    assumed.push_back(absl::StrCat("the VSID ", spec.isolation_id.value()));
+  if (!network.vxlan_port() && spec.port != kUsualVxlanPort)
+    assumed.push_back(absl::StrCat("the UDP port ", spec.port));
   if (assumed.empty()) return {};
-  return absl::StrCat("HNS does not show whether the network ", wish.name, " has ",
+  return absl::StrCat("HNS does not show whether the network ", spec.name, " has ",
                       absl::StrJoin(assumed, " and "),
                       ": assumed; if peers are not reached, drain "
                       "this node and reboot it, so that it is made again");
 }
 
-const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> networks) {
+const Network* FindOverlay(const OverlaySpec& spec, std::span<const Network> networks) {
   const Network* found = nullptr;
   for (const Network& network : networks) {
-    if (network.name != wish.name) continue;
-    if (Differences(wish, network).empty()) return &network;
+    if (network.name != spec.name) continue;
+    if (Differences(spec, network).empty()) return &network;
     if (found == nullptr) found = &network;
   }
   return found;
 }
 
-NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<const Network> networks,
+NetworkPlan PlanNetwork(const OverlaySpec& spec, Version version, std::span<const Network> networks,
                         std::span<const Endpoint> endpoints, std::size_t way) {
   NetworkPlan plan;
-  const Network* const existing = FindOverlay(wish, networks);
+  const Network* const existing = FindOverlay(spec, networks);
   if (existing != nullptr) plan.existing = *existing;
-  plan.reason = RefusedByVersion(wish, version);
+  plan.reason = RefusedByVersion(spec, version);
   if (!plan.reason.empty()) return plan;
-  plan.base = MissingBaseNetwork(wish, networks, way);
-  const bool named = !AdapterWays(wish).empty();
+  plan.base = MissingBaseNetwork(spec, networks, way);
+  const bool named = !AdapterWays(spec).empty();
   if (existing == nullptr) {
     plan.action = named ? NetworkAction::kCreate : NetworkAction::kRefuse;
-    plan.reason = named ? "" : wish.ambiguous;
+    plan.reason = named ? "" : spec.ambiguous;
     if (!named) plan.base.reset();
-    plan.document = OverlayNetwork(wish, way);
+    plan.document = OverlayNetwork(spec, way);
     return plan;
   }
-  const std::vector<std::string> found = Differences(wish, *existing);
+  const std::vector<std::string> found = Differences(spec, *existing);
   if (found.empty()) {
     plan.action = NetworkAction::kAdopt;
     return plan;
   }
   const std::string differences = absl::StrJoin(found, ", ");
-  std::vector<std::string> names = Inhabitants(wish, *existing, endpoints);
+  std::vector<std::string> names = Inhabitants(spec, *existing, endpoints);
   if (!names.empty()) {
     plan.base.reset();  // nothing at all is done
-    plan.reason = RefusedByInhabitants(wish, differences, std::move(names));
+    plan.reason = RefusedByInhabitants(spec, differences, std::move(names));
     return plan;
   }
   if (!named) {
     plan.base.reset();
-    plan.reason = wish.ambiguous;
+    plan.reason = spec.ambiguous;
     return plan;
   }
   plan.action = NetworkAction::kRecreate;
-  plan.reason = absl::StrCat("the HNS network ", wish.name, " has ", differences,
-                             ", and no endpoint with an address of our ", wish.subnet.ToString(),
+  plan.reason = absl::StrCat("the HNS network ", spec.name, " has ", differences,
+                             ", and no endpoint with an address of our ", spec.subnet.ToString(),
                              " lives in it");
-  plan.document = OverlayNetwork(wish, way);
+  plan.document = OverlayNetwork(spec, way);
   return plan;
 }
 

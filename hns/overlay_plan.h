@@ -19,7 +19,7 @@
 
 namespace weft::hns {
 
-struct OverlayWish {
+struct OverlaySpec {
   std::string name;  // "flannel.4096"
   IpPrefix subnet;   // our PodCIDR
   IsolationId isolation_id;
@@ -39,33 +39,33 @@ struct OverlayWish {
       ambiguous{};  // why that adapter is not known: several have the MAC; none is made then
 
   IpAddress gateway() const { return subnet.base().Next(); }
-  friend bool operator==(const OverlayWish&, const OverlayWish&) = default;
+  friend bool operator==(const OverlaySpec&, const OverlaySpec&) = default;
 };
 
 // The adapter below HNS's own: "vEthernet (X)" is X. HNS binds no other.
 std::string PhysicalAdapter(std::string_view adapter);
 
 // Whether `adapter` is one of the names by which HNS is given the adapter.
-bool IsAdapterOf(const OverlayWish& wish, std::string_view adapter);
+bool IsAdapterOf(const OverlaySpec& spec, std::string_view adapter);
 
 // The policies that give HNS the adapter, in the order in which they are tried; each empty: HNS
 // chooses. None at all: it is ambiguous.
-std::vector<std::vector<Policy>> AdapterWays(const OverlayWish& wish);
+std::vector<std::vector<Policy>> AdapterWays(const OverlaySpec& spec);
 
-// The document for `wish`, as upstream v0.28.9 creates it. `way`: of AdapterWays.
-Network OverlayNetwork(const OverlayWish& wish, std::size_t way = 0);
+// The document for `spec`, as upstream v0.28.9 creates it. `way`: of AdapterWays.
+Network OverlayNetwork(const OverlaySpec& spec, std::size_t way = 0);
 
 // In what `network` is not what is wanted: type, subnet, VSID, UDP port; empty: it will do. A VSID
 // or port that HNS does not show is not known, which is no difference; of the VSID the network's
 // own routes tell. What is not compared (adapter, gateway, flags, policies of other types)
 // stays as its creator set it.
-std::vector<std::string> Differences(const OverlayWish& wish, const Network& network);
+std::vector<std::string> Differences(const OverlaySpec& spec, const Network& network);
 
 // Of a network that will do: what is taken for right because HNS does not show it. Empty: nothing.
-std::string Assumed(const OverlayWish& wish, const Network& network);
+std::string Assumed(const OverlaySpec& spec, const Network& network);
 
 // Of `networks` the one that is called `name`; of several the one that will do.
-const Network* FindOverlay(const OverlayWish& wish, std::span<const Network> networks);
+const Network* FindOverlay(const OverlaySpec& spec, std::span<const Network> networks);
 
 enum class NetworkAction : std::uint8_t {
   kAdopt,     // it stands and will do, whoever made it: left untouched
@@ -85,7 +85,7 @@ struct NetworkPlan {
 // `networks`: all. `endpoints`: those of the network of that name, or more; looked at only where it
 // differs. The rule: a network of our name that differs is replaced only when no local endpoint in
 // it has an address inside the PodCIDR that is ours now, because replacing it kills its pods.
-NetworkPlan PlanNetwork(const OverlayWish& wish, Version version, std::span<const Network> networks,
+NetworkPlan PlanNetwork(const OverlaySpec& spec, Version version, std::span<const Network> networks,
                         std::span<const Endpoint> endpoints, std::size_t way = 0);
 
 }  // namespace weft::hns

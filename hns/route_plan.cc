@@ -15,7 +15,7 @@ struct Found {
 
 }  // namespace
 
-RoutePlan PlanRoutes(const RemoteSubnetRoutes& wanted, std::span<const Policy> policies,
+RoutePlan PlanRoutes(const RemoteSubnetRoutes& desired, std::span<const Policy> policies,
                      IsolationId isolation_id, bool may_remove) {
   RoutePlan plan;
   std::map<IpPrefix, Found> by_destination;
@@ -27,8 +27,8 @@ RoutePlan PlanRoutes(const RemoteSubnetRoutes& wanted, std::span<const Policy> p
       if (may_remove) unreadable.push_back({policy.settings, {policy}, std::nullopt});
       continue;
     }
-    const auto peer = wanted.find(route->destination);
-    const RemoteSubnetRoute* const ours = peer != wanted.end() ? &peer->second : nullptr;
+    const auto peer = desired.find(route->destination);
+    const RemoteSubnetRoute* const ours = peer != desired.end() ? &peer->second : nullptr;
     Found& found = by_destination[route->destination];
     if (ours != nullptr && *ours == *route && !found.standing) {
       found.standing = true;
@@ -48,7 +48,7 @@ RoutePlan PlanRoutes(const RemoteSubnetRoutes& wanted, std::span<const Policy> p
       }
     }
   };
-  for (const auto& [destination, route] : wanted) {
+  for (const auto& [destination, route] : desired) {
     take_stale(&destination);
     RouteChange change;
     if (found != by_destination.end() && found->first == destination) {

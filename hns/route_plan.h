@@ -34,7 +34,7 @@ struct RoutePlan {
 // another VSID and those that cannot be read (kube-proxy reads none where it cannot read one), go
 // only if `may_remove`: once the source has told all peers. Policies of other types are nobody's
 // business here.
-RoutePlan PlanRoutes(const RemoteSubnetRoutes& wanted, std::span<const Policy> policies,
+RoutePlan PlanRoutes(const RemoteSubnetRoutes& desired, std::span<const Policy> policies,
                      IsolationId isolation_id, bool may_remove);
 
 }  // namespace weft::hns

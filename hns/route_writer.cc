@@ -18,7 +18,7 @@ void RouteWriter::Take(RoutePlan plan, TimePoint now) {
   std::size_t not_shown = 0;
   for (RouteChange& change : plan.changes) {
     const auto written = written_.find(change.destination);
-    // A wish that changed meanwhile makes another change, and is nobody's fault.
+    // A spec that changed meanwhile makes another change, and is nobody's fault.
     if (written != written_.end() && written->second.change == change) {
       ++not_shown;
       if (!written->second.alone) {

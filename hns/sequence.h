@@ -217,7 +217,7 @@ class Driven final : public Machine {
   template <typename... Arguments>
   explicit Driven(Api& api, Arguments&&... arguments)
       : Machine(std::forward<Arguments>(arguments)...), caller_(api) {}
-  auto Look() { return caller_.Run(Machine::Look()); }
+  auto Inspect() { return caller_.Run(Machine::Inspect()); }
   auto Round(TimePoint now) { return caller_.Run(Machine::Round(now)); }
 
  private:

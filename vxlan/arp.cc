@@ -18,8 +18,8 @@ Parsed<ArpPacket> ArpPacket::Parse(Bytes in) {
   if (LoadBe32(at) != kHardwareAndProtocol || LoadBe16(at + 4) != kAddressSizes) {
     return Malformed::kNotEthernetIpv4Arp;
   }
-  return ArpPacket{static_cast<Operation>(LoadBe16(at + 6)), MacAddress::FromOctets(at + 8),
-                   LoadBe32(at + 14), MacAddress::FromOctets(at + 18), LoadBe32(at + 24)};
+  return ArpPacket{static_cast<Operation>(LoadBe16(at + 6)), MacAddress::FromBytes(at + 8),
+                   LoadBe32(at + 14), MacAddress::FromBytes(at + 18), LoadBe32(at + 24)};
 }
 
 void ArpPacket::Emit(std::span<std::byte, kSize> out) const {
@@ -27,9 +27,9 @@ void ArpPacket::Emit(std::span<std::byte, kSize> out) const {
   StoreBe32(at, kHardwareAndProtocol);
   StoreBe16(at + 4, kAddressSizes);
   StoreBe16(at + 6, static_cast<std::uint16_t>(operation));
-  std::ranges::copy(sender_mac.octets(), at + 8);
+  std::ranges::copy(sender_mac.bytes(), at + 8);
   StoreBe32(at + 14, sender_address);
-  std::ranges::copy(target_mac.octets(), at + 18);
+  std::ranges::copy(target_mac.bytes(), at + 18);
   StoreBe32(at + 24, target_address);
 }
 

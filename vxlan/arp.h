@@ -16,7 +16,7 @@ namespace weft {
 // hardware(16)=1 protocol(16)=0x0800 sizes(8,8)=6,4 operation(16), then sender MAC and address,
 // target MAC and address; follows the Ethernet header.
 struct ArpPacket {
-  static constexpr std::size_t kSize = 28;  // octets
+  static constexpr std::size_t kSize = 28;  // bytes
 
   // Other values are kept as they came.
   enum class Operation : std::uint16_t { kRequest = 1, kReply = 2 };
@@ -27,10 +27,10 @@ struct ArpPacket {
   MacAddress target_mac;             // zero in a request
   std::uint32_t target_address = 0;  // host order
 
-  // Refuses fewer than kSize octets, and other hardware, protocol or address sizes. What follows
-  // kSize octets is padding.
+  // Refuses fewer than kSize bytes, and other hardware, protocol or address sizes. What follows
+  // kSize bytes is padding.
   static Parsed<ArpPacket> Parse(Bytes in);
-  // Writes all kSize octets.
+  // Writes all kSize bytes.
   void Emit(std::span<std::byte, kSize> out) const;
 
   // The answer that `mac` has this request's target address.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Big-endian loads and stores: the only place that turns octets into integers and back.
+// Big-endian loads and stores: the only place that turns bytes into integers and back.
 #pragma once
 
 #include <bit>
@@ -53,7 +53,7 @@ constexpr void StoreBe(std::byte* at, T value) {
 
 }  // namespace detail
 
-// Each reads or writes exactly sizeof(integer) octets at `at`; alignment does not matter. The
+// Each reads or writes exactly sizeof(integer) bytes at `at`; alignment does not matter. The
 // caller has checked the length.
 constexpr std::uint16_t LoadBe16(const std::byte* at) { return detail::LoadBe<std::uint16_t>(at); }
 constexpr std::uint32_t LoadBe32(const std::byte* at) { return detail::LoadBe<std::uint32_t>(at); }

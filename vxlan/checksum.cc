@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// The kernels add words in the CPU's order. RFC 1071 section 2 B: swapping the octets of the folded
+// The kernels add words in the CPU's order. RFC 1071 section 2 B: swapping the bytes of the folded
 // sum gives the sum of swapped words.
 PartialSum FromNative(std::uint64_t native) {
   const std::uint16_t folded = PartialSum(native).Fold();
@@ -49,8 +49,8 @@ T LoadNative(const std::byte* from) {
   return word;
 }
 
-// Fewer than 8 octets. Where in the sum a word stands does not matter, only that it begins at an
-// even offset; the odd last octet is the first of its word.
+// Fewer than 8 bytes. Where in the sum a word stands does not matter, only that it begins at an
+// even offset; the odd last byte is the first of its word.
 void AddTail(WordSum& sum, const std::byte* from, std::size_t size) {
   std::uint64_t words = 0;
   if ((size & 4) != 0) {
@@ -93,7 +93,7 @@ namespace detail {
 const ChecksumKernel kPortableKernel = {"portable", SumPortable, CopyAndSumPortable};
 }  // namespace detail
 
-PartialSum Sum(Bytes octets) { return FromNative(Kernel().sum(octets.data(), octets.size())); }
+PartialSum Sum(Bytes bytes) { return FromNative(Kernel().sum(bytes.data(), bytes.size())); }
 
 PartialSum CopyAndSum(MutableBytes destination, Bytes source) {
   return FromNative(Kernel().copy_and_sum(destination.data(), source.data(), source.size()));
@@ -112,7 +112,7 @@ PartialSum PseudoHeaderV6(std::span<const std::byte, 16> source,
 PartialSum PseudoHeader(const IpAddress& source, const IpAddress& destination, IpProtocol protocol,
                         std::uint32_t length) {
   if (source.is_v4()) return PseudoHeaderV4(source.v4(), destination.v4(), protocol, length);
-  return PseudoHeaderV6(source.octets().first<16>(), destination.octets().first<16>(), protocol,
+  return PseudoHeaderV6(source.bytes().first<16>(), destination.bytes().first<16>(), protocol,
                         length);
 }
 

@@ -42,19 +42,19 @@ class PartialSum {
   }
   // What goes into a checksum field.
   constexpr std::uint16_t Checksum() const { return static_cast<std::uint16_t>(~Fold()); }
-  // Whether octets that include their checksum field add up.
+  // Whether bytes that include their checksum field add up.
   constexpr bool IsRight() const { return Fold() == 0xffff; }
 
  private:
   std::uint64_t value_ = 0;
 };
 
-// Any length; an odd last octet counts as the high half of a word. Picks the CPU's widest loads.
-[[nodiscard]] PartialSum Sum(Bytes octets);
+// Any length; an odd last byte counts as the high half of a word. Picks the CPU's widest loads.
+[[nodiscard]] PartialSum Sum(Bytes bytes);
 // Copies `source` to the start of `destination` (at least as long, not overlapping) and sums it.
 PartialSum CopyAndSum(MutableBytes destination, Bytes source);
 
-// The 20 octets at `header`: an IPv4 header without options.
+// The 20 bytes at `header`: an IPv4 header without options.
 [[nodiscard]] constexpr PartialSum SumIpv4Header(const std::byte* header) {
   const std::uint64_t a = LoadBe64(header);
   const std::uint64_t b = LoadBe64(header + 8);
@@ -63,7 +63,7 @@ PartialSum CopyAndSum(MutableBytes destination, Bytes source);
 }
 
 // Pseudo-headers of RFC 9293 section 3.1, RFC 768 and RFC 8200 section 8.1. `length` is the
-// transport header and payload in octets; addresses are in host order, or 16 network-order octets.
+// transport header and payload in bytes; addresses are in host order, or 16 network-order bytes.
 [[nodiscard]] constexpr PartialSum PseudoHeaderV4(std::uint32_t source, std::uint32_t destination,
                                                   IpProtocol protocol, std::uint32_t length) {
   return PartialSum(std::uint64_t{source} + destination + static_cast<std::uint8_t>(protocol) +

@@ -13,15 +13,15 @@ namespace weft::detail {
 namespace {
 
 WEFT_AVX2 inline __m256i Load(const std::byte* from) {
-  __m256i octets;
-  std::memcpy(&octets, from, sizeof octets);
-  return octets;
+  __m256i bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  return bytes;
 }
 
-// Adds the eight 32-bit words of `octets` to four 64-bit lanes.
-WEFT_AVX2 inline __m256i AddWords(__m256i lanes, __m256i octets) {
-  const __m256i low = _mm256_and_si256(octets, _mm256_set1_epi64x(0xffff'ffff));
-  const __m256i high = _mm256_srli_epi64(octets, 32);
+// Adds the eight 32-bit words of `bytes` to four 64-bit lanes.
+WEFT_AVX2 inline __m256i AddWords(__m256i lanes, __m256i bytes) {
+  const __m256i low = _mm256_and_si256(bytes, _mm256_set1_epi64x(0xffff'ffff));
+  const __m256i high = _mm256_srli_epi64(bytes, 32);
   return _mm256_add_epi64(lanes, _mm256_add_epi64(low, high));
 }
 

@@ -10,11 +10,11 @@
 namespace weft::detail {
 namespace {
 
-// Adds the sixteen 32-bit words of `octets` to eight 64-bit lanes.
-WEFT_AVX512 inline __m512i AddWords(__m512i lanes, __m512i octets) {
-  const __m512i low = _mm512_and_si512(octets, _mm512_set1_epi64(0xffff'ffff));
+// Adds the sixteen 32-bit words of `bytes` to eight 64-bit lanes.
+WEFT_AVX512 inline __m512i AddWords(__m512i lanes, __m512i bytes) {
+  const __m512i low = _mm512_and_si512(bytes, _mm512_set1_epi64(0xffff'ffff));
   // All lanes; the plain form reads an undefined register, of which g++ 12 warns (its PR 105593).
-  const __m512i high = _mm512_maskz_srli_epi64(0xff, octets, 32);
+  const __m512i high = _mm512_maskz_srli_epi64(0xff, bytes, 32);
   return _mm512_add_epi64(lanes, _mm512_add_epi64(low, high));
 }
 
@@ -25,8 +25,8 @@ WEFT_AVX512 inline std::uint64_t Total(__m512i a, __m512i b) {
          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-// Selects the first `size` octets of a register; `size` is below 64.
-inline __mmask64 FirstOctets(std::size_t size) { return (__mmask64{1} << size) - 1; }
+// Selects the first `size` bytes of a register; `size` is below 64.
+inline __mmask64 FirstBytes(std::size_t size) { return (__mmask64{1} << size) - 1; }
 
 WEFT_AVX512 std::uint64_t SumAvx512(const std::byte* from, std::size_t size) {
   __m512i a = _mm512_setzero_si512();
@@ -40,7 +40,7 @@ WEFT_AVX512 std::uint64_t SumAvx512(const std::byte* from, std::size_t size) {
     d = AddWords(d, _mm512_loadu_si512(from + 192));
   }
   for (; size >= 64; from += 64, size -= 64) a = AddWords(a, _mm512_loadu_si512(from));
-  b = AddWords(b, _mm512_maskz_loadu_epi8(FirstOctets(size), from));
+  b = AddWords(b, _mm512_maskz_loadu_epi8(FirstBytes(size), from));
   return Total(_mm512_add_epi64(a, b), _mm512_add_epi64(c, d));
 }
 
@@ -56,15 +56,15 @@ WEFT_AVX512 std::uint64_t CopyAndSumAvx512(std::byte* to, const std::byte* from,
     b = AddWords(b, second);
   }
   if (size >= 64) {
-    const __m512i octets = _mm512_loadu_si512(from);
-    _mm512_storeu_si512(to, octets);
-    a = AddWords(a, octets);
+    const __m512i bytes = _mm512_loadu_si512(from);
+    _mm512_storeu_si512(to, bytes);
+    a = AddWords(a, bytes);
     to += 64;
     from += 64;
     size -= 64;
   }
-  const __m512i tail = _mm512_maskz_loadu_epi8(FirstOctets(size), from);
-  _mm512_mask_storeu_epi8(to, FirstOctets(size), tail);
+  const __m512i tail = _mm512_maskz_loadu_epi8(FirstBytes(size), from);
+  _mm512_mask_storeu_epi8(to, FirstBytes(size), tail);
   return Total(AddWords(a, tail), b);
 }
 

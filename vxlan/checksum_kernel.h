@@ -8,9 +8,9 @@
 
 namespace weft::detail {
 
-// Both return the sum of the octets taken as 32-bit words in the CPU's own byte order, the last
-// word filled up with zero octets; 2^32 words cannot overflow it. `copy_and_sum` writes `size`
-// octets.
+// Both return the sum of the bytes taken as 32-bit words in the CPU's own byte order, the last
+// word filled up with zero bytes; 2^32 words cannot overflow it. `copy_and_sum` writes `size`
+// bytes.
 struct ChecksumKernel {
   const char* name;
   std::uint64_t (*sum)(const std::byte* from, std::size_t size);

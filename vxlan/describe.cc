@@ -214,9 +214,9 @@ class Describer {
   }
 
   std::string ChecksumText(const InnerPacket& packet) const {
-    const TransportChecksum checksum = VerifyTransportChecksum(packet.octets());
+    const TransportChecksum checksum = VerifyTransportChecksum(packet.bytes());
     const bool unfinished =
-        checksum == TransportChecksum::kWrong && FindUnfinishedChecksum(packet.octets());
+        checksum == TransportChecksum::kWrong && FindUnfinishedChecksum(packet.bytes());
     return ", Checksum: " +
            (unfinished ? "unfinished, left to a device" : std::string(Text(checksum)));
   }

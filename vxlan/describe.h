@@ -12,7 +12,7 @@ namespace weft {
 // The layer that a frame begins with.
 enum class FrameStart : std::uint8_t { kOuterEthernet, kOuterIp, kVxlan, kInnerEthernet, kInnerIp };
 
-// Lines end with '\n'; there is at least one for any octets. A malformed layer is named with the
+// Lines end with '\n'; there is at least one for any bytes. A malformed layer is named with the
 // reason and its offset in `frame`, and ends the description. Outer UDP is read as VXLAN when its
 // destination port is 4789 or 8472, or its payload looks like it. Allocates: not for every packet.
 [[nodiscard]] std::string Describe(Bytes frame, FrameStart start);

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// The two low bits of the IPv4 TOS or IPv6 traffic class octet, RFC 3168 section 5.
+// The two low bits of the IPv4 TOS or IPv6 traffic class byte, RFC 3168 section 5.
 enum class Ecn : std::uint8_t { kNotEct = 0, kEct1 = 1, kEct0 = 2, kCe = 3 };
 
 // "Not-ECT", "ECT(1)", "ECT(0)", "CE".

@@ -33,7 +33,7 @@ struct EncapsulationSpec {
   friend bool operator==(const EncapsulationSpec&, const EncapsulationSpec&) = default;
 };
 
-// Trivially copyable. What is read over IPv4 are the first kV4Octets: with a pointer before them
+// Trivially copyable. What is read over IPv4 are the first kV4Bytes: with a pointer before them
 // they fit into one cache line.
 class EncapsulationTemplate {
  public:
@@ -41,14 +41,14 @@ class EncapsulationTemplate {
   static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;       // 22
   static constexpr std::size_t kV4Size = kIpv4HeaderSize + kUdpHeaderSize + kPayloadSize;   // 50
   static constexpr std::size_t kMaxSize = kIpv6HeaderSize + kUdpHeaderSize + kPayloadSize;  // 70
-  static constexpr std::size_t kV4Octets = 4 + kV4Size;
+  static constexpr std::size_t kV4Bytes = 4 + kV4Size;
 
   // Stamps nothing: size() is 0.
   constexpr EncapsulationTemplate() = default;
   // The two outer addresses are of one family.
   explicit EncapsulationTemplate(const EncapsulationSpec& spec);
 
-  // Octets that Stamp writes: 50 over IPv4, 70 over IPv6.
+  // Bytes that Stamp writes: 50 over IPv4, 70 over IPv6.
   std::size_t size() const { return size_; }
   IpFamily outer_family() const { return size_ == kMaxSize ? IpFamily::kV6 : IpFamily::kV4; }
   bool is_v4() const { return size_ == kV4Size; }  // false for an empty one
@@ -56,13 +56,13 @@ class EncapsulationTemplate {
   // Host order; is_v4().
   std::uint32_t outer_destination_v4() const { return LoadBe32(header_.data() + 16); }
 
-  // Writes exactly size() octets at `at`: outer IP (DF set, identification 0, DSCP 0), UDP, VXLAN
-  // and inner Ethernet. The inner packet of `inner_length` octets begins at `at + size()`. Lengths
+  // Writes exactly size() bytes at `at`: outer IP (DF set, identification 0, DSCP 0), UDP, VXLAN
+  // and inner Ethernet. The inner packet of `inner_length` bytes begins at `at + size()`. Lengths
   // are taken modulo 2^16: a superframe's are rewritten when it is cut. The UDP checksum is left 0.
   void Stamp(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
              std::uint16_t source_port, Ecn ecn) const;
 
-  // Writes kPayloadSize octets at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
+  // Writes kPayloadSize bytes at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
   // and UDP. Not for an empty template.
   void StampPayload(std::byte* at, EtherType ether_type) const;
   void StampPayloadV4(std::byte* at, EtherType ether_type) const;
@@ -73,7 +73,7 @@ class EncapsulationTemplate {
   std::uint16_t checksum_base_ = 0;  // sum of the IPv4 header without total length, ECN, checksum
   std::uint8_t size_ = 0;
   bool wants_udp_checksum_ = false;
-  std::array<std::byte, kMaxSize> header_{};  // size_ octets used
+  std::array<std::byte, kMaxSize> header_{};  // size_ bytes used
 };
 
 // Fills the UDP checksum of a stamped packet. `outer_packet` is exactly the packet, from its outer

@@ -31,23 +31,23 @@ constexpr bool IsVlanTag(EtherType type) {
 
 // destination(48) source(48) type(16), network order.
 struct EthernetHeader {
-  static constexpr std::size_t kSize = 14;  // octets
+  static constexpr std::size_t kSize = 14;  // bytes
 
   MacAddress destination;
   MacAddress source;
   EtherType ether_type{};
 
-  // Refuses fewer than kSize octets. A VLAN tag is reported as the ether_type it is.
+  // Refuses fewer than kSize bytes. A VLAN tag is reported as the ether_type it is.
   static constexpr Parsed<EthernetHeader> Parse(Bytes in) {
     if (in.size() < kSize) return Malformed::kTruncated;
-    return EthernetHeader{MacAddress::FromOctets(in.data()), MacAddress::FromOctets(in.data() + 6),
+    return EthernetHeader{MacAddress::FromBytes(in.data()), MacAddress::FromBytes(in.data() + 6),
                           static_cast<EtherType>(LoadBe16(in.data() + 12))};
   }
-  // Writes all kSize octets.
+  // Writes all kSize bytes.
   constexpr void Emit(std::span<std::byte, kSize> out) const {
     for (std::size_t i = 0; i < MacAddress::kSize; ++i) {
-      out[i] = destination.octets()[i];
-      out[i + 6] = source.octets()[i];
+      out[i] = destination.bytes()[i];
+      out[i + 6] = source.bytes()[i];
     }
     StoreBe16(out.data() + 12, static_cast<std::uint16_t>(ether_type));
   }
@@ -57,7 +57,7 @@ struct EthernetHeader {
 
 // IEEE 802.1Q tag control information: priority(3) drop eligible(1) identifier(12).
 struct VlanTag {
-  static constexpr std::size_t kSize = 4;  // octets, the tag's EtherType included
+  static constexpr std::size_t kSize = 4;  // bytes, the tag's EtherType included
 
   std::uint8_t priority = 0;  // 0..7
   bool drop_eligible = false;

@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// 16 octets to 64 bits.
+// 16 bytes to 64 bits.
 std::uint64_t MixAddress(const std::byte* at) {
   const std::uint64_t mixed =
       (LoadBe64(at) * detail::kMultiplierA ^ LoadBe64(at + 8)) * detail::kMultiplierB;
@@ -16,7 +16,7 @@ std::uint64_t MixAddress(const std::byte* at) {
 FlowHash detail::HashInnerIpv6Flow(const InnerPacket& packet) {
   // The rotation keeps source and destination from cancelling when they are equal.
   const std::uint64_t addresses =
-      std::rotl(MixAddress(packet.source_octets()), 31) ^ MixAddress(packet.destination_octets());
+      std::rotl(MixAddress(packet.source_bytes()), 31) ^ MixAddress(packet.destination_bytes());
   return FinishFlowHash(addresses, packet);
 }
 

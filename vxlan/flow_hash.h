@@ -25,7 +25,7 @@ struct FlowHash {
 // does not count: senders may change it within a connection.
 [[nodiscard]] inline FlowHash HashInnerFlow(const InnerPacket& packet);
 // The same for a valid IPv4 packet without options that is no fragment, for who has loaded its
-// addresses (octets 12 to 19), protocol and, there are at least 24 octets, octets 20 to 23 already.
+// addresses (bytes 12 to 19), protocol and, there are at least 24 bytes, bytes 20 to 23 already.
 [[nodiscard]] inline FlowHash HashUsualFlow(std::uint64_t addresses, IpProtocol protocol,
                                             std::uint32_t ports);
 
@@ -41,7 +41,7 @@ namespace detail {
 inline constexpr std::uint64_t kMultiplierA = 0x9e37'79b9'7f4a'7c15;
 inline constexpr std::uint64_t kMultiplierB = 0xbb67'ae85'84ca'a73b;
 
-// By protocol: what to keep of the first four octets of its header. No branch to predict.
+// By protocol: what to keep of the first four bytes of its header. No branch to predict.
 inline constexpr std::array<std::uint32_t, 256> kPortsMask = [] {
   std::array<std::uint32_t, 256> mask{};
   for (std::size_t i = 0; i < mask.size(); ++i)

@@ -62,8 +62,8 @@ IcmpHeader ErrorHeader(IpFamily family, IcmpError error, std::uint32_t mtu) {
 
 }  // namespace
 
-bool MayAnswerWithIcmpError(Bytes octets) {
-  const Parsed<InnerPacket> packet = ParseInnerIp(octets);
+bool MayAnswerWithIcmpError(Bytes bytes) {
+  const Parsed<InnerPacket> packet = ParseInnerIp(bytes);
   if (!packet) return false;
   if (packet->fragment == FragmentKind::kLater || IsIcmpError(*packet)) return false;
   const IpAddress source = packet->source();
@@ -109,7 +109,7 @@ std::size_t EmitIcmpError(IcmpError error, std::uint32_t mtu, Bytes offending,
   IcmpHeader header = ErrorHeader(packet.family, error, mtu);
   header.Emit(icmp.first<IcmpHeader::kSize>());
   PartialSum sum = Sum(icmp.first<IcmpHeader::kSize>());
-  sum = sum + CopyAndSum(icmp.subspan(IcmpHeader::kSize), packet.octets().first(quoted));
+  sum = sum + CopyAndSum(icmp.subspan(IcmpHeader::kSize), packet.bytes().first(quoted));
   if (!v4) {
     sum = sum + PseudoHeader(source, packet.source(), IpProtocol::kIcmpV6,
                              static_cast<std::uint32_t>(icmp_length));

@@ -16,7 +16,7 @@ namespace weft {
 
 // type(8) code(8) checksum(16) rest(32). ICMPv6 has the same shape and a pseudo-header in its sum.
 struct IcmpHeader {
-  static constexpr std::size_t kSize = 8;  // octets
+  static constexpr std::size_t kSize = 8;  // bytes
 
   std::uint8_t type = 0;
   std::uint8_t code = 0;
@@ -28,7 +28,7 @@ struct IcmpHeader {
     return IcmpHeader{Load8(in.data()), Load8(in.data() + 1), LoadBe16(in.data() + 2),
                       LoadBe32(in.data() + 4)};
   }
-  // Writes all kSize octets.
+  // Writes all kSize bytes.
   constexpr void Emit(std::span<std::byte, kSize> out) const {
     Store8(out.data(), type);
     Store8(out.data() + 1, code);
@@ -71,7 +71,7 @@ inline constexpr std::uint8_t kCodeAddressUnreachable = 3;
 // Wireshark's name of a type: "Echo (ping) request". Empty for a type without a name here.
 [[nodiscard]] std::string_view IcmpTypeName(IpFamily family, std::uint8_t type);
 
-// Most octets an error packet has, IP header included (RFC 1812 section 4.3.2.3, RFC 4443
+// Most bytes an error packet has, IP header included (RFC 1812 section 4.3.2.3, RFC 4443
 // section 2.4 c): a buffer of this size always suffices.
 inline constexpr std::size_t kMaxIcmpV4Error = 576;
 inline constexpr std::size_t kMaxIcmpV6Error = 1280;
@@ -92,14 +92,14 @@ enum class IcmpError : std::uint8_t {
 // Writes a whole IP packet from `source` to the sender of `offending` at the start of `out`,
 // quoting as much of it as the maximum and `out` allow. `mtu` is used by kPacketTooBig only.
 // Returns the packet's length; 0 when no answer may be sent, `source` is of the other family, or
-// `out` has no room for the headers and the offending packet's IP header plus 8 octets.
+// `out` has no room for the headers and the offending packet's IP header plus 8 bytes.
 std::size_t EmitIcmpError(IcmpError error, std::uint32_t mtu, Bytes offending,
                           const IpAddress& source, MutableBytes out);
 
 // kPacketTooBig by its usual name.
 inline std::size_t EmitPacketTooBig(InnerMtu mtu, Bytes offending, const IpAddress& source,
                                     MutableBytes out) {
-  return EmitIcmpError(IcmpError::kPacketTooBig, mtu.octets(), offending, source, out);
+  return EmitIcmpError(IcmpError::kPacketTooBig, mtu.bytes(), offending, source, out);
 }
 
 }  // namespace weft

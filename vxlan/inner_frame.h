@@ -21,8 +21,8 @@ namespace weft {
 // A checked IP packet in somebody else's buffer; valid as long as that buffer is unchanged.
 struct InnerPacket {
   const std::byte* data = nullptr;  // the IP header
-  std::uint32_t total_length = 0;   // octets of the whole IP packet; the buffer may hold more
-  std::uint32_t header_length = 0;  // octets before the transport header: options, extensions too
+  std::uint32_t total_length = 0;   // bytes of the whole IP packet; the buffer may hold more
+  std::uint32_t header_length = 0;  // bytes before the transport header: options, extensions too
   IpFamily family = IpFamily::kV4;
   IpProtocol protocol{};  // of the transport header
   FragmentKind fragment = FragmentKind::kWhole;
@@ -31,19 +31,19 @@ struct InnerPacket {
   std::uint8_t ttl = 0;  // or hop limit
 
   bool is_v4() const { return family == IpFamily::kV4; }
-  Bytes octets() const { return {data, total_length}; }
+  Bytes bytes() const { return {data, total_length}; }
   Bytes transport() const { return {data + header_length, total_length - header_length}; }
   EtherType ether_type() const { return is_v4() ? EtherType::kIpv4 : EtherType::kIpv6; }
 
   // Host order; the packet is IPv4.
   std::uint32_t source_v4() const { return LoadBe32(data + 12); }
   std::uint32_t destination_v4() const { return LoadBe32(data + 16); }
-  // 4 or 16 octets in network order.
-  const std::byte* source_octets() const { return data + (is_v4() ? 12 : 8); }
-  const std::byte* destination_octets() const { return data + (is_v4() ? 16 : 24); }
+  // 4 or 16 bytes in network order.
+  const std::byte* source_bytes() const { return data + (is_v4() ? 12 : 8); }
+  const std::byte* destination_bytes() const { return data + (is_v4() ? 16 : 24); }
   // Builds the wide value: not for every packet.
-  IpAddress source() const { return IpAddress::FromOctets(family, source_octets()); }
-  IpAddress destination() const { return IpAddress::FromOctets(family, destination_octets()); }
+  IpAddress source() const { return IpAddress::FromBytes(family, source_bytes()); }
+  IpAddress destination() const { return IpAddress::FromBytes(family, destination_bytes()); }
 };
 
 namespace detail {
@@ -85,7 +85,7 @@ inline Parsed<InnerPacket> ParseInnerIp(Bytes in) {
 
 // What follows the VXLAN header: an Ethernet header whose payload is IP.
 struct InnerFrame {
-  static constexpr std::size_t kIpOffset = EthernetHeader::kSize;  // octets
+  static constexpr std::size_t kIpOffset = EthernetHeader::kSize;  // bytes
 
   MacAddress destination;
   MacAddress source;
@@ -100,7 +100,7 @@ inline Parsed<InnerFrame> ParseInnerEthernet(Bytes in) {
   if (type != EtherType::kIpv4 && type != EtherType::kIpv6) {
     return IsVlanTag(type) ? Malformed::kVlanTagged : Malformed::kNotIp;
   }
-  return InnerFrame{MacAddress::FromOctets(in.data()), MacAddress::FromOctets(in.data() + 6),
+  return InnerFrame{MacAddress::FromBytes(in.data()), MacAddress::FromBytes(in.data() + 6),
                     type == EtherType::kIpv4 ? IpFamily::kV4 : IpFamily::kV6};
 }
 

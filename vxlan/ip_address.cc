@@ -85,25 +85,25 @@ void AppendHex(std::string& text, std::uint16_t value) {
   text.append(digits.data(), end);
 }
 
-void AppendQuad(std::string& text, const std::byte* octets) {
+void AppendQuad(std::string& text, const std::byte* bytes) {
   for (std::size_t i = 0; i < 4; ++i) {
     if (i != 0) text += '.';
-    text += std::to_string(Load8(octets + i));
+    text += std::to_string(Load8(bytes + i));
   }
 }
 
 // RFC 5952 section 4: lower case, no leading zeros, the longest run of two or more zero groups
 // shortened, the first of equals. Section 5: IPv4-mapped addresses with a dotted quad.
-std::string V6Text(const std::byte* octets) {
+std::string V6Text(const std::byte* bytes) {
   std::string text;
-  const bool mapped = LoadBe64(octets) == 0 && LoadBe32(octets + 8) == 0xffff;
+  const bool mapped = LoadBe64(bytes) == 0 && LoadBe32(bytes + 8) == 0xffff;
   if (mapped) {
     text = "::ffff:";
-    AppendQuad(text, octets + 12);
+    AppendQuad(text, bytes + 12);
     return text;
   }
   Groups groups;
-  for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = LoadBe16(octets + 2 * i);
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = LoadBe16(bytes + 2 * i);
   std::size_t best_start = groups.size();
   std::size_t best_length = 1;
   for (std::size_t start = 0; start < groups.size(); ++start) {
@@ -128,14 +128,14 @@ std::string V6Text(const std::byte* octets) {
 
 }  // namespace
 
-IpAddress IpAddress::V6(std::span<const std::byte, 16> octets) {
-  return FromOctets(IpFamily::kV6, octets.data());
+IpAddress IpAddress::V6(std::span<const std::byte, 16> bytes) {
+  return FromBytes(IpFamily::kV6, bytes.data());
 }
 
-IpAddress IpAddress::FromOctets(IpFamily family, const std::byte* octets) {
+IpAddress IpAddress::FromBytes(IpFamily family, const std::byte* bytes) {
   IpAddress address;
   address.family_ = family;
-  std::memcpy(address.octets_.data(), octets, address.octets().size());
+  std::memcpy(address.bytes_.data(), bytes, address.bytes().size());
   return address;
 }
 
@@ -146,44 +146,44 @@ std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
   IpAddress address;
   address.family_ = IpFamily::kV6;
   for (std::size_t i = 0; i < groups->size(); ++i) {
-    StoreBe16(address.octets_.data() + 2 * i, (*groups)[i]);
+    StoreBe16(address.bytes_.data() + 2 * i, (*groups)[i]);
   }
   return address;
 }
 
 std::string IpAddress::ToString() const {
-  if (!is_v4()) return V6Text(octets_.data());
+  if (!is_v4()) return V6Text(bytes_.data());
   std::string text;
-  AppendQuad(text, octets_.data());
+  AppendQuad(text, bytes_.data());
   return text;
 }
 
 bool IpAddress::IsUnspecified() const {
-  return std::ranges::all_of(octets_, [](std::byte octet) { return octet == std::byte{0}; });
+  return std::ranges::all_of(bytes_, [](std::byte octet) { return octet == std::byte{0}; });
 }
 
 bool IpAddress::IsLoopback() const {
-  if (is_v4()) return octets_[0] == std::byte{127};
-  return LoadBe64(octets_.data()) == 0 && LoadBe64(octets_.data() + 8) == 1;
+  if (is_v4()) return bytes_[0] == std::byte{127};
+  return LoadBe64(bytes_.data()) == 0 && LoadBe64(bytes_.data() + 8) == 1;
 }
 
 bool IpAddress::IsMulticast() const {
-  if (is_v4()) return (octets_[0] & std::byte{0xf0}) == std::byte{0xe0};
-  return octets_[0] == std::byte{0xff};
+  if (is_v4()) return (bytes_[0] & std::byte{0xf0}) == std::byte{0xe0};
+  return bytes_[0] == std::byte{0xff};
 }
 
 bool IpAddress::IsBroadcast() const { return is_v4() && v4() == 0xffff'ffff; }
 
 bool IpAddress::IsLinkLocal() const {
-  const std::uint16_t first = LoadBe16(octets_.data());
+  const std::uint16_t first = LoadBe16(bytes_.data());
   return is_v4() ? first == 0xa9fe : (first & 0xffc0) == 0xfe80;
 }
 
 IpAddress IpAddress::Next() const {
   IpAddress next = *this;
-  for (std::size_t i = octets().size(); i-- > 0;) {
-    next.octets_[i] = static_cast<std::byte>(Load8(&next.octets_[i]) + 1);
-    if (next.octets_[i] != std::byte{0}) break;
+  for (std::size_t i = bytes().size(); i-- > 0;) {
+    next.bytes_[i] = static_cast<std::byte>(Load8(&next.bytes_[i]) + 1);
+    if (next.bytes_[i] != std::byte{0}) break;
   }
   return next;
 }

@@ -25,13 +25,13 @@ class IpAddress {
   // `host_order`: 10.0.0.1 is 0x0a00'0001.
   static constexpr IpAddress V4(std::uint32_t host_order) {
     IpAddress address;
-    StoreBe32(address.octets_.data(), host_order);
+    StoreBe32(address.bytes_.data(), host_order);
     return address;
   }
-  // The 16 octets as they stand in an IPv6 header.
-  static IpAddress V6(std::span<const std::byte, 16> octets);
-  // Reads 4 octets (kV4) or 16 (kV6) in network order.
-  static IpAddress FromOctets(IpFamily family, const std::byte* octets);
+  // The 16 bytes as they stand in an IPv6 header.
+  static IpAddress V6(std::span<const std::byte, 16> bytes);
+  // Reads 4 bytes (kV4) or 16 (kV6) in network order.
+  static IpAddress FromBytes(IpFamily family, const std::byte* bytes);
 
   // Dotted quad without leading zeros, or RFC 4291 section 2.2 text without zone. Nothing else: no
   // spaces, no prefix length.
@@ -43,10 +43,10 @@ class IpAddress {
   constexpr bool is_v4() const { return family_ == IpFamily::kV4; }
   // 32 or 128.
   constexpr int bits() const { return is_v4() ? 32 : 128; }
-  // Network order; 4 or 16 octets.
-  constexpr Bytes octets() const { return Bytes(octets_).first(is_v4() ? 4u : 16u); }
+  // Network order; 4 or 16 bytes.
+  constexpr Bytes bytes() const { return Bytes(bytes_).first(is_v4() ? 4u : 16u); }
   // Host order. The address must be IPv4.
-  constexpr std::uint32_t v4() const { return LoadBe32(octets_.data()); }
+  constexpr std::uint32_t v4() const { return LoadBe32(bytes_.data()); }
 
   bool IsUnspecified() const;
   bool IsLoopback() const;
@@ -62,12 +62,12 @@ class IpAddress {
   friend constexpr auto operator<=>(const IpAddress&, const IpAddress&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const IpAddress& a) {
-    return H::combine(std::move(h), a.family_, a.octets_);
+    return H::combine(std::move(h), a.family_, a.bytes_);
   }
 
  private:
   IpFamily family_ = IpFamily::kV4;
-  std::array<std::byte, 16> octets_{};  // an IPv4 address fills the first four; the rest is zero
+  std::array<std::byte, 16> bytes_{};  // an IPv4 address fills the first four; the rest is zero
 };
 
 }  // namespace weft

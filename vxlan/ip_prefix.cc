@@ -17,11 +17,11 @@ std::uint32_t MaskOfV4(int length) { return static_cast<std::uint32_t>(MaskOf(le
 // Clears the bits of `address` behind its first `length`.
 IpAddress ClearHostBits(const IpAddress& address, int length) {
   if (address.is_v4()) return IpAddress::V4(address.v4() & MaskOfV4(length));
-  const std::byte* const from = address.octets().data();
-  std::array<std::byte, 16> octets;
-  StoreBe64(octets.data(), LoadBe64(from) & MaskOf(length));
-  StoreBe64(octets.data() + 8, LoadBe64(from + 8) & MaskOf(length - 64));
-  return IpAddress::V6(octets);
+  const std::byte* const from = address.bytes().data();
+  std::array<std::byte, 16> bytes;
+  StoreBe64(bytes.data(), LoadBe64(from) & MaskOf(length));
+  StoreBe64(bytes.data() + 8, LoadBe64(from + 8) & MaskOf(length - 64));
+  return IpAddress::V6(bytes);
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ std::string IpPrefix::ToString() const { return base_.ToString() + "/" + std::to
 bool IpPrefix::Contains(const IpAddress& address) const {
   if (address.family() != family()) return false;
   if (address.is_v4()) return ((address.v4() ^ base_.v4()) & MaskOfV4(length_)) == 0;
-  const std::byte* const a = address.octets().data();
-  const std::byte* const b = base_.octets().data();
+  const std::byte* const a = address.bytes().data();
+  const std::byte* const b = base_.bytes().data();
   return ((LoadBe64(a) ^ LoadBe64(b)) & MaskOf(length_)) == 0 &&
          ((LoadBe64(a + 8) ^ LoadBe64(b + 8)) & MaskOf(length_ - 64)) == 0;
 }
@@ -69,7 +69,7 @@ bool IpPrefix::Overlaps(const IpPrefix& other) const {
 IpAddress Netmask(IpFamily family, int length) {
   std::array<std::byte, 16> ones;
   ones.fill(std::byte{0xff});
-  return ClearHostBits(IpAddress::FromOctets(family, ones.data()), length);
+  return ClearHostBits(IpAddress::FromBytes(family, ones.data()), length);
 }
 
 }  // namespace weft

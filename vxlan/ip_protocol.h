@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Every octet is a value; those without a name are kept as they came.
+// Every byte is a value; those without a name are kept as they came.
 enum class IpProtocol : std::uint8_t {
   kHopByHop = 0,
   kIcmp = 1,
@@ -26,7 +26,7 @@ enum class IpProtocol : std::uint8_t {
   kShim6 = 140,
 };
 
-// Whether the first four octets of the transport header are source and destination port.
+// Whether the first four bytes of the transport header are source and destination port.
 constexpr bool HasPorts(IpProtocol protocol) {
   return protocol == IpProtocol::kTcp || protocol == IpProtocol::kUdp ||
          protocol == IpProtocol::kSctp;

@@ -14,16 +14,16 @@
 namespace weft {
 
 struct Ipv4Header {
-  static constexpr std::size_t kSize = 20;  // octets, without options
+  static constexpr std::size_t kSize = 20;  // bytes, without options
 
   std::uint8_t dscp = 0;  // 0..63
   Ecn ecn = Ecn::kNotEct;
-  std::uint16_t header_length = kSize;  // octets with options: 20..60, a multiple of 4
-  std::uint16_t total_length = kSize;   // octets with header
+  std::uint16_t header_length = kSize;  // bytes with options: 20..60, a multiple of 4
+  std::uint16_t total_length = kSize;   // bytes with header
   std::uint16_t identification = 0;
   bool dont_fragment = false;
   bool more_fragments = false;
-  std::uint16_t fragment_offset = 0;  // octets, a multiple of 8
+  std::uint16_t fragment_offset = 0;  // bytes, a multiple of 8
   std::uint8_t ttl = 64;
   IpProtocol protocol{};
   std::uint32_t source = 0;       // host order
@@ -32,7 +32,7 @@ struct Ipv4Header {
   // Refuses another version, an IHL below 5 or beyond `in`, and a total length below the header or
   // beyond `in`. `in` may be longer than the packet (padding). The checksum is not looked at.
   static Parsed<Ipv4Header> Parse(Bytes in);
-  // Writes the first kSize octets of `out` (at least header_length long). Options, if any, are
+  // Writes the first kSize bytes of `out` (at least header_length long). Options, if any, are
   // already in place and are covered by the checksum.
   void Emit(MutableBytes out) const;
 

@@ -19,8 +19,8 @@ Parsed<Ipv6Header> Ipv6Header::Parse(Bytes in) {
   if (header.payload_length > in.size() - kSize) return Malformed::kTruncated;
   header.next_header = static_cast<IpProtocol>(Load8(at + 6));
   header.hop_limit = Load8(at + 7);
-  header.source = IpAddress::FromOctets(IpFamily::kV6, at + 8);
-  header.destination = IpAddress::FromOctets(IpFamily::kV6, at + 24);
+  header.source = IpAddress::FromBytes(IpFamily::kV6, at + 8);
+  header.destination = IpAddress::FromBytes(IpFamily::kV6, at + 24);
   return header;
 }
 
@@ -31,8 +31,8 @@ void Ipv6Header::Emit(std::span<std::byte, kSize> out) const {
   StoreBe16(at + 4, payload_length);
   Store8(at + 6, static_cast<std::uint8_t>(next_header));
   Store8(at + 7, hop_limit);
-  std::ranges::copy(source.octets(), at + 8);
-  std::ranges::copy(destination.octets(), at + 24);
+  std::ranges::copy(source.bytes(), at + 8);
+  std::ranges::copy(destination.bytes(), at + 24);
 }
 
 Parsed<Ipv6Upper> FindIpv6Upper(Bytes packet) {
@@ -41,8 +41,8 @@ Parsed<Ipv6Upper> FindIpv6Upper(Bytes packet) {
   std::size_t offset = Ipv6Header::kSize;
   auto fragment = FragmentKind::kWhole;
   for (int seen = 0;; ++seen) {
-    std::size_t length_unit = 8;  // octets a length step counts
-    std::size_t length_base = 8;  // octets at length field 0
+    std::size_t length_unit = 8;  // bytes a length step counts
+    std::size_t length_base = 8;  // bytes at length field 0
     switch (next) {
       case IpProtocol::kHopByHop:
       case IpProtocol::kRouting:

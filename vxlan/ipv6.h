@@ -15,12 +15,12 @@
 namespace weft {
 
 struct Ipv6Header {
-  static constexpr std::size_t kSize = 40;  // octets
+  static constexpr std::size_t kSize = 40;  // bytes
 
   std::uint8_t dscp = 0;  // 0..63
   Ecn ecn = Ecn::kNotEct;
   std::uint32_t flow_label = 0;      // 20 bits
-  std::uint16_t payload_length = 0;  // octets after the fixed header, extension headers included
+  std::uint16_t payload_length = 0;  // bytes after the fixed header, extension headers included
   IpProtocol next_header{};
   std::uint8_t hop_limit = 64;
   IpAddress source;
@@ -29,7 +29,7 @@ struct Ipv6Header {
   // Refuses another version and a payload length beyond `in`. `in` may be longer (padding).
   // Jumbograms (RFC 2675) are not known: payload length 0 means no payload.
   static Parsed<Ipv6Header> Parse(Bytes in);
-  // Writes all kSize octets. Both addresses are IPv6.
+  // Writes all kSize bytes. Both addresses are IPv6.
   void Emit(std::span<std::byte, kSize> out) const;
 
   friend bool operator==(const Ipv6Header&, const Ipv6Header&) = default;
@@ -38,7 +38,7 @@ struct Ipv6Header {
 // Where the extension headers end.
 struct Ipv6Upper {
   IpProtocol protocol{};     // kNoNextHeader and kEsp end the walk as themselves
-  std::uint32_t offset = 0;  // octets from the fixed header's start to the upper header (or data)
+  std::uint32_t offset = 0;  // bytes from the fixed header's start to the upper header (or data)
   FragmentKind fragment = FragmentKind::kWhole;
 
   friend bool operator==(const Ipv6Upper&, const Ipv6Upper&) = default;

@@ -23,20 +23,20 @@ std::uint8_t HexValue(char c) { return kHexValues[static_cast<unsigned char>(c)]
 }  // namespace
 
 std::optional<MacAddress> MacAddress::Parse(std::string_view text) {
-  // The separator tells the form: one octet a group with ':' or '-', two with '.'.
+  // The separator tells the form: one byte a group with ':' or '-', two with '.'.
   const bool by_one = text.size() == 17 && (text[2] == ':' || text[2] == '-');
   const bool by_two = text.size() == 14 && text[4] == '.';
   if (!by_one && !by_two) return std::nullopt;
   const char separator = text[by_one ? 2 : 4];
   MacAddress mac;
   std::size_t at = 0;
-  for (std::size_t i = 0; i < mac.octets_.size(); ++i) {
+  for (std::size_t i = 0; i < mac.bytes_.size(); ++i) {
     const bool group_begins = by_one || i % 2 == 0;
     if (i != 0 && group_begins && text[at++] != separator) return std::nullopt;
     const unsigned high = HexValue(text[at++]);
     const unsigned low = HexValue(text[at++]);
     if (((high | low) & kNoDigit) != 0) return std::nullopt;
-    mac.octets_[i] = static_cast<std::byte>(high << 4 | low);
+    mac.bytes_[i] = static_cast<std::byte>(high << 4 | low);
   }
   return mac;
 }
@@ -45,7 +45,7 @@ std::string MacAddress::ToString() const {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   text.reserve(17);
-  for (const std::byte octet : octets_) {
+  for (const std::byte octet : bytes_) {
     if (!text.empty()) text += ':';
     text += kDigits[std::to_integer<std::size_t>(octet >> 4)];
     text += kDigits[std::to_integer<std::size_t>(octet & std::byte{0xf})];

@@ -16,38 +16,38 @@ namespace weft {
 
 class MacAddress {
  public:
-  static constexpr std::size_t kSize = 6;  // octets
+  static constexpr std::size_t kSize = 6;  // bytes
 
   constexpr MacAddress() = default;
-  // Reads kSize octets.
-  static constexpr MacAddress FromOctets(const std::byte* octets) {
+  // Reads kSize bytes.
+  static constexpr MacAddress FromBytes(const std::byte* bytes) {
     MacAddress mac;
-    // Two loads: octet by octet, the later wide load of the value would wait for the stores.
-    StoreBe32(mac.octets_.data(), LoadBe32(octets));
-    StoreBe16(mac.octets_.data() + 4, LoadBe16(octets + 4));
+    // Two loads: byte by byte, the later wide load of the value would wait for the stores.
+    StoreBe32(mac.bytes_.data(), LoadBe32(bytes));
+    StoreBe16(mac.bytes_.data() + 4, LoadBe16(bytes + 4));
     return mac;
   }
 
-  // What Go's ParseMAC takes for six octets: colons, hyphens or Cisco dots (0015.5d8c.2f93), any
+  // What Go's ParseMAC takes for six bytes: colons, hyphens or Cisco dots (0015.5d8c.2f93), any
   // case.
   static std::optional<MacAddress> Parse(std::string_view text);
   // Lower case, colons: the only form flannel peers read.
   std::string ToString() const;
 
-  constexpr Bytes octets() const { return octets_; }
+  constexpr Bytes bytes() const { return bytes_; }
   constexpr bool IsZero() const { return *this == MacAddress(); }
   // The I/G bit: multicast or broadcast.
-  constexpr bool IsGroup() const { return (octets_[0] & std::byte{1}) != std::byte{0}; }
+  constexpr bool IsGroup() const { return (bytes_[0] & std::byte{1}) != std::byte{0}; }
 
   friend constexpr bool operator==(const MacAddress&, const MacAddress&) = default;
   friend constexpr auto operator<=>(const MacAddress&, const MacAddress&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const MacAddress& m) {
-    return H::combine(std::move(h), m.octets_);
+    return H::combine(std::move(h), m.bytes_);
   }
 
  private:
-  std::array<std::byte, kSize> octets_{};
+  std::array<std::byte, kSize> bytes_{};
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why octets are not the packet they should be, and the result type of every Parse.
+// Why bytes are not the packet they should be, and the result type of every Parse.
 #pragma once
 
 #include <cassert>
@@ -12,7 +12,7 @@
 namespace weft {
 
 enum class Malformed : std::uint8_t {
-  kTruncated,           // fewer octets than the header, or than a length field promises
+  kTruncated,           // fewer bytes than the header, or than a length field promises
   kBadVersion,          // IP version is neither 4 nor 6, or not the one asked for
   kBadHeaderLength,     // IPv4 IHL or TCP data offset below the minimum
   kBadTotalLength,      // IPv4 total length smaller than its own header

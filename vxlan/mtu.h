@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// Octets that encapsulation puts before the inner IP packet, the outer Ethernet header not counted
+// Bytes that encapsulation puts before the inner IP packet, the outer Ethernet header not counted
 // (an MTU does not count it either).
 inline constexpr std::uint32_t kIpv4HeaderSize = 20;
 inline constexpr std::uint32_t kIpv6HeaderSize = 40;
@@ -23,44 +23,44 @@ constexpr std::uint32_t EncapsulationOverhead(IpFamily outer) {
          kVxlanHeaderSize + kEthernetHeaderSize;
 }
 
-// Largest inner IP packet, in octets, header included.
+// Largest inner IP packet, in bytes, header included.
 class InnerMtu {
  public:
   static constexpr std::uint32_t kMin = 68;  // RFC 791: what every module must forward unfragmented
   static constexpr std::uint32_t kMax = 65535 - EncapsulationOverhead(IpFamily::kV4);
-  static constexpr std::optional<InnerMtu> Of(std::uint64_t octets) {
-    if (octets < kMin || octets > kMax) return std::nullopt;
-    return InnerMtu(static_cast<std::uint32_t>(octets));
+  static constexpr std::optional<InnerMtu> Of(std::uint64_t bytes) {
+    if (bytes < kMin || bytes > kMax) return std::nullopt;
+    return InnerMtu(static_cast<std::uint32_t>(bytes));
   }
-  constexpr std::uint32_t octets() const { return octets_; }
+  constexpr std::uint32_t bytes() const { return bytes_; }
   friend constexpr bool operator==(InnerMtu, InnerMtu) = default;
   friend constexpr auto operator<=>(InnerMtu, InnerMtu) = default;
 
  private:
-  explicit constexpr InnerMtu(std::uint32_t octets) : octets_(octets) {}
-  std::uint32_t octets_;
+  explicit constexpr InnerMtu(std::uint32_t bytes) : bytes_(bytes) {}
+  std::uint32_t bytes_;
 };
 
-// Largest outer IP packet, in octets, outer IP header included: the MTU of the link below.
+// Largest outer IP packet, in bytes, outer IP header included: the MTU of the link below.
 class OuterMtu {
  public:
   static constexpr std::uint32_t kMax = 65535;
   // Refuses what leaves no room for the smallest inner packet over IPv6.
-  static constexpr std::optional<OuterMtu> Of(std::uint64_t octets) {
-    if (octets < InnerMtu::kMin + EncapsulationOverhead(IpFamily::kV6) || octets > kMax)
+  static constexpr std::optional<OuterMtu> Of(std::uint64_t bytes) {
+    if (bytes < InnerMtu::kMin + EncapsulationOverhead(IpFamily::kV6) || bytes > kMax)
       return std::nullopt;
-    return OuterMtu(static_cast<std::uint32_t>(octets));
+    return OuterMtu(static_cast<std::uint32_t>(bytes));
   }
-  constexpr std::uint32_t octets() const { return octets_; }
+  constexpr std::uint32_t bytes() const { return bytes_; }
   constexpr InnerMtu Inner(IpFamily outer) const {
-    return *InnerMtu::Of(octets_ - EncapsulationOverhead(outer));
+    return *InnerMtu::Of(bytes_ - EncapsulationOverhead(outer));
   }
   friend constexpr bool operator==(OuterMtu, OuterMtu) = default;
   friend constexpr auto operator<=>(OuterMtu, OuterMtu) = default;
 
  private:
-  explicit constexpr OuterMtu(std::uint32_t octets) : octets_(octets) {}
-  std::uint32_t octets_;
+  explicit constexpr OuterMtu(std::uint32_t bytes) : bytes_(bytes) {}
+  std::uint32_t bytes_;
 };
 
 }  // namespace weft

@@ -18,9 +18,9 @@ namespace weft {
 // A checked UDP datagram in somebody else's buffer; valid as long as that buffer is unchanged.
 struct OuterPacket {
   const std::byte* data = nullptr;   // the outer IP header
-  std::uint32_t total_length = 0;    // octets of the IP packet; the buffer may hold more
-  std::uint32_t payload_offset = 0;  // octets from `data` to the UDP payload: the VXLAN header
-  std::uint32_t payload_length = 0;  // octets of UDP payload
+  std::uint32_t total_length = 0;    // bytes of the IP packet; the buffer may hold more
+  std::uint32_t payload_offset = 0;  // bytes from `data` to the UDP payload: the VXLAN header
+  std::uint32_t payload_length = 0;  // bytes of UDP payload
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
   IpFamily family = IpFamily::kV4;
@@ -34,10 +34,8 @@ struct OuterPacket {
   std::uint32_t source_v4() const { return LoadBe32(data + 12); }
   std::uint32_t destination_v4() const { return LoadBe32(data + 16); }
   // Builds the wide value: not for every packet.
-  IpAddress source() const { return IpAddress::FromOctets(family, data + (is_v4() ? 12 : 8)); }
-  IpAddress destination() const {
-    return IpAddress::FromOctets(family, data + (is_v4() ? 16 : 24));
-  }
+  IpAddress source() const { return IpAddress::FromBytes(family, data + (is_v4() ? 12 : 8)); }
+  IpAddress destination() const { return IpAddress::FromBytes(family, data + (is_v4() ? 16 : 24)); }
 };
 
 // Who looks at checksums: kTrust when the port below has verified IP and UDP already.

@@ -12,7 +12,7 @@
 namespace weft {
 
 struct TcpHeader {
-  static constexpr std::size_t kSize = 20;  // octets, without options
+  static constexpr std::size_t kSize = 20;  // bytes, without options
 
   // Bits of `flags`.
   static constexpr std::uint16_t kFin = 0x001;
@@ -29,7 +29,7 @@ struct TcpHeader {
   std::uint16_t destination_port = 0;
   std::uint32_t sequence = 0;
   std::uint32_t acknowledgment = 0;
-  std::uint16_t header_length = kSize;  // octets with options: 20..60, a multiple of 4
+  std::uint16_t header_length = kSize;  // bytes with options: 20..60, a multiple of 4
   std::uint16_t flags = 0;              // low 12 bits: three reserved, AE, then CWR down to FIN
   std::uint16_t window = 0;             // unscaled
   std::uint16_t checksum = 0;

@@ -16,7 +16,7 @@ enum class TransportChecksum : std::uint8_t {
   kNotCovered,  // a fragment, another protocol, or malformed: nothing was verified
 };
 
-// `packet` starts at the IP header; octets after the packet's own length are ignored.
+// `packet` starts at the IP header; bytes after the packet's own length are ignored.
 [[nodiscard]] TransportChecksum VerifyTransportChecksum(Bytes packet);
 
 // Computes the checksum over the whole packet and stores it, whatever the field held. False, and
@@ -24,7 +24,7 @@ enum class TransportChecksum : std::uint8_t {
 bool CompleteTransportChecksum(MutableBytes packet);
 
 // A checksum whose field holds no more than the pseudo-header's sum: a stack left the rest to its
-// device. Offsets in octets, the first from the IP header, the second from there.
+// device. Offsets in bytes, the first from the IP header, the second from there.
 struct UnfinishedChecksum {
   std::uint32_t start = 0;
   std::uint32_t field = 0;

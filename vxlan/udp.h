@@ -13,11 +13,11 @@ namespace weft {
 
 // source port(16) destination port(16) length(16) checksum(16), network order.
 struct UdpHeader {
-  static constexpr std::size_t kSize = 8;  // octets
+  static constexpr std::size_t kSize = 8;  // bytes
 
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
-  std::uint16_t length = kSize;  // octets, header included
+  std::uint16_t length = kSize;  // bytes, header included
   std::uint16_t checksum = 0;    // 0: the sender made none
 
   // `in` is the IP payload. Refuses a length below kSize or beyond `in`; the checksum is not
@@ -29,7 +29,7 @@ struct UdpHeader {
     if (header.length < kSize || header.length > in.size()) return Malformed::kBadUdpLength;
     return header;
   }
-  // Writes all kSize octets.
+  // Writes all kSize bytes.
   constexpr void Emit(std::span<std::byte, kSize> out) const {
     StoreBe16(out.data(), source_port);
     StoreBe16(out.data() + 2, destination_port);

@@ -26,7 +26,7 @@ class Vni {
   std::uint32_t value_;
 };
 
-// What flannel uses beside Windows nodes.
+// What flannel uses next to Windows nodes.
 inline constexpr Vni kFlannelWindowsVni = *Vni::Of(4096);
 // IANA's port, RFC 7348 section 5.
 inline constexpr std::uint16_t kVxlanPort = 4789;

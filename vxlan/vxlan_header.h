@@ -13,18 +13,18 @@
 namespace weft {
 
 struct VxlanHeader {
-  static constexpr std::size_t kSize = 8;         // octets
+  static constexpr std::size_t kSize = 8;         // bytes
   static constexpr std::uint8_t kFlagVni = 0x08;  // I: "the VNI is valid"; must be set
 
   Vni vni;
 
-  // Refuses fewer than kSize octets, and a clear I flag. Reserved bits are ignored on receipt.
+  // Refuses fewer than kSize bytes, and a clear I flag. Reserved bits are ignored on receipt.
   static constexpr Parsed<VxlanHeader> Parse(Bytes in) {
     if (in.size() < kSize) return Malformed::kTruncated;
     if ((Load8(in.data()) & kFlagVni) == 0) return Malformed::kNoVniFlag;
     return VxlanHeader{*Vni::Of(LoadBe32(in.data() + 4) >> 8)};
   }
-  // Writes all kSize octets, reserved bits zero; `out` may hold an old packet.
+  // Writes all kSize bytes, reserved bits zero; `out` may hold an old packet.
   constexpr void Emit(std::span<std::byte, kSize> out) const {
     StoreBe32(out.data(), std::uint32_t{kFlagVni} << 24);
     StoreBe32(out.data() + 4, vni.value() << 8);

@@ -13,7 +13,7 @@ inline constexpr char kPiecesSuffix[] = ".pieces";
 
 struct DrainOptions {
   std::string kubeconfig;
-  std::string capture;  // file for the octets, as they came; empty: none
+  std::string capture;  // file for the bytes, as they came; empty: none
 };
 
 struct ApplyOptions {
@@ -27,7 +27,7 @@ struct ApplyOptions {
 // pay, TLS included. Prints the object as soon as the mark has come.
 int Drain(const DrainOptions& options);
 
-// The same octets in the same pieces from a file through list-and-watch, codec, lease table and
+// The same bytes in the same pieces from a file through list-and-watch, codec, lease table and
 // reconciler, without TLS; then all of it to a sink that takes everything, then single changes.
 int Apply(const ApplyOptions& options);
 

@@ -50,8 +50,8 @@ class World {
   }
 
   // False when the stream is refused.
-  bool Read(std::string_view octets) {
-    return std::holds_alternative<kube::Read>(list_watch_.OnBody(octets));
+  bool Read(std::string_view bytes) {
+    return std::holds_alternative<kube::Read>(list_watch_.OnBody(bytes));
   }
   // Which gives it all leases at once, as to a data plane.
   void AddSink() { reconciler_.AddSink(sink_); }
@@ -116,15 +116,15 @@ double ApplyFile(std::ifstream& file, std::ifstream& sizes, World& world) {
 }
 
 // `wanted` of the file's frames, spread over all of it, each with another MAC in it.
-std::vector<std::string> ChangedNodes(std::ifstream& file, std::size_t nodes, std::size_t wanted) {
+std::vector<std::string> ChangedNodes(std::ifstream& file, std::size_t nodes, std::size_t desired) {
   std::vector<std::string> frames;
-  const std::size_t step = std::max<std::size_t>(1, nodes / std::max<std::size_t>(1, wanted));
+  const std::size_t step = std::max<std::size_t>(1, nodes / std::max<std::size_t>(1, desired));
   file.clear();
   file.seekg(0);
   std::string head(4, '\0');
-  for (std::size_t i = 0; frames.size() < wanted && file.read(head.data(), 4); ++i) {
+  for (std::size_t i = 0; frames.size() < desired && file.read(head.data(), 4); ++i) {
     std::uint32_t size = 0;
-    for (const char octet : head) size = size << 8 | static_cast<std::uint8_t>(octet);
+    for (const char byte : head) size = size << 8 | static_cast<std::uint8_t>(byte);
     if (i % step != 0) {
       file.seekg(size, std::ios::cur);
       continue;
@@ -158,7 +158,7 @@ int Apply(const ApplyOptions& options) {
   const double sink_cpu_ms = CpuMilliseconds(std::clock() - began_sink);
   if (cpu_ms < 0 || !report.in_sync) {
     std::fprintf(stderr, "node_stream: %s is not taken as a streaming list: %s\n",
-                 options.capture.c_str(), report.trouble.value_or("it has no end mark").c_str());
+                 options.capture.c_str(), report.condition.value_or("it has no end mark").c_str());
     return 1;
   }
 

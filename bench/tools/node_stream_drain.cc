@@ -34,20 +34,20 @@ class Reader final : public kube::ExchangeHandler {
                  head.content_type.c_str());
     io_.stop();
   }
-  void OnBody(std::string_view octets) override {
-    octets_ += octets.size();
+  void OnBody(std::string_view bytes) override {
+    bytes_ += bytes.size();
     ++pieces_;
     if (capture_ != nullptr) {
-      capture_->write(octets.data(), static_cast<std::streamsize>(octets.size()));
-      *pieces_file_ << octets.size() << '\n';
+      capture_->write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      *pieces_file_ << bytes.size() << '\n';
     }
-    if (!frames_.Read(octets)) return;
+    if (!frames_.Read(bytes)) return;
     complete_ = true;
     if (capture_ != nullptr) {  // who reads the line may end us
       capture_->flush();
       pieces_file_->flush();
     }
-    std::printf("{\"octets\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", octets_,
+    std::printf("{\"octets\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", bytes_,
                 frames_.frames() - 1, pieces_);
     std::fflush(stdout);
     io_.stop();
@@ -64,7 +64,7 @@ class Reader final : public kube::ExchangeHandler {
   std::ofstream* const capture_;
   std::ofstream* const pieces_file_;
   WatchFrames frames_;
-  std::size_t octets_ = 0;
+  std::size_t bytes_ = 0;
   std::size_t pieces_ = 0;  // in which the client handed them over
   bool complete_ = false;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payloads that prove themselves: pseudo-random octets, and a digest that depends on every octet
+// Payloads that prove themselves: pseudo-random bytes, and a digest that depends on every byte
 // and its place.
 #pragma once
 
@@ -22,17 +22,17 @@ inline std::uint64_t Mix(std::uint64_t x) {  // SplitMix64's output function
 // for faults, not for enemies.
 class Digest {
  public:
-  void Add(std::span<const std::byte> octets) {
-    while (!octets.empty()) {
-      if (filled_ == 0 && octets.size() >= kBlock) {
-        AddBlock(octets.data());
-        octets = octets.subspan(kBlock);
+  void Add(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      if (filled_ == 0 && bytes.size() >= kBlock) {
+        AddBlock(bytes.data());
+        bytes = bytes.subspan(kBlock);
         continue;
       }
-      const std::size_t taken = octets.size() < kBlock - filled_ ? octets.size() : kBlock - filled_;
-      std::memcpy(partial_.data() + filled_, octets.data(), taken);
+      const std::size_t taken = bytes.size() < kBlock - filled_ ? bytes.size() : kBlock - filled_;
+      std::memcpy(partial_.data() + filled_, bytes.data(), taken);
       filled_ += taken;
-      octets = octets.subspan(taken);
+      bytes = bytes.subspan(taken);
       if (filled_ == kBlock) {
         AddBlock(partial_.data());
         filled_ = 0;
@@ -67,7 +67,7 @@ class Digest {
   std::uint64_t length_ = 0;
 };
 
-// A datagram that can be told from every other: sequence number, digest of the rest, then octets
+// A datagram that can be told from every other: sequence number, digest of the rest, then bytes
 // made from both.
 inline constexpr std::size_t kStampSize = 16;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TCP connection that carries octets made from a seed. Both ends hash them, and the sink
+// One TCP connection that carries bytes made from a seed. Both ends hash them, and the sink
 // answers with its digest.
 #include <cinttypes>
 #include <cstdio>
@@ -40,7 +40,7 @@ int SendTcp(const TcpSendOptions& options) {
   }
   Digest digest;
   const double began = Seconds();
-  std::uint64_t left = options.octets;
+  std::uint64_t left = options.bytes;
   for (std::uint64_t step = options.seed; left > 0; ++step) {
     Advance(chunk, step);
     std::span<const std::byte> rest(chunk.data(),
@@ -64,8 +64,8 @@ int SendTcp(const TcpSendOptions& options) {
   std::printf("{\"octets\": %" PRIu64
               ", \"seconds\": %.3f, \"gbit_per_second\": %.3f, \"digest\": \"%016" PRIx64
               "\", \"intact\": %s}\n",
-              options.octets, took, static_cast<double>(options.octets) * 8e-9 / took,
-              digest.Value(), same ? "true" : "false");
+              options.bytes, took, static_cast<double>(options.bytes) * 8e-9 / took, digest.Value(),
+              same ? "true" : "false");
   return same ? 0 : 1;
 }
 
@@ -79,17 +79,17 @@ int SinkTcp(const TcpSinkOptions& options) {
 
   std::vector<std::byte> chunk(kChunk);
   Digest digest;
-  std::uint64_t octets = 0;
+  std::uint64_t bytes = 0;
   while (true) {
     const ssize_t got = recv(socket.descriptor(), chunk.data(), chunk.size(), 0);
     if (got < 0) Fail("recv");
     if (got == 0) break;
     digest.Add({chunk.data(), static_cast<std::size_t>(got)});
-    octets += static_cast<std::uint64_t>(got);
+    bytes += static_cast<std::uint64_t>(got);
   }
   const std::uint64_t value = digest.Value();
   if (send(socket.descriptor(), &value, sizeof value, MSG_NOSIGNAL) < 0) Fail("answer");
-  std::printf("{\"octets\": %" PRIu64 ", \"digest\": \"%016" PRIx64 "\"}\n", octets, value);
+  std::printf("{\"octets\": %" PRIu64 ", \"digest\": \"%016" PRIx64 "\"}\n", bytes, value);
   return 0;
 }
 

@@ -11,7 +11,7 @@ namespace weft::bench {
 struct UdpSendOptions {
   std::string to;
   std::uint16_t port = 9999;
-  std::uint32_t size = 18;  // payload octets of a datagram
+  std::uint32_t size = 18;  // payload bytes of a datagram
   std::uint32_t flows = 1;  // sockets, each its own source port
   std::uint32_t gso = 0;    // datagrams in one UDP_SEGMENT send; 0: plain sendmmsg
   std::uint64_t count = 0;  // datagrams in all; 0: by time
@@ -31,7 +31,7 @@ struct UdpSinkOptions {
 struct TcpSendOptions {
   std::string to;
   std::uint16_t port = 9998;
-  std::uint64_t octets = 1 << 20;
+  std::uint64_t bytes = 1 << 20;
   std::uint64_t seed = 1;
 };
 

@@ -51,7 +51,7 @@ int Main(int count, char** values) {
     TcpSendOptions options;
     arguments.Take("to", options.to);
     arguments.Take("port", options.port);
-    arguments.Take("octets", options.octets);
+    arguments.Take("octets", options.bytes);
     arguments.Take("seed", options.seed);
     arguments.End();
     return SendTcp(options);

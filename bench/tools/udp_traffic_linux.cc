@@ -46,13 +46,13 @@ class Pace {
 };
 
 struct SinkState {
-  std::uint64_t datagrams = 0, octets = 0, corrupt = 0, duplicates = 0;
+  std::uint64_t datagrams = 0, bytes = 0, corrupt = 0, duplicates = 0;
   std::vector<bool> seen;
   std::unordered_set<std::uint32_t> source_ports;
 
   void Take(std::span<const std::byte> datagram, std::uint64_t seed) {
     ++datagrams;
-    octets += datagram.size();
+    bytes += datagram.size();
     if (seed == 0) return;
     const Stamp stamp = ReadStamped(datagram, seed);
     if (!stamp.intact || stamp.sequence > (1ULL << 32)) {
@@ -96,7 +96,7 @@ int SendUdp(const UdpSendOptions& options) {
 
   // Plain: a burst is kBurst messages of one datagram. With GSO: one message of `gso` datagrams.
   const std::size_t in_burst = options.gso != 0 ? options.gso : kBurst;
-  std::vector<std::byte> octets(in_burst * options.size);
+  std::vector<std::byte> bytes(in_burst * options.size);
   std::array<mmsghdr, kBurst> messages{};
   std::array<iovec, kBurst> vectors{};
   for (std::size_t i = 0; i < kBurst; ++i) {
@@ -115,13 +115,13 @@ int SendUdp(const UdpSendOptions& options) {
     if (options.count != 0) burst = std::min<std::size_t>(burst, options.count - sent);
     if (options.seed != 0) {
       for (std::size_t i = 0; i < burst; ++i) {
-        WriteStamped({octets.data() + i * options.size, options.size}, options.seed, sent + i);
+        WriteStamped({bytes.data() + i * options.size, options.size}, options.seed, sent + i);
       }
     }
     const int descriptor = sockets[flow].descriptor();
     flow = (flow + 1) % sockets.size();
     if (options.gso != 0) {
-      if (send(descriptor, octets.data(), burst * options.size, 0) < 0) {
+      if (send(descriptor, bytes.data(), burst * options.size, 0) < 0) {
         ++refused;
         if (errno != ENOBUFS && errno != EAGAIN && errno != ECONNREFUSED) Fail("send");
         continue;
@@ -129,7 +129,7 @@ int SendUdp(const UdpSendOptions& options) {
       sent += burst;
     } else {
       for (std::size_t i = 0; i < burst; ++i)
-        vectors[i] = {octets.data() + i * options.size, options.size};
+        vectors[i] = {bytes.data() + i * options.size, options.size};
       const int accepted = sendmmsg(descriptor, messages.data(), static_cast<unsigned>(burst), 0);
       if (accepted < 0) {
         ++refused;
@@ -155,13 +155,13 @@ int SinkUdp(const UdpSinkOptions& options) {
 
   Socket socket = BindAny(SOCK_DGRAM, options.port);
   if (options.gro) socket.SetOption(SOL_UDP, UDP_GRO, 1, "UDP_GRO");
-  const int wanted = kReceiveBuffer;
-  setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof wanted);
+  const int desired = kReceiveBuffer;
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVBUFFORCE, &desired, sizeof desired);
   std::puts("ready");
   std::fflush(stdout);
 
   constexpr std::size_t kMessages = 32, kRoom = 65536;
-  const auto octets = std::make_unique<std::byte[]>(kMessages * kRoom);
+  const auto bytes = std::make_unique<std::byte[]>(kMessages * kRoom);
   std::array<mmsghdr, kMessages> messages{};
   std::array<iovec, kMessages> vectors{};
   std::array<sockaddr_storage, kMessages> senders{};
@@ -176,7 +176,7 @@ int SinkUdp(const UdpSinkOptions& options) {
     if (ready == 0) break;
     if (ready < 0) continue;  // a signal: the loop condition sees it
     for (std::size_t i = 0; i < kMessages; ++i) {
-      vectors[i] = {octets.get() + i * kRoom, kRoom};
+      vectors[i] = {bytes.get() + i * kRoom, kRoom};
       messages[i].msg_hdr = {
           &senders[i], sizeof senders[i], &vectors[i], 1, control[i].data(), control[i].size(), 0};
     }
@@ -187,7 +187,7 @@ int SinkUdp(const UdpSinkOptions& options) {
     if (first == 0) first = last;
     for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
       state.source_ports.insert(PortOf(senders[i]));
-      std::span<const std::byte> rest(octets.get() + i * kRoom, messages[i].msg_len);
+      std::span<const std::byte> rest(bytes.get() + i * kRoom, messages[i].msg_len);
       std::size_t segment = options.gro ? SegmentSize(messages[i].msg_hdr) : 0;
       if (segment == 0) segment = rest.size();
       do {
@@ -202,9 +202,9 @@ int SinkUdp(const UdpSinkOptions& options) {
       "{\"datagrams\": %" PRIu64 ", \"octets\": %" PRIu64 ", \"corrupt\": %" PRIu64
       ", \"duplicates\": %" PRIu64
       ", \"source_ports\": %zu, \"seconds\": %.3f, \"mpps\": %.4f, \"gbit_per_second\": %.3f}\n",
-      state.datagrams, state.octets, state.corrupt, state.duplicates, state.source_ports.size(),
+      state.datagrams, state.bytes, state.corrupt, state.duplicates, state.source_ports.size(),
       took, static_cast<double>(state.datagrams) / took * 1e-6,
-      static_cast<double>(state.octets) * 8e-9 / took);
+      static_cast<double>(state.bytes) * 8e-9 / took);
   return state.corrupt == 0 && state.duplicates == 0 ? 0 : 1;
 }
 

@@ -13,7 +13,7 @@ namespace weft::admin {
 namespace {
 
 Response Document(const nlohmann::ordered_json& json) {
-  // Node names and reasons come from outside: octets that are not UTF-8 are replaced, not thrown
+  // Node names and reasons come from outside: bytes that are not UTF-8 are replaced, not thrown
   // over.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   return {.content_type = "application/json",

@@ -22,8 +22,8 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // Zero: the other side has closed, or the connection failed or was closed here.
   virtual boost::asio::awaitable<std::size_t> Read(std::span<char> into) = 0;
-  // All of `octets`, or false.
-  virtual boost::asio::awaitable<bool> Write(std::string_view octets) = 0;
+  // All of `bytes`, or false.
+  virtual boost::asio::awaitable<bool> Write(std::string_view bytes) = 0;
   // Tells the other side that nothing follows, where the transport can.
   virtual void FinishWriting() = 0;
   virtual void Close() = 0;

@@ -16,7 +16,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::uint64_t kLargestResponse = std::uint64_t{1}
-                                           << 30;  // octets; 100,000 leases are some 60 MB
+                                           << 30;  // bytes; 100,000 leases are some 60 MB
 
 // "a=1&b=2"; false when an escape is broken.
 bool ReadQuery(std::string_view text, Request& request) {
@@ -36,20 +36,20 @@ bool ReadQuery(std::string_view text, Request& request) {
 
 struct RequestReader::Parser : http::request_parser<http::empty_body> {};
 
-RequestReader::RequestReader(std::size_t header_octets, bool post, bool any_method)
+RequestReader::RequestReader(std::size_t header_bytes, bool post, bool any_method)
     : parser_(std::make_unique<Parser>()),
-      limit_(header_octets),
+      limit_(header_bytes),
       post_(post),
       any_method_(any_method) {
-  // Beast's own limit depends a little on how the octets were cut; ours does not.
+  // Beast's own limit depends a little on how the bytes were cut; ours does not.
   parser_->header_limit(std::numeric_limits<std::uint32_t>::max());
   parser_->body_limit(boost::none);  // a body is refused by Finish, with its own status
 }
 
 RequestReader::~RequestReader() = default;
 
-Reading RequestReader::Take(std::string_view octets) {
-  pending_.append(octets);
+Reading RequestReader::Take(std::string_view bytes) {
+  pending_.append(bytes);
   boost::system::error_code error;
   const std::size_t used = parser_->put(boost::asio::buffer(pending_), error);
   pending_.erase(0, used);
@@ -94,8 +94,8 @@ Reading RequestReader::Refuse(int status, std::string sentence) {
   return Reading::kRefused;
 }
 
-Reading ResponseReader::Take(std::string_view octets) {
-  pending_.append(octets);
+Reading ResponseReader::Take(std::string_view bytes) {
+  pending_.append(bytes);
   const auto used = parser_.Take(pending_);
   if (!used.ok() || too_long_) return Reading::kRefused;
   pending_.erase(0, *used);
@@ -111,8 +111,8 @@ bool ResponseReader::OnHead(const http1::HttpHead& head) {
   return !too_long_;
 }
 
-bool ResponseReader::OnBody(std::string_view octets) {
-  response_.body.append(octets);
+bool ResponseReader::OnBody(std::string_view bytes) {
+  response_.body.append(bytes);
   too_long_ = response_.body.size() > kLargestResponse;
   return !too_long_;
 }

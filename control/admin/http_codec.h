@@ -37,7 +37,7 @@ struct Response {
 // Runs on the server's thread and must not block. What it throws becomes a 500.
 using Handler = std::function<Response(const Request&)>;
 
-// What taking in some octets led to.
+// What taking in some bytes led to.
 enum class Reading { kMore, kDone, kRefused };
 
 // Reads one request's line and fields. Once kDone or kRefused was returned, nothing more is taken.
@@ -45,10 +45,10 @@ class RequestReader {
  public:
   // Limit on line and fields together; whether POST is taken; whether any method is, and a body is
   // discarded.
-  explicit RequestReader(std::size_t header_octets, bool post = false, bool any_method = false);
+  explicit RequestReader(std::size_t header_bytes, bool post = false, bool any_method = false);
   ~RequestReader();
 
-  Reading Take(std::string_view octets);
+  Reading Take(std::string_view bytes);
   const Request& request() const { return request_; }  // after kDone
   // After kRefused: 400, 405 (another method), 413 (it has a body), 431 (too long) or 505,
   // with a sentence.
@@ -63,8 +63,8 @@ class RequestReader {
   std::size_t limit_;
   bool post_;
   bool any_method_;
-  std::size_t taken_ = 0;  // octets that the parser is done with
-  std::string pending_;    // octets that it will want again
+  std::size_t taken_ = 0;  // bytes that the parser is done with
+  std::string pending_;    // bytes that it will want again
   Request request_;
   Response refusal_;
 };
@@ -72,13 +72,13 @@ class RequestReader {
 // Reads one response.
 class ResponseReader final : http1::AnswerSink {
  public:
-  Reading Take(std::string_view octets);  // kRefused: not HTTP, or too long
-  Reading End();  // the other side closed; kRefused when it did so too early
+  Reading Take(std::string_view bytes);  // kRefused: not HTTP, or too long
+  Reading End();                         // the other side closed; kRefused when it did so too early
   Response TakeResponse() { return std::move(response_); }  // once, after kDone
 
  private:
   bool OnHead(const http1::HttpHead& head) override;
-  bool OnBody(std::string_view octets) override;
+  bool OnBody(std::string_view bytes) override;
 
   http1::AnswerParser parser_{http1::AnswerParser::To::kRequest, *this};
   std::string pending_;

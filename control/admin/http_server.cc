@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kAcceptPause{100};  // after the system refu
 constexpr std::chrono::milliseconds kRefusalDeadline{1'000};
 // At a time; a further one is closed without a response.
 constexpr std::size_t kMostRefused = 16;
-constexpr std::size_t kDrainOctets = 64 * 1024;  // at most
+constexpr std::size_t kDrainBytes = 64 * 1024;  // at most
 
 // Closes the stream when its time is over, unless stopped before.
 void Arm(steady_timer& timer, StreamPtr stream, std::chrono::milliseconds time) {
@@ -103,7 +103,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     std::size_t bytes = 0;  // of its response, until the client has taken them
   };
 
-  // The oldest in one of these phases, beside `but`.
+  // The oldest in one of these phases, next to `but`.
   Open* Oldest(std::initializer_list<Phase> phases, const Open* but) const {
     for (Open* each : open) {
       if (each != but && std::find(phases.begin(), phases.end(), each->phase) != phases.end())
@@ -135,7 +135,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   static awaitable<void> Exchange(Open& open) {
     Impl& self = *open.self;
     Arm(open.deadline, open.stream, self.limits.deadline);
-    RequestReader reader(self.limits.header_octets, self.limits.post, self.limits.any_method);
+    RequestReader reader(self.limits.header_bytes, self.limits.post, self.limits.any_method);
     Reading reading = Reading::kMore;
     std::array<char, 2048> buffer;
     while (reading == Reading::kMore) {
@@ -160,7 +160,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     {
       const std::string octets = WriteResponse(std::exchange(response, {}), head);
       self.bytes += open.bytes = octets.size();
-      while (self.bytes > self.limits.response_octets) {
+      while (self.bytes > self.limits.response_bytes) {
         Open* const oldest = self.Oldest({Phase::kWrites}, &open);
         if (!oldest) break;
         oldest->Cut();
@@ -170,7 +170,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     self.bytes -= std::exchange(open.bytes, 0);
     open.stream->FinishWriting();
     std::array<char, 2048> buffer;
-    for (std::size_t drained = 0; drained < kDrainOctets;) {
+    for (std::size_t drained = 0; drained < kDrainBytes;) {
       const std::size_t size = co_await open.stream->Read(buffer);
       if (size == 0) break;
       drained += size;

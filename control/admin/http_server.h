@@ -27,8 +27,8 @@ struct HttpLimits {
   // only where all are on hold it is refused, by 503.
   std::size_t connections = 64;
   // Of responses that their clients have not taken: beyond, the one that began first is cut.
-  std::size_t response_octets = 16 << 20;
-  std::size_t header_octets = 8 * 1024;  // request line and fields; more is 431
+  std::size_t response_bytes = 16 << 20;
+  std::size_t header_bytes = 8 * 1024;  // request line and fields; more is 431
   std::chrono::milliseconds deadline{
       10'000};              // to send the request, and again to take the response
   bool post = false;        // POST, without a body, is the handler's too

@@ -21,7 +21,7 @@ namespace weft::admin {
 class LocalConnection {
  public:
   virtual ~LocalConnection() = default;
-  virtual absl::Status Write(std::string_view octets) = 0;
+  virtual absl::Status Write(std::string_view bytes) = 0;
   // Zero: the other side has closed.
   virtual absl::StatusOr<std::size_t> Read(std::span<char> into) = 0;
   // Whether a Read would return at once: with bytes, or because the connection has ended.

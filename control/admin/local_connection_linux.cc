@@ -31,12 +31,12 @@ class UnixConnection : public LocalConnection {
   explicit UnixConnection(int fd) : fd_(fd) {}
   ~UnixConnection() override { ::close(fd_); }
 
-  absl::Status Write(std::string_view octets) override {
-    while (!octets.empty()) {
-      const ssize_t sent = ::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL);
+  absl::Status Write(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0) return FromErrno(errno);
-      octets.remove_prefix(static_cast<std::size_t>(sent));
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
     return absl::OkStatus();
   }

@@ -41,15 +41,15 @@ class PipeConnection : public LocalConnection {
     for (const HANDLE each : {reading_, writing_, ended_, pipe_}) ::CloseHandle(each);
   }
 
-  absl::Status Write(std::string_view octets) override {
-    while (!octets.empty()) {
+  absl::Status Write(std::string_view bytes) override {
+    while (!bytes.empty()) {
       OVERLAPPED overlapped = Begin(writing_);
-      const bool done = ::WriteFile(pipe_, octets.data(), static_cast<DWORD>(octets.size()),
-                                    nullptr, &overlapped) != 0;
+      const bool done = ::WriteFile(pipe_, bytes.data(), static_cast<DWORD>(bytes.size()), nullptr,
+                                    &overlapped) != 0;
       const absl::StatusOr<DWORD> sent = Finish(done, overlapped);
       if (!sent.ok()) return sent.status();
       if (*sent == 0) return absl::UnavailableError("the connection has ended");
-      octets.remove_prefix(*sent);
+      bytes.remove_prefix(*sent);
     }
     return absl::OkStatus();
   }

@@ -20,7 +20,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr DWORD kBuffer = 64 * 1024;  // octets each way
+constexpr DWORD kBuffer = 64 * 1024;  // bytes each way
 constexpr char kPrefix[] = R"(\\.\pipe\)";
 
 std::string Message(DWORD error) { return std::system_category().message(static_cast<int>(error)); }

@@ -75,14 +75,14 @@ template <class V>
 void Fields(V& visit, Described<V, SourceStatus>& source) {
   visit.Required("description", source.description);
   visit.Required("inSync", source.in_sync);
-  visit.Optional("trouble", source.trouble);
+  visit.Optional("trouble", source.condition);
 }
 
 template <class V>
-void Fields(V& visit, Described<V, TroubleStatus>& trouble) {
-  visit.Required("subject", trouble.subject);
-  visit.Optional("trouble", trouble.trouble);
-  visit.Required("times", trouble.times);
+void Fields(V& visit, Described<V, ConditionStatus>& condition) {
+  visit.Required("subject", condition.subject);
+  visit.Optional("trouble", condition.condition);
+  visit.Required("times", condition.times);
 }
 
 template <class V>
@@ -122,7 +122,7 @@ void Fields(V& visit, Described<V, VerdictCount>& count) {
 
 template <class V>
 void Fields(V& visit, Described<V, DirectionStatus>& direction) {
-  visit.Required("octets", direction.octets);
+  visit.Required("octets", direction.bytes);
   visit.Required("packets", direction.packets);
 }
 
@@ -152,9 +152,9 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Required("node", peer.node);
   visit.Required("device", peer.device);
   visit.Required("sentPackets", peer.sent_packets);
-  visit.Required("sentOctets", peer.sent_octets);
+  visit.Required("sentOctets", peer.sent_bytes);
   visit.Required("receivedPackets", peer.received_packets);
-  visit.Required("receivedOctets", peer.received_octets);
+  visit.Required("receivedOctets", peer.received_bytes);
   visit.Optional("pathMTU", peer.path_mtu);
   visit.Optional("sentWithoutDF", peer.sent_without_df);
   visit.Optional("otherSource", peer.other_source);
@@ -189,7 +189,7 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Optional("ipv4", status.v4);
   visit.Optional("ipv6", status.v6);
   visit.Required("source", status.source);
-  visit.Required("troubles", status.troubles);
+  visit.Required("troubles", status.conditions);
   visit.Required("leases", status.leases);
   visit.Required("refusedNodes", status.refused_nodes);
   visit.Optional("notJoinedNodes", status.not_joined_nodes);

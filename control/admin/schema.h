@@ -42,7 +42,7 @@
 //   backend, dataplane  | string | net-conf's Backend.Type; "hns", "userspace", "routes", "none"
 //   ready, checks[]     | bool   | /readyz, and what it is made of: {name, ok, text}
 //   interface           | string | the adapter that carries outer packets
-//   mtu                 | number | inner MTU in octets, as in subnet.env
+//   mtu                 | number | inner MTU in bytes, as in subnet.env
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
 //   source              |        | {description, inSync, trouble?}
 //     trouble           | string | a sentence, while it lasts
@@ -64,8 +64,8 @@
 //     pending[]         | string | a sentence that names its object
 //   tunnels[]           |        | one a device of the userspace data plane
 //     device, family    | string | "flannel.4096"; "ipv4" or "ipv6": the outer family
-//     vni, port, mtu    | number | mtu: of the device, inner octets
-//     toWire, toPods    |        | {octets, packets[]}; octets: inner, forwarded
+//     vni, port, mtu    | number | mtu: of the device, inner bytes
+//     toWire, toPods    |        | {bytes, packets[]}; bytes: inner, forwarded
 //       packets[]       |        | {name, sentence, packets} by verdict, "forward" among them
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
@@ -81,10 +81,10 @@
 //     routerMAC?        | string | distributed router MAC: what peers are told
 //     calls             | number | into HNS since the start; modifyingCalls: of those
 //     notes[]           | string | worth knowing, and no reason to wait
-//   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
-//                       |        |  receivedOctets, pathMTU?, sentWithoutDF?, otherSource?,
+//   peers[]             |        | {node, device, sentPackets, sentBytes, receivedPackets,
+//                       |        |  receivedBytes, pathMTU?, sentWithoutDF?, otherSource?,
 //                       |        |  otherSourcePackets?}
-//     pathMTU           | number | outer octets; left out while none below the link's is known
+//     pathMTU           | number | outer bytes; left out while none below the link's is known
 //     sentWithoutDF     | number | packets for which the path was too narrow, and pods follow no
 //                       |        | smaller MTU: sent without DF, over IPv6 in fragments
 //     otherSource       | string | an address that is not the peer's public IP, from which packets
@@ -167,15 +167,15 @@ struct OwnFacts {
 struct SourceStatus {
   std::string description;
   bool in_sync = false;
-  std::string trouble;  // empty: none
+  std::string condition;  // empty: none
   friend bool operator==(const SourceStatus&, const SourceStatus&) = default;
 };
 
-struct TroubleStatus {
+struct ConditionStatus {
   std::string subject;
-  std::string trouble;  // empty: it is over
+  std::string condition;  // empty: it is over
   std::uint64_t times = 0;
-  friend bool operator==(const TroubleStatus&, const TroubleStatus&) = default;
+  friend bool operator==(const ConditionStatus&, const ConditionStatus&) = default;
 };
 
 struct LeaseExample {
@@ -215,7 +215,7 @@ struct VerdictCount {
 };
 
 struct DirectionStatus {
-  std::uint64_t octets = 0;
+  std::uint64_t bytes = 0;
   std::vector<VerdictCount> packets;
   friend bool operator==(const DirectionStatus&, const DirectionStatus&) = default;
 };
@@ -245,9 +245,9 @@ struct PeerStatus {
   std::string node;
   std::string device;
   std::uint64_t sent_packets = 0;
-  std::uint64_t sent_octets = 0;
+  std::uint64_t sent_bytes = 0;
   std::uint64_t received_packets = 0;
-  std::uint64_t received_octets = 0;
+  std::uint64_t received_bytes = 0;
   std::optional<std::uint32_t> path_mtu;
   std::optional<std::uint64_t> sent_without_df{};
   std::optional<IpAddress> other_source{};
@@ -282,7 +282,7 @@ struct Status {
   std::optional<OwnFacts> v4;
   std::optional<OwnFacts> v6;
   SourceStatus source;
-  std::vector<TroubleStatus> troubles;
+  std::vector<ConditionStatus> conditions;
   std::vector<LeaseCount> leases;
   std::uint64_t refused_nodes = 0;
   std::optional<std::uint64_t> not_joined_nodes;  // empty: none

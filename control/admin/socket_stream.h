@@ -29,9 +29,9 @@ class AsioByteStream : public ByteStream {
         co_await stream_.async_read_some(boost::asio::buffer(into.data(), into.size()), kNoThrow);
     co_return error ? 0 : size;
   }
-  boost::asio::awaitable<bool> Write(std::string_view octets) override {
+  boost::asio::awaitable<bool> Write(std::string_view bytes) override {
     auto [error, size] =
-        co_await boost::asio::async_write(stream_, boost::asio::buffer(octets), kNoThrow);
+        co_await boost::asio::async_write(stream_, boost::asio::buffer(bytes), kNoThrow);
     co_return !error;
   }
   void FinishWriting() override {}

@@ -28,12 +28,12 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenTcpListener(asio::io_context& io,
   if (error)
     return absl::InvalidArgumentError(
         absl::StrCat("\"", address, "\" is not an IP address to listen on"));
-  const Tcp::endpoint wanted(ip, port);
+  const Tcp::endpoint desired(ip, port);
   SocketListener::Acceptor acceptor(io);
-  acceptor.open(wanted.protocol(), error);
+  acceptor.open(desired.protocol(), error);
   if (error) return Refused(address, port, "open a socket", error);
   acceptor.set_option(asio::socket_base::reuse_address(ReuseAddressIsSafe()), error);
-  if (!error) acceptor.bind(wanted, error);
+  if (!error) acceptor.bind(desired, error);
   if (error) return Refused(address, port, "bind", error);
   acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return Refused(address, port, "listen", error);

@@ -13,7 +13,7 @@
 
 namespace weft::admin {
 
-// sun_path holds 107 octets and a NUL. A longer path would be cut silently by those who do not
+// sun_path holds 107 bytes and a NUL. A longer path would be cut silently by those who do not
 // check.
 inline constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 

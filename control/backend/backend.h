@@ -14,12 +14,12 @@
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
 #include "control/backend/node_plan.h"
+#include "control/condition.h"
 #include "control/config/options.h"
 #include "control/host/host.h"
 #include "control/ledger/node_ledger.h"
 #include "control/net_conf.h"
 #include "control/reconciler.h"
-#include "control/trouble.h"
 #include "control/underlay/interface_choice.h"
 #include "hns/api/api.h"
 
@@ -48,7 +48,7 @@ struct LeaseFacts {
 
 struct NamedCondition {
   std::string_view subject;
-  const control::Trouble& condition;
+  const control::Condition& condition;
 };
 
 using PlanReply = std::function<void(absl::StatusOr<admin::Plan>)>;
@@ -94,8 +94,9 @@ class Backend {
   // What differs in HNS, read on the HNS thread; `repair`: after it was corrected. False: nothing
   // of this backend is in HNS.
   virtual bool RequestPlan(bool /*repair*/, const PlanReply&) { return false; }
-  // For the check "tunnels" while all is up; empty: another backend's.
-  virtual std::string TunnelsText() const { return ""; }
+  // For the check "tunnels": what carries packets while all is `up`, else what is waited for;
+  // empty: another backend says so.
+  virtual std::string TunnelsText(bool /*up*/) const { return ""; }
   virtual void AppendChecks(std::vector<admin::Check>&) const {}
   // Conditions that fail no check.
   virtual void AppendConditions(std::vector<NamedCondition>&) const {}

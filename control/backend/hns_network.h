@@ -12,7 +12,7 @@
 #include "control/admin/schema.h"
 #include "control/backend/backend.h"
 #include "control/sinks/keeper_thread.h"
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 
 namespace weft::backend {
 
@@ -38,7 +38,7 @@ template <typename Outcome>
 std::vector<std::string> CausesOf(const Outcome& outcome) {
   std::vector<std::string> causes;
   if constexpr (requires { outcome.pending; }) causes = outcome.pending;
-  if (causes.empty() && outcome.state < decltype(outcome.state)::kHolds)
+  if (causes.empty() && outcome.state < decltype(outcome.state)::kInSync)
     causes.push_back(outcome.sentence);
   causes.insert(causes.end(), outcome.notes.begin(), outcome.notes.end());
   return causes;
@@ -51,7 +51,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   using Clock = std::chrono::steady_clock;
   // A round writes some routes and wants to go on; more of them are left to the usual rounds.
   constexpr int kMostRounds = 1000;
-  const absl::StatusOr<hns::Drift> drift = keeper.Look();
+  const absl::StatusOr<hns::Drift> drift = keeper.Inspect();
   if (!drift.ok()) return drift.status();
   admin::Plan plan;
   plan.network = network;
@@ -66,7 +66,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
     plan.causes = CausesOf(outcome);
     if (!outcome.next || *outcome.next > Clock::now()) break;
   }
-  const absl::StatusOr<hns::Drift> after = keeper.Look();
+  const absl::StatusOr<hns::Drift> after = keeper.Inspect();
   if (!after.ok()) return after.status();
   plan.repaired = true;
   plan.left = after->differences;
@@ -124,7 +124,7 @@ class HnsNetwork : public Backend {
   const bool follower_;
   // Empty: the plan has no IPv4. What the keeper has received.
   std::optional<Desired> desired_, programmed_;
-  control::Trouble condition_;  // a call into HNS takes too long, or never came back
+  control::Condition condition_;  // a call into HNS takes too long, or never came back
   std::unique_ptr<Keeper> keeper_;
 };
 

@@ -25,7 +25,7 @@ absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const cont
                                       const underlay::InterfaceChoice& underlay) {
   NodePlan plan{underlay, {}, {}};
   // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
-  std::uint32_t mtu = std::min(underlay.mtu.octets(), InnerMtu::kMax);
+  std::uint32_t mtu = std::min(underlay.mtu.bytes(), InnerMtu::kMax);
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
     const std::optional<IpPrefix>& network = conf.network_of(family);
@@ -33,9 +33,9 @@ absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const cont
     (family == IpFamily::kV4 ? plan.v4 : plan.v6) =
         FamilyPlan{*network, own->subnet, own->vtep_mac};
     if (conf.type == control::BackendType::kVxlan)
-      mtu = std::min(mtu, TunnelMtu(family, conf, underlay).octets());
+      mtu = std::min(mtu, TunnelMtu(family, conf, underlay).bytes());
   }
-  // Every IPv6 link carries 1,280 octets (RFC 8200 section 5): the kernel takes no smaller MTU for
+  // Every IPv6 link carries 1,280 bytes (RFC 8200 section 5): the kernel takes no smaller MTU for
   // an IPv6 device.
   constexpr std::uint32_t kLeastV6 = 1280;
   if (plan.v6 && mtu < kLeastV6) {

@@ -94,40 +94,40 @@ ExitCode List(const Options& options, Io& io) {
   return ExitCode::kOk;
 }
 
-absl::StatusOr<hns::OverlayEndpointWish> WishOf(const Options& options) {
+absl::StatusOr<hns::OverlayEndpointSpec> SpecOf(const Options& options) {
   const auto wrong = [](std::string_view flag, const std::string& text, std::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat(flag, " ", Quoted(text), " is no ", what));
   };
-  hns::OverlayEndpointWish wish;
-  wish.name = options.name;
-  wish.remote = options.remote;
+  hns::OverlayEndpointSpec spec;
+  spec.name = options.name;
+  spec.remote = options.remote;
   const auto ip = IpAddress::Parse(options.ip);
   if (!ip) return wrong("--ip", options.ip, "address");
-  wish.address = *ip;
+  spec.address = *ip;
   if (!options.mac.empty()) {
-    wish.mac = MacAddress::Parse(options.mac);
-    if (!wish.mac || wish.mac->IsGroup() || wish.mac->IsZero())
+    spec.mac = MacAddress::Parse(options.mac);
+    if (!spec.mac || spec.mac->IsGroup() || spec.mac->IsZero())
       return wrong("--mac", options.mac, "MAC address of one endpoint");
   }
   if (!options.provider_address.empty()) {
-    wish.provider_address = IpAddress::Parse(options.provider_address);
-    if (!wish.provider_address || !wish.provider_address->is_v4())
+    spec.provider_address = IpAddress::Parse(options.provider_address);
+    if (!spec.provider_address || !spec.provider_address->is_v4())
       return wrong("--provider-address", options.provider_address, "IPv4 address");
   }
-  return wish;
+  return spec;
 }
 
 ExitCode Add(const Options& options, Io& io) {
   constexpr char kVerb[] = "hns endpoint add";
-  const auto wish = WishOf(options);
-  if (!wish.ok()) return Fail(io, kVerb, wish.status());
+  const auto spec = SpecOf(options);
+  if (!spec.ok()) return Fail(io, kVerb, spec.status());
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
   hns::Client client(**api);
   const auto networks = client.Networks(options.network);
   if (!networks.ok()) return Fail(io, kVerb, networks.status());
   if (networks->empty()) return Found(io, kVerb, NoNetwork(options.network));
-  const auto endpoint = hns::OverlayEndpoint(networks->front(), *wish);
+  const auto endpoint = hns::OverlayEndpoint(networks->front(), *spec);
   if (!endpoint.ok()) return Refused(io, kVerb, endpoint.status());
   const auto made = client.CreateEndpoint(*endpoint);
   if (!made.ok()) return Refused(io, kVerb, made.status());

@@ -18,8 +18,8 @@ bool IsPlain(const std::string& text) {
     return false;
   // Control characters and what may not be UTF-8: only quoted text has a form for them.
   if (std::any_of(text.begin(), text.end(), [](char c) {
-        const auto octet = static_cast<unsigned char>(c);
-        return octet < 0x20 || octet >= 0x7f;
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte >= 0x7f;
       }))
     return false;
   const char first = text.front();

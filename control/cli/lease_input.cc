@@ -79,7 +79,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   void OnRefused(const lease::RefusedNode& node) override { table_.Refuse(node); }
   void OnNotJoined(const lease::NotJoinedNode& node) override { table_.SetNotJoined(node); }
   // Read checks the source's status; a watch waits until the file is whole again.
-  void OnTrouble(const absl::Status& /*status*/) override {}
+  void OnCondition(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     found_own_ = node.has_value();
     own_.v4.subnet = node ? node->v4.subnet : std::nullopt;

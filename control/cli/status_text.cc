@@ -65,7 +65,7 @@ std::string DirectionLine(const admin::DirectionStatus& direction) {
   for (const admin::VerdictCount& count : direction.packets) {
     (count.name == kForward ? forwarded : dropped) += count.packets;
   }
-  return absl::StrCat(forwarded, " packets (", direction.octets, " bytes) forwarded, ", dropped,
+  return absl::StrCat(forwarded, " packets (", direction.bytes, " bytes) forwarded, ", dropped,
                       " dropped");
 }
 
@@ -163,12 +163,12 @@ std::vector<std::string> NextSteps(const Status& status) {
   for (const admin::Check& check : status.checks) {
     if (!check.ok) steps.push_back(absl::StrCat(check.name, ": ", check.text));
   }
-  const std::string source = absl::StrCat("source: ", status.source.trouble);
-  if (!status.source.trouble.empty() &&
+  const std::string source = absl::StrCat("source: ", status.source.condition);
+  if (!status.source.condition.empty() &&
       std::find(steps.begin(), steps.end(), source) == steps.end())
     steps.push_back(source);  // else a check has it
-  for (const admin::TroubleStatus& each : status.troubles) {
-    if (!each.trouble.empty()) steps.push_back(each.trouble);
+  for (const admin::ConditionStatus& each : status.conditions) {
+    if (!each.condition.empty()) steps.push_back(each.condition);
   }
   for (const admin::SinkStatus& sink : status.sinks) {
     const std::size_t shown = std::min(sink.pending.size(), kPendingShown);
@@ -213,8 +213,8 @@ std::string PeerTable(const Status& status) {
                    "RECEIVED-OCTETS", "PATH-MTU"});
   for (const admin::PeerStatus& peer : status.peers) {
     table.Add({peer.node, peer.device, absl::StrCat(peer.sent_packets),
-               absl::StrCat(peer.sent_octets), absl::StrCat(peer.received_packets),
-               absl::StrCat(peer.received_octets),
+               absl::StrCat(peer.sent_bytes), absl::StrCat(peer.received_packets),
+               absl::StrCat(peer.received_bytes),
                peer.path_mtu ? absl::StrCat(*peer.path_mtu) : ""});
   }
   return table.TakeText(/*with_headers=*/true);
@@ -225,10 +225,10 @@ std::string PeerTable(const Status& status) {
 bool IsWell(const Status& status) {
   const bool pending = std::any_of(status.sinks.begin(), status.sinks.end(),
                                    [](const auto& sink) { return !sink.pending.empty(); });
-  const bool troubled = std::any_of(status.troubles.begin(), status.troubles.end(),
-                                    [](const auto& each) { return !each.trouble.empty(); });
+  const bool troubled = std::any_of(status.conditions.begin(), status.conditions.end(),
+                                    [](const auto& each) { return !each.condition.empty(); });
   const bool missed = status.reach && status.reach->reached < status.reach->peers;
-  return status.ready && status.source.in_sync && status.source.trouble.empty() && !troubled &&
+  return status.ready && status.source.in_sync && status.source.condition.empty() && !troubled &&
          !pending && !missed;
 }
 
@@ -251,11 +251,11 @@ std::string StatusText(const Status& status, bool peers) {
   Line(
       out, "source",
       absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",
-                   status.source.trouble.empty() ? "" : ", failing"));
-  for (const admin::TroubleStatus& each : status.troubles) {
+                   status.source.condition.empty() ? "" : ", failing"));
+  for (const admin::ConditionStatus& each : status.conditions) {
     Line(out, "condition",
          absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",
-                      each.trouble.empty() ? ", over" : ", lasting"));
+                      each.condition.empty() ? ", over" : ", lasting"));
   }
   if (status.reach) Line(out, "peers", ReachLine(status));
   Line(out, "leases", LeaseLine(status));

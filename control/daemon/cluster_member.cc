@@ -110,7 +110,7 @@ void ClusterMember::Update(const std::optional<lease::OwnNode>& node,
                            std::optional<kube::Publication> desired) {
   if (!publisher_) return;
   publisher_->OnOwnNode(node);
-  publisher_->SetWanted(std::move(desired));
+  publisher_->SetDesired(std::move(desired));
   Publish();
 }
 
@@ -121,7 +121,7 @@ void ClusterMember::SetReady(bool ready) {
 }
 
 void ClusterMember::Publish() {
-  publish_condition_.Set(publisher_->trouble());
+  publish_condition_.Set(publisher_->condition());
   if (call_) return;
   if (std::optional<kube::HttpRequest> request = publisher_->Next()) {
     control::LogVerbose(1, absl::StrCat(request->method, " ", request->target, " ", request->body));

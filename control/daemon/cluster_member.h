@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/clock.h"
+#include "control/condition.h"
 #include "control/config/options.h"
 #include "control/daemon/event_loop.h"
 #include "control/kube/client/api_call.h"
@@ -20,7 +21,6 @@
 #include "control/lease/source.h"
 #include "control/retry.h"
 #include "control/sources/kube_source.h"
-#include "control/trouble.h"
 
 namespace weft::daemon {
 
@@ -44,8 +44,8 @@ class ClusterMember {
   std::string Describe() const;  // the source, for people
   std::vector<IpAddress> ServerAddresses() const { return client_.ServerAddresses(); }
   // Why our name is not known; empty when it is.
-  const control::Trouble& name_condition() const { return name_condition_; }
-  const control::Trouble& publish_condition() const { return publish_condition_; }
+  const control::Condition& name_condition() const { return name_condition_; }
+  const control::Condition& publish_condition() const { return publish_condition_; }
   bool published() const { return publisher_ && publisher_->published(); }
 
  private:
@@ -65,7 +65,7 @@ class ClusterMember {
   lease::SourceListener* listener_ = nullptr;
   Timer timer_;  // of the name's next try, then of the publisher
   control::Backoff name_backoff_;
-  control::Trouble name_condition_, publish_condition_;
+  control::Condition name_condition_, publish_condition_;
   std::unique_ptr<kube::Publisher> publisher_;  // once the name is known
   std::unique_ptr<control::KubeSource> source_;
   std::unique_ptr<kube::ApiCall> call_;  // last: ends first

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "control/admin/admin_server.h"
 #include "control/clock.h"
+#include "control/condition.h"
 #include "control/config/options.h"
 #include "control/daemon/cluster_member.h"
 #include "control/daemon/event_loop.h"
@@ -40,7 +41,6 @@
 #include "control/own_facts.h"
 #include "control/reconciler.h"
 #include "control/sources/file_source.h"
-#include "control/trouble.h"
 #include "control/underlay/host_needs.h"
 
 namespace weft::daemon {
@@ -125,7 +125,7 @@ class Daemon final : public admin::StateProvider {
   std::string node_name_;  // empty: the API server has not answered yet
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
-  control::Trouble health_condition_, admin_condition_;
+  control::Condition health_condition_, admin_condition_;
   RecentChecks recent_checks_{[this] { return Checks(); }};
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
@@ -139,7 +139,7 @@ class Daemon final : public admin::StateProvider {
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`
-  control::Trouble vni_condition_;
+  control::Condition vni_condition_;
   std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes

@@ -29,15 +29,15 @@ std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
 }
 
 // Of several with one subject the text is the first one's that has any; all count.
-std::vector<admin::TroubleStatus> Aggregate(
+std::vector<admin::ConditionStatus> Aggregate(
     const std::vector<backend::NamedCondition>& conditions) {
-  std::vector<admin::TroubleStatus> out;
+  std::vector<admin::ConditionStatus> out;
   for (const auto& [subject, condition] : conditions) {
     if (condition.times() == 0) continue;
     auto same = std::find_if(out.begin(), out.end(),
                              [&](const auto& each) { return each.subject == subject; });
     if (same == out.end()) same = out.insert(out.end(), {std::string(subject), "", 0});
-    if (same->trouble.empty()) same->trouble = condition.text();
+    if (same->condition.empty()) same->condition = condition.text();
     same->times += condition.times();
   }
   return out;
@@ -47,7 +47,7 @@ std::vector<admin::TroubleStatus> Aggregate(
 
 std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report) const {
   std::vector<admin::Check> checks;
-  const std::string trouble = report.trouble.value_or("");
+  const std::string trouble = report.condition.value_or("");
   // control::Trouble after the first truth is told but fails nothing: the data plane keeps what it
   // has.
   checks.push_back({"source", report.source_synced,
@@ -93,7 +93,7 @@ admin::Status Daemon::ReadStatus() {
     own.public_ip = network_.public_ip(family);
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
-  status.source = {DescribeSource(), report.source_synced, report.trouble.value_or("")};
+  status.source = {DescribeSource(), report.source_synced, report.condition.value_or("")};
   std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
                                                      {"health", health_condition_},
                                                      {"admin", admin_condition_},
@@ -103,14 +103,14 @@ admin::Status Daemon::ReadStatus() {
     conditions.push_back({"node-name", member_->name_condition()});
     conditions.push_back({"publish", member_->publish_condition()});
   }
-  status.troubles = Aggregate(conditions);
+  status.conditions = Aggregate(conditions);
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusals_told > 0) {
-      status.troubles.push_back(
+      status.conditions.push_back(
           {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusals_told});
     }
     if (sink.notes_told > 0) {
-      status.troubles.push_back(
+      status.conditions.push_back(
           {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.notes_told});
     }
   }

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "control/condition.h"
 #include "control/lease/lease_table.h"
 #include "control/net_conf.h"
-#include "control/trouble.h"
 
 namespace weft::daemon {
 
@@ -31,7 +31,7 @@ class NetConfFile {
   }
   // The file, the place and the cause, what stays in force and what to do; empty while its content
   // means what is running.
-  const control::Trouble& condition() const { return condition_; }
+  const control::Condition& condition() const { return condition_; }
 
  private:
   std::string Read();
@@ -39,7 +39,7 @@ class NetConfFile {
   const std::string path_;
   const control::NetConf& running_;
   std::optional<IpPrefix> v4_, v6_;
-  control::Trouble condition_;
+  control::Condition condition_;
 };
 
 // One sentence when every other node that published a VNI published another one than net-conf's;

@@ -70,9 +70,9 @@ class Fields {
     return text;
   }
   // Where what was read makes no sense.
-  void Refuse(const char* key, std::string_view wanted) {
+  void Refuse(const char* key, std::string_view desired) {
     if (status_.ok())
-      status_ = absl::InvalidArgumentError(absl::StrCat("\"", key, "\" must be ", wanted));
+      status_ = absl::InvalidArgumentError(absl::StrCat("\"", key, "\" must be ", desired));
   }
 
   absl::Status status() const {

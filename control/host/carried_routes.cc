@@ -8,9 +8,9 @@
 namespace weft::host {
 namespace {
 
-bool Has(const std::vector<Route>& routes, const Route& wanted) {
+bool Has(const std::vector<Route>& routes, const Route& desired) {
   return std::any_of(routes.begin(), routes.end(), [&](const Route& route) {
-    return route.destination == wanted.destination && route.gateway == wanted.gateway;
+    return route.destination == desired.destination && route.gateway == desired.gateway;
   });
 }
 

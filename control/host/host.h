@@ -122,7 +122,7 @@ class Host {
   virtual std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) = 0;
 
   // Whether packets that came in by this adapter go on by others, and the reverse. A system that
-  // makes an adapter anew (HNS, with each first network) forgets it.
+  // makes an adapter again (HNS, with each first network) forgets it.
   virtual absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) = 0;
   virtual absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) = 0;
   // Lets UDP to `port` in from everywhere, by a firewall rule of this name. One that is there

@@ -60,7 +60,7 @@ std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
   adapter.loopback = (link->ifi_flags & IFF_LOOPBACK) != 0;
   const nlattr* mac = attributes[IFLA_ADDRESS];
   if (mac && mnl_attr_get_payload_len(mac) == MacAddress::kSize) {
-    adapter.mac = MacAddress::FromOctets(static_cast<const std::byte*>(mnl_attr_get_payload(mac)));
+    adapter.mac = MacAddress::FromBytes(static_cast<const std::byte*>(mnl_attr_get_payload(mac)));
   }
   return adapter;
 }
@@ -120,12 +120,12 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   if (!attributes[RTA_MULTIPATH]) return {route};
 
   std::vector<Route> routes;
-  const auto* octets = static_cast<const char*>(mnl_attr_get_payload(attributes[RTA_MULTIPATH]));
+  const auto* bytes = static_cast<const char*>(mnl_attr_get_payload(attributes[RTA_MULTIPATH]));
   std::size_t left = mnl_attr_get_payload_len(attributes[RTA_MULTIPATH]);
   while (left >= sizeof(rtnexthop)) {
-    const auto* hop = reinterpret_cast<const rtnexthop*>(octets);
+    const auto* hop = reinterpret_cast<const rtnexthop*>(bytes);
     if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > left) break;
-    const NetlinkAttributes<RTA_GATEWAY> inner(octets + sizeof(rtnexthop),
+    const NetlinkAttributes<RTA_GATEWAY> inner(bytes + sizeof(rtnexthop),
                                                hop->rtnh_len - sizeof(rtnexthop));
     Route one = route;
     one.gateway = AddressOf(inner[RTA_GATEWAY], *family);
@@ -133,7 +133,7 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
     one.onlink = (hop->rtnh_flags & RTNH_F_ONLINK) != 0;
     routes.push_back(one);
     const std::size_t step = std::min<std::size_t>(RTNH_ALIGN(hop->rtnh_len), left);
-    octets += step;
+    bytes += step;
     left -= step;
   }
   return routes;

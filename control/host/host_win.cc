@@ -145,7 +145,7 @@ class WindowsHost final : public Host {
     adapter.up = row.OperStatus == IfOperStatusUp;
     adapter.loopback = row.IfType == IF_TYPE_SOFTWARE_LOOPBACK;
     if (row.PhysicalAddressLength == MacAddress::kSize) {
-      adapter.mac = MacAddress::FromOctets(reinterpret_cast<const std::byte*>(row.PhysicalAddress));
+      adapter.mac = MacAddress::FromBytes(reinterpret_cast<const std::byte*>(row.PhysicalAddress));
     }
     std::vector<AssignedAddress> passing;
     for (const auto* entry = row.FirstUnicastAddress; entry; entry = entry->Next) {

@@ -37,12 +37,12 @@ ADDRESS_FAMILY FamilyNumber(IpFamily family) {
 
 std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address) {
   if (address.si_family == AF_INET) {
-    return IpAddress::FromOctets(IpFamily::kV4,
-                                 reinterpret_cast<const std::byte*>(&address.Ipv4.sin_addr));
+    return IpAddress::FromBytes(IpFamily::kV4,
+                                reinterpret_cast<const std::byte*>(&address.Ipv4.sin_addr));
   }
   if (address.si_family == AF_INET6) {
-    return IpAddress::FromOctets(IpFamily::kV6,
-                                 reinterpret_cast<const std::byte*>(&address.Ipv6.sin6_addr));
+    return IpAddress::FromBytes(IpFamily::kV6,
+                                reinterpret_cast<const std::byte*>(&address.Ipv6.sin6_addr));
   }
   return std::nullopt;
 }
@@ -50,8 +50,8 @@ std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address) {
 SOCKADDR_INET SocketAddressOf(const IpAddress& address) {
   SOCKADDR_INET out{};
   out.si_family = FamilyNumber(address.family());
-  const Bytes octets = address.octets();
-  std::copy(octets.begin(), octets.end(),
+  const Bytes bytes = address.bytes();
+  std::copy(bytes.begin(), bytes.end(),
             address.is_v4() ? reinterpret_cast<std::byte*>(&out.Ipv4.sin_addr)
                             : reinterpret_cast<std::byte*>(&out.Ipv6.sin6_addr));
   return out;

@@ -35,24 +35,24 @@ NetlinkAnswer AnswerOf(const nlmsghdr& message) {
 }  // namespace
 
 NetlinkRequest::NetlinkRequest(std::uint16_t type, std::uint16_t flags) {
-  mnl_nlmsg_put_header(octets_.data());
+  mnl_nlmsg_put_header(bytes_.data());
   header()->nlmsg_type = type;
   header()->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
 }
 
 void NetlinkRequest::Put(std::uint16_t attribute, const IpAddress& address) {
-  mnl_attr_put(header(), attribute, address.octets().size(), address.octets().data());
+  mnl_attr_put(header(), attribute, address.bytes().size(), address.bytes().data());
 }
 
-Bytes NetlinkRequest::octets() const {
-  return Bytes(octets_).first(reinterpret_cast<const nlmsghdr*>(octets_.data())->nlmsg_len);
+Bytes NetlinkRequest::bytes() const {
+  return Bytes(bytes_).first(reinterpret_cast<const nlmsghdr*>(bytes_.data())->nlmsg_len);
 }
 
 std::optional<IpAddress> AddressOf(const nlattr* attribute, IpFamily family) {
   const std::size_t size = family == IpFamily::kV4 ? 4 : 16;
   if (!attribute || mnl_attr_get_payload_len(attribute) != size) return std::nullopt;
-  return IpAddress::FromOctets(family,
-                               static_cast<const std::byte*>(mnl_attr_get_payload(attribute)));
+  return IpAddress::FromBytes(family,
+                              static_cast<const std::byte*>(mnl_attr_get_payload(attribute)));
 }
 
 absl::StatusOr<NetlinkSocket> NetlinkSocket::Open(int protocol) {
@@ -102,7 +102,7 @@ std::vector<NetlinkAnswer> NetlinkSocket::Change(std::span<NetlinkRequest> reque
       NetlinkRequest& request = requests[begin + i];
       request.header()->nlmsg_seq = ++sequence_;
       request.header()->nlmsg_flags |= NLM_F_ACK;
-      pieces[i] = {request.header(), request.octets().size()};
+      pieces[i] = {request.header(), request.bytes().size()};
     }
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
@@ -157,7 +157,7 @@ NetlinkAnswer NetlinkSocket::Ask(NetlinkRequest request,
   request.header()->nlmsg_seq = ++sequence_;
   request.header()->nlmsg_flags |= NLM_F_ACK;
   NetlinkAnswer result;
-  if (mnl_socket_sendto(socket_.get(), request.header(), request.octets().size()) < 0)
+  if (mnl_socket_sendto(socket_.get(), request.header(), request.bytes().size()) < 0)
     return {errno, {}};
   const int error = CollectAnswers(sequence_, {&result, 1}, answer);
   return error == 0 ? result : NetlinkAnswer{error, {}};
@@ -169,7 +169,7 @@ absl::Status NetlinkSocket::Dump(NetlinkRequest request, const std::function<voi
     begin();
     request.header()->nlmsg_seq = ++sequence_;
     request.header()->nlmsg_flags |= NLM_F_DUMP;
-    if (mnl_socket_sendto(socket_.get(), request.header(), request.octets().size()) < 0) {
+    if (mnl_socket_sendto(socket_.get(), request.header(), request.bytes().size()) < 0) {
       return absl::ErrnoToStatus(errno, "cannot send to the kernel over netlink");
     }
     bool done = false, interrupted = false;

@@ -26,7 +26,7 @@ namespace weft::host {
 class NetlinkRequest {
  public:
   NetlinkRequest(std::uint16_t type, std::uint16_t flags);
-  nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(octets_.data()); }
+  nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_.data()); }
   // The family-specific header (rtmsg, ifinfomsg, ...), zeroed; before any attribute, once.
   template <typename T>
   T* Extra() {
@@ -36,11 +36,11 @@ class NetlinkRequest {
     mnl_attr_put_u32(header(), attribute, value);
   }
   void Put(std::uint16_t attribute, const IpAddress& address);
-  Bytes octets() const;
+  Bytes bytes() const;
 
  private:
-  // The largest message built here is a route with gateway and source over IPv6: under 100 octets.
-  alignas(nlmsghdr) std::array<std::byte, 256> octets_{};
+  // The largest message built here is a route with gateway and source over IPv6: under 100 bytes.
+  alignas(nlmsghdr) std::array<std::byte, 256> bytes_{};
 };
 
 // The kernel's answer to one change. `error` is an errno, zero for success; `detail` its extended
@@ -58,7 +58,7 @@ class NetlinkAttributes {
   NetlinkAttributes(const nlmsghdr& message, std::size_t extra_header)
       : NetlinkAttributes(mnl_nlmsg_get_payload_offset(&message, extra_header),
                           mnl_nlmsg_get_payload_len(&message) - MNL_ALIGN(extra_header)) {}
-  // `length` octets of attributes; a negative length, from a message shorter than its header, is
+  // `length` bytes of attributes; a negative length, from a message shorter than its header, is
   // none.
   NetlinkAttributes(const void* attributes, std::size_t length) {
     auto left = static_cast<int>(length);

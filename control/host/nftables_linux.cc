@@ -139,7 +139,7 @@ void PutSide(nlmsghdr* header, const FilterRule::Side& side, std::uint32_t offse
     payload.Put(NFTA_PAYLOAD_LEN, v4 ? 4 : 16);
   }
   const IpAddress mask = Netmask(side.prefix.family(), side.prefix.length());
-  Compare(header, side.prefix.base().octets(), mask.octets(), !side.outside);
+  Compare(header, side.prefix.base().bytes(), mask.bytes(), !side.outside);
 }
 
 void PutVerdict(nlmsghdr* header, const FilterRule& rule) {
@@ -192,8 +192,8 @@ NftBatch::NftBatch() {
 }
 
 nlmsghdr* NftBatch::Begin(std::uint16_t message, std::uint16_t flags, std::uint8_t family) {
-  octets_.resize(used_ + kMostMessage);
-  nlmsghdr* header = mnl_nlmsg_put_header(octets_.data() + used_);
+  bytes_.resize(used_ + kMostMessage);
+  nlmsghdr* header = mnl_nlmsg_put_header(bytes_.data() + used_);
   header->nlmsg_type = TypeOf(message);
   header->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
   auto* extra = static_cast<nfgenmsg*>(mnl_nlmsg_put_extra_header(header, sizeof(nfgenmsg)));
@@ -323,8 +323,8 @@ absl::Status NfTables::Commit(NftBatch batch) {
   end->nlmsg_type = NFNL_MSG_BATCH_END;
   static_cast<nfgenmsg*>(mnl_nlmsg_get_payload(end))->res_id = htons(NFNL_SUBSYS_NFTABLES);
   batch.End(end);
-  batch.octets_.resize(batch.used_);
-  const NetlinkAnswer answer = socket_.Transact(batch.octets_);
+  batch.bytes_.resize(batch.used_);
+  const NetlinkAnswer answer = socket_.Transact(batch.bytes_);
   return answer.error == 0 ? absl::OkStatus() : Failed("change nftables' rules", answer);
 }
 

@@ -47,7 +47,7 @@ class NftBatch {
   nlmsghdr* Begin(std::uint16_t message, std::uint16_t flags, std::uint8_t family);
   void End(const nlmsghdr* header);
 
-  std::vector<char> octets_;
+  std::vector<char> bytes_;
   std::size_t used_ = 0;
 };
 

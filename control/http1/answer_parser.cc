@@ -86,33 +86,33 @@ AnswerParser::AnswerParser(To to, AnswerSink& sink)
     : to_(to), sink_(sink), head_(std::make_unique<Head>()) {}
 AnswerParser::~AnswerParser() = default;
 
-absl::StatusOr<std::size_t> AnswerParser::Take(std::string_view octets) {
+absl::StatusOr<std::size_t> AnswerParser::Take(std::string_view bytes) {
   std::size_t taken = 0;
-  while (stage_ == Stage::kHead && taken < octets.size()) {
-    const auto head = TakeHead(octets.substr(taken));
+  while (stage_ == Stage::kHead && taken < bytes.size()) {
+    const auto head = TakeHead(bytes.substr(taken));
     if (!head.ok()) return head.status();
     taken += *head;
     if (!head_->is_done()) return taken;
-    if (!FinishHead()) return octets.size();
+    if (!FinishHead()) return bytes.size();
   }
-  if (auto took = TakeBody(octets.substr(taken)); !took.ok()) return took;
-  return octets.size();
+  if (auto took = TakeBody(bytes.substr(taken)); !took.ok()) return took;
+  return bytes.size();
 }
 
-absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view octets) {
+absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view bytes) {
   // Beast would wait for the end of the head before it looks.
   constexpr std::string_view kBegin = "HTTP/1.";
-  if (head_octets_ == 0 && octets.substr(0, kBegin.size()) != kBegin.substr(0, octets.size()))
-    return NoHttp(absl::StrCat("it begins with ", Quoted(octets.substr(0, 20))));
+  if (head_bytes_ == 0 && bytes.substr(0, kBegin.size()) != kBegin.substr(0, bytes.size()))
+    return NoHttp(absl::StrCat("it begins with ", Quoted(bytes.substr(0, 20))));
   error_code error;
   std::size_t taken = 0;
-  while (taken < octets.size() && !error && !head_->is_done()) {
-    taken += head_->put(boost::asio::buffer(octets.data() + taken, octets.size() - taken), error);
+  while (taken < bytes.size() && !error && !head_->is_done()) {
+    taken += head_->put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
   }
   if (!head_->refusal.ok()) return head_->refusal;
   if (error && error != http::error::need_more) return NoHttp(error.message());
-  head_octets_ += taken;
-  if (head_octets_ + (error ? octets.size() - taken : 0) > kHeadLimit)
+  head_bytes_ += taken;
+  if (head_bytes_ + (error ? bytes.size() - taken : 0) > kHeadLimit)
     return NoHttp(absl::StrCat("its head is longer than ", kHeadLimit >> 10, " KiB"));
   return taken;
 }
@@ -120,7 +120,7 @@ absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view octets) {
 // False: nothing more is wanted.
 bool AnswerParser::FinishHead() {
   const std::unique_ptr<Head> head = std::exchange(head_, std::make_unique<Head>());
-  head_octets_ = 0;
+  head_bytes_ = 0;
   const int status = head->read.status;
   if (status < 200) return true;  // interim
   if (to_ == To::kConnect || status == 204 || status == 304) {
@@ -137,17 +137,17 @@ bool AnswerParser::FinishHead() {
   return sink_.OnHead(head->read);
 }
 
-absl::Status AnswerParser::TakeBody(std::string_view octets) {
+absl::Status AnswerParser::TakeBody(std::string_view bytes) {
   if (stage_ == Stage::kLength)
-    octets = octets.substr(0, std::min<std::uint64_t>(rest_, octets.size()));
+    bytes = bytes.substr(0, std::min<std::uint64_t>(rest_, bytes.size()));
   if (stage_ == Stage::kLength || stage_ == Stage::kToTheEnd) {
-    rest_ -= octets.size();  // means nothing in the latter
+    rest_ -= bytes.size();  // means nothing in the latter
     if (stage_ == Stage::kLength && rest_ == 0) stage_ = Stage::kDone;
-    if (!octets.empty()) sink_.OnBody(octets);
+    if (!bytes.empty()) sink_.OnBody(bytes);
     return absl::OkStatus();
   }
-  while (stage_ == Stage::kChunks && !octets.empty()) {
-    const auto body = chunks_.Next(octets);
+  while (stage_ == Stage::kChunks && !bytes.empty()) {
+    const auto body = chunks_.Next(bytes);
     if (!body.ok()) return body.status();
     if (chunks_.done()) stage_ = Stage::kDone;
     if (!body->empty() && !sink_.OnBody(*body)) break;

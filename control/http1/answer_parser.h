@@ -28,13 +28,13 @@ class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
   virtual bool OnHead(const HttpHead& head) = 0;
-  virtual bool OnBody(std::string_view octets) = 0;
+  virtual bool OnBody(std::string_view bytes) = 0;
 };
 
 // One answer and the interim ones (1xx) before it. Errors name what is wrong with it and end it.
 class AnswerParser {
  public:
-  // Octets of a status line with its fields: at most.
+  // Bytes of a status line with its fields: at most.
   static constexpr std::size_t kHeadLimit = std::size_t{64} << 10;
 
   // Answers to CONNECT have no body (RFC 9112 section 6.3).
@@ -42,9 +42,9 @@ class AnswerParser {
   AnswerParser(To to, AnswerSink& sink);
   ~AnswerParser();
 
-  // Returns how many octets are done with. The others, never more than kHeadLimit, have to come
+  // Returns how many bytes are done with. The others, never more than kHeadLimit, have to come
   // again with more behind them; after done() or a false from the sink they mean nothing.
-  absl::StatusOr<std::size_t> Take(std::string_view octets);
+  absl::StatusOr<std::size_t> Take(std::string_view bytes);
   bool done() const { return stage_ == Stage::kDone; }
   // The server closed its side: an error if that was too early.
   absl::Status End();
@@ -53,16 +53,16 @@ class AnswerParser {
   enum class Stage : std::uint8_t { kHead, kLength, kChunks, kToTheEnd, kDone };
   class Head;
 
-  absl::StatusOr<std::size_t> TakeHead(std::string_view octets);
+  absl::StatusOr<std::size_t> TakeHead(std::string_view bytes);
   bool FinishHead();
-  absl::Status TakeBody(std::string_view octets);
+  absl::Status TakeBody(std::string_view bytes);
 
   const To to_;
   AnswerSink& sink_;
   Stage stage_ = Stage::kHead;
   std::unique_ptr<Head> head_;
-  std::size_t head_octets_ = 0;  // done with
-  std::uint64_t rest_ = 0;       // kLength: octets to come
+  std::size_t head_bytes_ = 0;  // done with
+  std::uint64_t rest_ = 0;      // kLength: bytes to come
   ChunkedBody chunks_;
 };
 

@@ -19,23 +19,23 @@ absl::Status Broken() {
 
 }  // namespace
 
-absl::StatusOr<std::string_view> ChunkedBody::Next(std::string_view& octets) {
-  while (!octets.empty() && !done()) {
+absl::StatusOr<std::string_view> ChunkedBody::Next(std::string_view& bytes) {
+  while (!bytes.empty() && !done()) {
     if (state_ == State::kData) {
-      const std::string_view body = octets.substr(0, std::min<std::uint64_t>(rest_, octets.size()));
-      octets.remove_prefix(body.size());
+      const std::string_view body = bytes.substr(0, std::min<std::uint64_t>(rest_, bytes.size()));
+      bytes.remove_prefix(body.size());
       rest_ -= body.size();
       if (rest_ == 0) state_ = State::kDataCr;
       return body;
     }
-    if (auto stepped = Step(octets.front()); !stepped.ok()) return stepped;
-    octets.remove_prefix(1);
+    if (auto stepped = Step(bytes.front()); !stepped.ok()) return stepped;
+    bytes.remove_prefix(1);
   }
   return std::string_view();
 }
 
-absl::Status ChunkedBody::Digit(char octet) {
-  const auto c = static_cast<unsigned char>(octet);
+absl::Status ChunkedBody::Digit(char byte) {
+  const auto c = static_cast<unsigned char>(byte);
   if (!absl::ascii_isxdigit(c) || rest_ >= kLargestChunk) return Broken();
   const int value = absl::ascii_isdigit(c) ? c - '0' : absl::ascii_tolower(c) - 'a' + 10;
   rest_ = rest_ * 16 + static_cast<std::uint64_t>(value);
@@ -43,26 +43,26 @@ absl::Status ChunkedBody::Digit(char octet) {
   return absl::OkStatus();
 }
 
-absl::Status ChunkedBody::Step(char octet) {
+absl::Status ChunkedBody::Step(char byte) {
   if (++line_ > kLineLimit) {
     return absl::UnavailableError(
         absl::StrCat("the answer is no HTTP/1.1: a chunk's line or the trailer is longer than ",
                      kLineLimit >> 10, " KiB"));
   }
-  const auto expect = [&](char wanted, State next) {
-    if (octet != wanted) return Broken();
+  const auto expect = [&](char desired, State next) {
+    if (byte != desired) return Broken();
     state_ = next;
     return absl::OkStatus();
   };
   switch (state_) {
     case State::kFirstDigit:
-      return Digit(octet);
+      return Digit(byte);
     case State::kDigits:
-      if (octet != '\r' && octet != ';' && octet != ' ' && octet != '\t') return Digit(octet);
-      state_ = octet == '\r' ? State::kLineEnd : State::kExtension;
+      if (byte != '\r' && byte != ';' && byte != ' ' && byte != '\t') return Digit(byte);
+      state_ = byte == '\r' ? State::kLineEnd : State::kExtension;
       return absl::OkStatus();
     case State::kExtension:
-      if (octet == '\r') state_ = State::kLineEnd;
+      if (byte == '\r') state_ = State::kLineEnd;
       return absl::OkStatus();
     case State::kLineEnd:
       line_ = 0;
@@ -72,10 +72,10 @@ absl::Status ChunkedBody::Step(char octet) {
     case State::kDataLf:
       return expect('\n', State::kFirstDigit);
     case State::kTrailerStart:
-      state_ = octet == '\r' ? State::kLastLf : State::kTrailer;
+      state_ = byte == '\r' ? State::kLastLf : State::kTrailer;
       return absl::OkStatus();
     case State::kTrailer:
-      if (octet == '\r') state_ = State::kTrailerLf;
+      if (byte == '\r') state_ = State::kTrailerLf;
       return absl::OkStatus();
     case State::kTrailerLf:
       return expect('\n', State::kTrailerStart);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A body in chunks (RFC 9112 section 7.1), taken apart as its octets arrive. Beast's own parser
+// A body in chunks (RFC 9112 section 7.1), taken apart as its bytes arrive. Beast's own parser
 // asserts things about its input that a server can make untrue.
 #pragma once
 
@@ -13,12 +13,12 @@ namespace weft::http1 {
 
 class ChunkedBody {
  public:
-  // Octets of one chunk's line, and of the trailer.
+  // Bytes of one chunk's line, and of the trailer.
   static constexpr std::size_t kLineLimit = std::size_t{16} << 10;
 
-  // Takes octets off the front and returns those of them that are body: none only when all of
-  // `octets` are taken, or done().
-  absl::StatusOr<std::string_view> Next(std::string_view& octets);
+  // Takes bytes off the front and returns those of them that are body: none only when all of
+  // `bytes` are taken, or done().
+  absl::StatusOr<std::string_view> Next(std::string_view& bytes);
   bool done() const { return state_ == State::kDone; }
 
  private:
@@ -36,12 +36,12 @@ class ChunkedBody {
     kLastLf,
     kDone,
   };
-  absl::Status Step(char octet);
-  absl::Status Digit(char octet);
+  absl::Status Step(char byte);
+  absl::Status Digit(char byte);
 
   State state_ = State::kFirstDigit;
-  std::uint64_t rest_ = 0;  // kDigits: the size so far; kData: octets to come
-  std::size_t line_ = 0;    // octets of what kLineLimit bounds
+  std::uint64_t rest_ = 0;  // kDigits: the size so far; kData: bytes to come
+  std::size_t line_ = 0;    // bytes of what kLineLimit bounds
 };
 
 }  // namespace weft::http1

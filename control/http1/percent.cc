@@ -10,11 +10,11 @@ std::string EscapePercent(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string escaped;
   for (const char c : text) {
-    const auto octet = static_cast<unsigned char>(c);
-    if (absl::ascii_isalnum(octet) || c == '-' || c == '.' || c == '_' || c == '~') {
+    const auto byte = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~') {
       escaped += c;
     } else {
-      escaped += {'%', kDigits[octet >> 4], kDigits[octet & 15]};
+      escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
     }
   }
   return escaped;

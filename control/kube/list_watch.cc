@@ -59,7 +59,7 @@ ListWatch::ListWatch(const control::Clock& clock, const control::Random& random,
 Action ListWatch::Ask() {
   const TimePoint now = clock_.Now();
   emitter_.Close();
-  if (!snapshot_wanted_) {
+  if (!snapshot_desired_) {
     kind_ = RequestKind::kWatch;
   } else if (page_token_.empty()) {
     kind_ = BeginSnapshot();
@@ -119,28 +119,28 @@ Action ListWatch::WatchAgain() {
 
 // The same again after a pause, which grows and is at least as long as the server wants.
 Action ListWatch::TryAgain(const absl::Status& why, std::optional<seconds> retry_after) {
-  if (trouble_ != why) listener_.OnTrouble(trouble_ = why);
+  if (condition_ != why) listener_.OnCondition(condition_ = why);
   Duration pause = backoff_.Next();
   if (retry_after) {
-    const std::chrono::duration<double> wanted =
+    const std::chrono::duration<double> desired =
         std::min<seconds>(*retry_after, kMostRetryAfter) * (1 + random_() / 10);
-    pause = std::max(pause, std::chrono::duration_cast<Duration>(wanted));
+    pause = std::max(pause, std::chrono::duration_cast<Duration>(desired));
   }
   return Pause(pause);
 }
 
-// As TryAgain, but not for ever: then a snapshot is asked for another way, and a watch is given
+// As TryAgain, but not forever: then a snapshot is asked for another way, and a watch is given
 // up for a snapshot.
 Action ListWatch::TryAndCount(const absl::Status& why, std::optional<seconds> retry_after) {
   if (++tries_ < kTries) return TryAgain(why, retry_after);
   tries_ = 0;
-  if (snapshot_wanted_) {
+  if (snapshot_desired_) {
     list_mode_ = list_mode_ == ListMode::kPages    ? ListMode::kStream
                  : list_mode_ == ListMode::kStream ? ListMode::kList
                                                    : ListMode::kPages;
     page_token_.clear();
   }
-  snapshot_wanted_ = true;
+  snapshot_desired_ = true;
   return TryAgain(why, retry_after);
 }
 
@@ -151,16 +151,16 @@ bool ListWatch::watching() const {
 }
 RequestKind ListWatch::asked() const { return watching() ? RequestKind::kWatch : kind_; }
 absl::Status ListWatch::Why(absl::StatusCode code, std::string_view cause) const {
-  return Trouble(asked(), code, cause);
+  return Condition(asked(), code, cause);
 }
 
 // By an answer of 300 and more, or by an ERROR event.
 Action ListWatch::Refused(ApiStatus status) {
   const bool event = emitter_.open();
-  const absl::Status why = Trouble(asked(), status);
+  const absl::Status why = Condition(asked(), status);
   const std::optional<seconds> retry_after =
       status.retry_after ? status.retry_after : head_.retry_after;
-  const bool may_drop = snapshot_wanted_ && page_token_.empty() && !dropped_ && !version_.empty();
+  const bool may_drop = snapshot_desired_ && page_token_.empty() && !dropped_ && !version_.empty();
   switch (Judge(asked(), event, status)) {
     case Verdict::kTryAgain:
       break;
@@ -175,7 +175,7 @@ Action ListWatch::Refused(ApiStatus status) {
     case Verdict::kExpired:
       return may_drop ? AskWithoutVersion() : Expired(why);
     case Verdict::kNotKnownYet:
-      snapshot_wanted_ = true;
+      snapshot_desired_ = true;
       if (!may_drop) break;
       if (!not_known_since_) not_known_since_ = clock_.Now();
       if (clock_.Now() - *not_known_since_ >= kVersionPatience) return AskWithoutVersion();
@@ -183,8 +183,8 @@ Action ListWatch::Refused(ApiStatus status) {
     case Verdict::kBadRequest:
       if (may_drop) return AskWithoutVersion();
       page_token_.clear();
-      if (snapshot_wanted_) return TryAndCount(why, retry_after);
-      snapshot_wanted_ = true;
+      if (snapshot_desired_) return TryAndCount(why, retry_after);
+      snapshot_desired_ = true;
       break;
   }
   return TryAgain(why, retry_after);
@@ -200,15 +200,15 @@ Action ListWatch::WithoutProtobuf(const absl::Status& why) {
 }
 
 Action ListWatch::Expired(const absl::Status& why) {
-  if (snapshot_wanted_) {
+  if (snapshot_desired_) {
     page_token_.clear();  // the pages' snapshot is gone: from the first one again
     return TryAndCount(why);
   }
-  snapshot_wanted_ = true;
+  snapshot_desired_ = true;
   return clock_.Now() - snapshot_at_ >= kLeastAge ? Ask() : TryAgain(why);
 }
 
-// The octets are not what the answer says they are.
+// The bytes are not what the answer says they are.
 Action ListWatch::Unreadable(const absl::Status& broken) {
   const absl::Status why = Why(absl::StatusCode::kDataLoss, broken.message());
   // One bad frame may be an accident. An answer that begins with one, or many, are not.
@@ -243,13 +243,13 @@ void ListWatch::SettleIfTime() {
   settled_ = true;
   tries_ = 0;
   backoff_.Reset();
-  if (!trouble_.ok()) listener_.OnTrouble(trouble_ = absl::OkStatus());
+  if (!condition_.ok()) listener_.OnCondition(condition_ = absl::OkStatus());
 }
 
 // The listener has heard of it.
 void ListWatch::SnapshotEnded(const std::string& at) {
   version_ = at;
-  snapshot_wanted_ = dropped_ = false;
+  snapshot_desired_ = dropped_ = false;
   synced_ = true;
   snapshot_at_ = clock_.Now();
   list_mode_ = ListMode::kStream;
@@ -275,7 +275,7 @@ Action ListWatch::ListEnded(NodeEmitter::ListEnd end) {
 
 // What the answer has said so far, and what it means for the exchange.
 std::optional<Action> ListWatch::Digest() {
-  if (kind_ == RequestKind::kStream && snapshot_wanted_ && !answer().initial) {
+  if (kind_ == RequestKind::kStream && snapshot_desired_ && !answer().initial) {
     SnapshotEnded(answer().version);
     BeginWatch();
   }
@@ -322,20 +322,20 @@ Action ListWatch::OnHead(const HttpHead& its) {
                                      ", not the API's")));
   }
   phase_ = Phase::kAnswered;
-  const bool begins = snapshot_wanted_ && page_token_.empty();
+  const bool begins = snapshot_desired_ && page_token_.empty();
   emitter_.Open(kind_, begins, *encoding);
   if (kind_ == RequestKind::kWatch) BeginWatch();
   return Continue();
 }
 
-Action ListWatch::OnBody(std::string_view octets) {
+Action ListWatch::OnBody(std::string_view bytes) {
   if (phase_ == Phase::kRefused) {
-    error_text_.append(octets.substr(0, kMaxErrorText - error_text_.size()));
+    error_text_.append(bytes.substr(0, kMaxErrorText - error_text_.size()));
     return error_text_.size() < kMaxErrorText ? Continue() : RefusedByHead();
   }
   if (phase_ != Phase::kAnswered) return Continue();
   SettleIfTime();
-  const absl::Status read = emitter_.Read(octets);
+  const absl::Status read = emitter_.Read(bytes);
   // Before the mark only ADDED count; of the three pieces of a Node the clock is asked for one.
   if (!answer().initial || answer().added) heard_at_ = clock_.Now();
   if (std::optional<Action> next = Digest()) return *std::move(next);
@@ -398,7 +398,7 @@ Action ListWatch::RefusedByHead() {
 Action ListWatch::Silence() {
   if (!answer().watched_anything && ++silent_watches_ >= kSilentWatches) {
     silent_watches_ = 0;
-    snapshot_wanted_ = true;
+    snapshot_desired_ = true;
   }
   return Ask();
 }

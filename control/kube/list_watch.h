@@ -24,11 +24,11 @@
 //   streamed list to the list, then to pages, then back. Others (no connection, 401, 403, 404, 429,
 //   502, 503) do not.
 // - A watch that brought something or stood for 5 s is asked for again at once, though not twice a
-//   second; one that did neither has failed. After 5 s the back-off begins anew and trouble is
+//   second; one that did neither has failed. After 5 s the back-off begins again and trouble is
 //   over. Three broken streams, three watches that end as soon as they begin (something between
 //   here and the server cuts streams), or two silent ones, in a row lead to a new snapshot: the
 //   version may be one from the server's future (etcd was restored), of which a watch says nothing.
-// - Silence ends an exchange: 30 s (lists: 60 s) before the answer, 30 s amid a list, 120 s in a
+// - Silence ends an exchange: 30 s (lists: 60 s) before the answer, 30 s during a list, 120 s in a
 //   watch, whose bookmarks come each minute. A whole list, and a streamed one up to its mark, has
 //   three minutes, however steadily it drips.
 // - Trouble is told after a failed attempt, not for the ordinary end of a watch, and once while it
@@ -77,7 +77,7 @@ class ListWatch {
   Action Start() { return Ask(); }
   // What became of the request last sent.
   Action OnHead(const HttpHead& head);
-  Action OnBody(std::string_view octets);
+  Action OnBody(std::string_view bytes);
   Action OnEnd(const absl::Status& status);
   // The time that the last action named has come.
   Action OnTime();
@@ -127,13 +127,13 @@ class ListWatch {
   lease::SourceListener& listener_;
   NodeEmitter emitter_;
   control::Backoff backoff_;
-  absl::Status trouble_;  // as reported
+  absl::Status condition_;  // as reported
 
   // The desired answer.
-  bool snapshot_wanted_ = true;  // otherwise what changes after `version_`
-  bool synced_ = false;          // there has been a snapshot
-  std::string version_;          // of the last snapshot, bookmark or event
-  bool dropped_ = false;         // the next snapshot is requested without it
+  bool snapshot_desired_ = true;  // otherwise what changes after `version_`
+  bool synced_ = false;           // there has been a snapshot
+  std::string version_;           // of the last snapshot, bookmark or event
+  bool dropped_ = false;          // the next snapshot is requested without it
   ListMode list_mode_ = ListMode::kStream;
   int tries_ = 0;  // in vain, this way
   std::string page_token_, page_version_;

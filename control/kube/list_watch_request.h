@@ -22,7 +22,7 @@ enum class RequestKind : std::uint8_t {
 struct NodesRequest {
   RequestKind kind = RequestKind::kStream;
   // kWatch: changes after this one. Otherwise the answer is not to be older; empty: as fresh as
-  // etcd. Opaque; not sent beside a continue token, which has its own.
+  // etcd. Opaque; not sent next to a continue token, which has its own.
   std::string version;
   std::string continue_token;  // kPage: empty for the first one
   int timeout_seconds = 300;   // kStream, kWatch: the server ends the stream then

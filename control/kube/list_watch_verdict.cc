@@ -9,10 +9,10 @@
 namespace weft::kube {
 namespace {
 
-constexpr std::size_t kMaxReason = 40;    // octets shown; the longest real one has 21
-constexpr std::size_t kMaxMessage = 300;  // octets shown
+constexpr std::size_t kMaxReason = 40;    // bytes shown; the longest real one has 21
+constexpr std::size_t kMaxMessage = 300;  // bytes shown
 
-std::string_view Wish(RequestKind kind) {
+std::string_view Spec(RequestKind kind) {
   return kind == RequestKind::kWatch ? "watch nodes" : "list nodes";
 }
 
@@ -80,16 +80,16 @@ Verdict Judge(RequestKind kind, bool event, const ApiStatus& status) {
   }
 }
 
-absl::Status Trouble(RequestKind kind, const ApiStatus& status) {
-  std::string text = absl::StrCat("cannot ", Wish(kind), ": the API server answers ", status.code);
+absl::Status Condition(RequestKind kind, const ApiStatus& status) {
+  std::string text = absl::StrCat("cannot ", Spec(kind), ": the API server answers ", status.code);
   if (!status.reason.empty()) absl::StrAppend(&text, " (", Quoted(status.reason, kMaxReason), ")");
   if (!status.message.empty()) absl::StrAppend(&text, ": ", Quoted(status.message, kMaxMessage));
   absl::StrAppend(&text, "; ", NextStep(status.code));
   return {CodeOf(status.code), text};
 }
 
-absl::Status Trouble(RequestKind kind, absl::StatusCode code, std::string_view cause) {
-  return {code, absl::StrCat("cannot ", Wish(kind), ": ", cause, "; trying again")};
+absl::Status Condition(RequestKind kind, absl::StatusCode code, std::string_view cause) {
+  return {code, absl::StrCat("cannot ", Spec(kind), ": ", cause, "; trying again")};
 }
 
 }  // namespace weft::kube

@@ -26,8 +26,8 @@ enum class Verdict : std::uint8_t {
 Verdict Judge(RequestKind kind, bool event, const ApiStatus& status);
 
 // "cannot list nodes: the API server answers 403 (Forbidden): "nodes is ...": give ..."
-absl::Status Trouble(RequestKind kind, const ApiStatus& status);
+absl::Status Condition(RequestKind kind, const ApiStatus& status);
 // "cannot watch nodes: CAUSE; trying again". `cause` is printable.
-absl::Status Trouble(RequestKind kind, absl::StatusCode code, std::string_view cause);
+absl::Status Condition(RequestKind kind, absl::StatusCode code, std::string_view cause);
 
 }  // namespace weft::kube

@@ -17,9 +17,9 @@ void NodeEmitter::Open(RequestKind request, bool begins, Encoding encoding) {
   answer_->reader = MakeAnswerReader(encoding, kind, keys_, own_node_name_, *this);
 }
 
-absl::Status NodeEmitter::Read(std::string_view octets) {
+absl::Status NodeEmitter::Read(std::string_view bytes) {
   answer_->added = false;
-  return answer_->reader->Read(octets);
+  return answer_->reader->Read(bytes);
 }
 
 void NodeEmitter::OnNode(NodeChange change, const DecodedNode& node,

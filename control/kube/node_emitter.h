@@ -33,7 +33,7 @@ class NodeEmitter final : AnswerListener {
   void Close() { answer_.reset(); }
   bool open() const { return answer_.has_value(); }
   // As AnswerReader's.
-  absl::Status Read(std::string_view octets);
+  absl::Status Read(std::string_view bytes);
   absl::Status Finish() { return answer_->reader->Finish(); }
 
   // Of a list: it has been read to its end.

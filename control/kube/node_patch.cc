@@ -56,7 +56,7 @@ HttpRequest NodeStatusPatch(std::string_view node_name, std::string body) {
 
 namespace {
 
-constexpr std::size_t kLongestMessage = 300;  // octets
+constexpr std::size_t kLongestMessage = 300;  // bytes
 
 // What the caller can do beyond waiting.
 std::string_view NextStepOfPatch(int code) {

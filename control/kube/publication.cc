@@ -49,24 +49,24 @@ bool IsComplete(const Publication& publication) {
   return (publication.v4 || publication.v6) && usable(publication.v4) && usable(publication.v6);
 }
 
-Annotations WantedAnnotations(const AnnotationKeys& keys, const Publication& publication,
-                              const lease::OwnNode& node, std::vector<std::string>& problems) {
-  Annotations wanted;
-  wanted[keys.subnet_manager] = "true";
-  wanted[keys.backend_type] = publication.backend_type;
+Annotations DesiredAnnotations(const AnnotationKeys& keys, const Publication& publication,
+                               const lease::OwnNode& node, std::vector<std::string>& problems) {
+  Annotations desired;
+  desired[keys.subnet_manager] = "true";
+  desired[keys.backend_type] = publication.backend_type;
   if (publication.v4) {
-    wanted[keys.backend_data] = BackendDataText(publication, *publication.v4);
-    wanted[keys.public_ip] = PublicIpText(*publication.v4, keys.public_ip_overwrite,
-                                          node.v4.public_ip_overwrite, problems);
+    desired[keys.backend_data] = BackendDataText(publication, *publication.v4);
+    desired[keys.public_ip] = PublicIpText(*publication.v4, keys.public_ip_overwrite,
+                                           node.v4.public_ip_overwrite, problems);
   }
   if (publication.v6) {
-    wanted[keys.backend_v6_data] = BackendDataText(publication, *publication.v6);
-    wanted[keys.public_ipv6] = PublicIpText(*publication.v6, keys.public_ipv6_overwrite,
-                                            node.v6.public_ip_overwrite, problems);
+    desired[keys.backend_v6_data] = BackendDataText(publication, *publication.v6);
+    desired[keys.public_ipv6] = PublicIpText(*publication.v6, keys.public_ipv6_overwrite,
+                                             node.v6.public_ip_overwrite, problems);
   } else if (publication.without_v6) {
-    wanted[keys.backend_v6_data] = wanted[keys.public_ipv6] = "";
+    desired[keys.backend_v6_data] = desired[keys.public_ipv6] = "";
   }
-  return wanted;
+  return desired;
 }
 
 Annotations ShownAnnotations(const AnnotationKeys& keys, const lease::OwnNode& node) {

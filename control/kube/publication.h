@@ -40,8 +40,8 @@ bool IsComplete(const Publication& publication);
 // The annotations that `node` should have for a complete `publication`; the empty text stands for
 // none. An overwrite that is no
 // address of one host of its family does not count and is named, in a sentence, in `problems`.
-Annotations WantedAnnotations(const AnnotationKeys& keys, const Publication& publication,
-                              const lease::OwnNode& node, std::vector<std::string>& problems);
+Annotations DesiredAnnotations(const AnnotationKeys& keys, const Publication& publication,
+                               const lease::OwnNode& node, std::vector<std::string>& problems);
 // Those it has, of all that we may ever write; the empty text stands for none.
 Annotations ShownAnnotations(const AnnotationKeys& keys, const lease::OwnNode& node);
 

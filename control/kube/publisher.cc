@@ -33,9 +33,9 @@ const std::string& TextOf(const Annotations& annotations, const std::string& key
 }
 
 // Those of `wanted` that `shown` does not have.
-Annotations Difference(const Annotations& wanted, const Annotations& shown) {
+Annotations Difference(const Annotations& desired, const Annotations& shown) {
   Annotations missing;
-  for (const auto& [key, text] : wanted) {
+  for (const auto& [key, text] : desired) {
     if (TextOf(shown, key) != text) missing.emplace(key, text);
   }
   return missing;
@@ -67,15 +67,15 @@ Publisher::Publisher(const control::Clock& clock, std::function<absl::Time()> no
       annotations_(control::Backoff(options_.retry, random)),
       condition_(control::Backoff(options_.retry, random)) {}
 
-Annotations Publisher::Wanted(const lease::OwnNode& of) const {
+Annotations Publisher::Desired(const lease::OwnNode& of) const {
   std::vector<std::string> ignored;
-  return WantedAnnotations(options_.keys, *wanted_, of, ignored);
+  return DesiredAnnotations(options_.keys, *desired_, of, ignored);
 }
 
 Annotations Publisher::Missing() const {
   Annotations shown = Shown();
   for (const auto& [key, text] : accepted_) shown[key] = text;
-  return Difference(Wanted(*node_), shown);
+  return Difference(Desired(*node_), shown);
 }
 
 TimePoint Publisher::AnnotationsAt() const {
@@ -87,7 +87,7 @@ bool Publisher::ConditionDue() const {
 }
 
 bool Publisher::IsShown() const {
-  return CanPublish() && Difference(Wanted(*node_), Shown()).empty();
+  return CanPublish() && Difference(Desired(*node_), Shown()).empty();
 }
 
 void Publisher::Forget() {
@@ -105,11 +105,11 @@ void Publisher::SettleAccepted() {
 
 void Publisher::LookForRewrites(const lease::OwnNode& next) {
   const Annotations was = Shown(), is = ShownAnnotations(options_.keys, next);
-  const Annotations ours = Wanted(*node_), wanted_now = Wanted(next);
+  const Annotations ours = Desired(*node_), desired_now = Desired(next);
   std::vector<std::string> changed;
   for (const auto& [key, text] : ours) {
     const std::string& found = TextOf(is, key);
-    if (TextOf(was, key) != text || found == text || found == TextOf(wanted_now, key)) continue;
+    if (TextOf(was, key) != text || found == text || found == TextOf(desired_now, key)) continue;
     changed.push_back(
         absl::StrCat(key, found.empty() ? " removed" : " to ", found.empty() ? "" : Quoted(found)));
   }
@@ -124,7 +124,7 @@ void Publisher::Accept() {
   SettleAccepted();
 }
 
-void Publisher::SetWanted(std::optional<Publication> wanted) { wanted_ = std::move(wanted); }
+void Publisher::SetDesired(std::optional<Publication> desired) { desired_ = std::move(desired); }
 
 void Publisher::SetReady(bool ready) { ready_ = ready; }
 
@@ -186,15 +186,15 @@ std::optional<TimePoint> Publisher::NextDeadline() const {
   return next;
 }
 
-std::string Publisher::trouble() const {
-  if (!node_ || !wanted_) return "";
+std::string Publisher::condition() const {
+  if (!node_ || !desired_) return "";
   const std::string node = Quoted(options_.node_name);
-  if (!IsComplete(*wanted_)) {
+  if (!IsComplete(*desired_)) {
     return absl::StrCat("the lease of node ", node,
                         " is not complete, so that nothing is published: a VTEP MAC is missing");
   }
   std::vector<std::string> sentences;
-  WantedAnnotations(options_.keys, *wanted_, *node_, sentences);
+  DesiredAnnotations(options_.keys, *desired_, *node_, sentences);
   const TimePoint now = clock_->Now();
   if (rewrites_.times() > 0 && (!published() || rewrites_.IsLasting(now))) {
     sentences.push_back(rewrites_.Describe(options_.node_name));

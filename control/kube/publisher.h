@@ -4,7 +4,7 @@
 //
 //   wanted + own Node ──► what differs ──► patch ──► accepted ──► seen in the watch: published
 //                             ▲                        └─► not seen in time ──┐
-//                             └──── changed by others, Node created anew ◄────┘
+//                             └──── changed by others, Node created again ◄────┘
 //
 // Then, once for each Node (UID) and once the network works, the condition NetworkUnavailable.
 #pragma once
@@ -51,7 +51,8 @@ class Publisher {
             Options options);
 
   // Any of these may make a patch necessary: ask Next afterwards.
-  void SetWanted(std::optional<Publication> wanted);  // empty: not known (yet), leave what is there
+  void SetDesired(
+      std::optional<Publication> desired);  // empty: not known (yet), leave what is there
   void OnOwnNode(const std::optional<lease::OwnNode>& node);
   void SetReady(bool ready);  // the node's network works: the condition may say so
 
@@ -66,7 +67,7 @@ class Publisher {
   bool published() const { return IsShown(); }
   // Sentences for people: why it does not, and what does not last; empty while nothing is wanted or
   // there is no Node to write to.
-  std::string trouble() const;
+  std::string condition() const;
 
  private:
   enum class Patch : std::uint8_t { kNone, kAnnotations, kCondition };
@@ -82,8 +83,8 @@ class Publisher {
     std::string error;
   };
 
-  bool CanPublish() const { return node_ && wanted_ && IsComplete(*wanted_); }
-  Annotations Wanted(const lease::OwnNode& of) const;
+  bool CanPublish() const { return node_ && desired_ && IsComplete(*desired_); }
+  Annotations Desired(const lease::OwnNode& of) const;
   Annotations Shown() const { return ShownAnnotations(options_.keys, *node_); }
   // What is to be sent: what was accepted counts as shown. CanPublish.
   Annotations Missing() const;
@@ -99,7 +100,7 @@ class Publisher {
   const control::Clock* clock_;
   std::function<absl::Time()> now_;
   Options options_;
-  std::optional<Publication> wanted_;
+  std::optional<Publication> desired_;
   std::optional<lease::OwnNode> node_;
   bool ready_ = false;
 

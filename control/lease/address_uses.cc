@@ -5,8 +5,8 @@ namespace weft::lease {
 namespace {
 
 std::array<std::uint64_t, 2> WordsOf(const IpAddress& v6) {
-  const std::byte* const octets = v6.octets().data();
-  return {LoadBe64(octets), LoadBe64(octets + 8)};
+  const std::byte* const bytes = v6.bytes().data();
+  return {LoadBe64(bytes), LoadBe64(bytes + 8)};
 }
 
 }  // namespace

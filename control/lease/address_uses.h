@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often each address is used. Nearly every one is used once, and costs its own octets then.
+// How often each address is used. Nearly every one is used once, and costs its own bytes then.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class AddressUses {
 
  private:
   absl::flat_hash_set<std::uint32_t> v4_;
-  absl::flat_hash_set<std::array<std::uint64_t, 2>> v6_;  // hashed faster than octets are
+  absl::flat_hash_set<std::array<std::uint64_t, 2>> v6_;  // hashed faster than bytes are
   absl::flat_hash_map<IpAddress, std::size_t> more_;      // uses beyond the first
 };
 

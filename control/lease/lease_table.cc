@@ -41,10 +41,10 @@ LeaseTable::Key::Key(std::string_view its_name, bool has_uuid, std::string_view 
       hash(static_cast<std::uint32_t>(absl::HashOf(name))) {}
 
 LeaseTable::Key::Key(const PackedLease& lease)
-    : Key(lease.name(), lease.has_uuid(), lease.uid_octets()) {}
+    : Key(lease.name(), lease.has_uuid(), lease.uid_bytes()) {}
 
 bool LeaseTable::Key::Matches(const PackedLease& lease) const {
-  return lease.name() == name && lease.has_uuid() == is_uuid && lease.uid_octets() == uid;
+  return lease.name() == name && lease.has_uuid() == is_uuid && lease.uid_bytes() == uid;
 }
 
 LeaseTable::LeaseTable(OwnIdentity own, Now now)
@@ -224,21 +224,21 @@ bool LeaseTable::SetNotJoined(const NotJoinedNode& node) {
 
 RecordId LeaseTable::Find(const NodeKey& node) const {
   const PackedUid uid(node.uid);
-  return nodes_.Find(Key(node.name, uid.is_uuid(), uid.octets()));
+  return nodes_.Find(Key(node.name, uid.is_uuid(), uid.bytes()));
 }
 
 bool LeaseTable::Put(const Lease& told) {
   const PackedUid uid(told.node.uid);
-  const Key key(told.node.name, uid.is_uuid(), uid.octets());
+  const Key key(told.node.name, uid.is_uuid(), uid.bytes());
   nodes_.Prefetch(key);
   const std::optional<Lease> completed = Completed(told, key);
   const Lease& lease = completed ? *completed : told;
   Pack(lease, uid, packed_);
-  const PackedLease wanted(packed_.data());
+  const PackedLease desired(packed_.data());
   for (const IpFamily family : kFamilies) {
     const auto& half = lease.of(family);
     if (!half) continue;
-    of(family).subnets.Prefetch(wanted);
+    of(family).subnets.Prefetch(desired);
     if (half->public_ip) of(family).public_ips.Prefetch(*half->public_ip);
   }
   bool is_new = false;
@@ -249,7 +249,7 @@ bool LeaseTable::Put(const Lease& told) {
   Used used;
   if (!is_new) {
     const PackedLease known = Read(slot.record);
-    if (known.value() == wanted.value()) {
+    if (known.value() == desired.value()) {
       if (in_snapshot_) Mark(slot.record, true);
       return false;
     }

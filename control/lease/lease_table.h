@@ -48,7 +48,7 @@ struct PeerCounts {
 };
 
 // One thread (control). A change costs O(1), and nothing is allocated when it is none; 100,000
-// leases are meant, about 110 octets each. Order is made when it is asked for.
+// leases are meant, about 110 bytes each. Order is made when it is asked for.
 //
 // A lease is *complete* when nothing is wrong with it by itself (JudgeAlone). A complete lease is
 // *in use* unless it is in conflict with one in use; then it waits until that one goes or changes.
@@ -78,7 +78,7 @@ class LeaseTable {
   void SetOwn(OwnIdentity own);
   const OwnIdentity& own() const { return own_; }
 
-  // What is told from here to EndSnapshot is all there is. Begun again: counted anew; what the one
+  // What is told from here to EndSnapshot is all there is. Begun again: counted again; what the one
   // that was cut short told stays. O(n).
   void BeginSnapshot();
   // Takes out what was not told since BeginSnapshot, except that a refused node keeps the lease it
@@ -155,7 +155,7 @@ class LeaseTable {
     bool is_uuid;
     std::uint32_t hash;  // of the name: its UID changes seldom enough
   };
-  // Of a Node that is shown without a lease, or beside it.
+  // Of a Node that is shown without a lease, or next to it.
   struct Remark {
     std::string uid;
     std::string reason;

@@ -32,8 +32,8 @@ using SubnetOrder = std::tuple<std::uint64_t, std::uint64_t, int>;
 SubnetOrder OrderOf(const IpPrefix& subnet) {
   const IpAddress& base = subnet.base();
   if (base.is_v4()) return {base.v4(), 0, subnet.length()};
-  const std::byte* const octets = base.octets().data();
-  return {LoadBe64(octets), LoadBe64(octets + 8), subnet.length()};
+  const std::byte* const bytes = base.bytes().data();
+  return {LoadBe64(bytes), LoadBe64(bytes + 8), subnet.length()};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct OwnNodeFamily {
   std::optional<std::uint32_t> published_vni;
   std::optional<MacAddress> published_vtep_mac;  // unicast, not zero
   // As written, not parsed; empty where absent.
-  std::string backend_data;  // backend-data / backend-v6-data: peers compare it octet by octet
+  std::string backend_data;  // backend-data / backend-v6-data: peers compare it byte by byte
   std::string public_ip;     // public-ip / public-ipv6
   // Precedence: annotation over flag (upstream v0.28.9).
   std::string node_public_ip;  // node-public-ip(v6): changes the address we detect

@@ -20,21 +20,21 @@ char* Store(char* to, const T& value) {
   return to + sizeof value;
 }
 
-char* Store(char* to, Bytes octets) {
-  std::memcpy(to, octets.data(), octets.size());
-  return to + octets.size();
+char* Store(char* to, Bytes bytes) {
+  std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
 }
 
 char* Store(char* to, std::string_view text) { return std::copy(text.begin(), text.end(), to); }
 
 IpAddress LoadAddress(IpFamily family, const char* at) {
-  std::array<std::byte, 16> octets;
-  std::memcpy(octets.data(), at, family == IpFamily::kV4 ? 4 : 16);
-  return IpAddress::FromOctets(family, octets.data());
+  std::array<std::byte, 16> bytes;
+  std::memcpy(bytes.data(), at, family == IpFamily::kV4 ? 4 : 16);
+  return IpAddress::FromBytes(family, bytes.data());
 }
 
-// Eight digits 0-9 and a-f as four octets, all at once. False: another character is among them.
-bool ParseEightDigits(const char* digits, char* octets) {
+// Eight digits 0-9 and a-f as four bytes, all at once. False: another character is among them.
+bool ParseEightDigits(const char* digits, char* bytes) {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   std::uint64_t text;
@@ -47,12 +47,12 @@ bool ParseEightDigits(const char* digits, char* octets) {
   std::uint64_t packed = (values << 4 | values >> 8) & 0x00ff00ff00ff00ffU;
   packed = (packed | packed >> 8) & 0x0000ffff0000ffffU;
   packed |= packed >> 16;
-  std::memcpy(octets, &packed, 4);
+  std::memcpy(bytes, &packed, 4);
   return (wrong_column | wrong_value) == 0;
 }
 
 // "01234567-89ab-cdef-0123-456789abcdef"
-bool ParseUuid(std::string_view text, char* octets) {
+bool ParseUuid(std::string_view text, char* bytes) {
   if (text.size() != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-')
     return false;
   char split[16];  // the groups of four
@@ -60,19 +60,19 @@ bool ParseUuid(std::string_view text, char* octets) {
   std::memcpy(split + 4, &text[14], 4);
   std::memcpy(split + 8, &text[19], 4);
   std::memcpy(split + 12, &text[24], 4);
-  return ParseEightDigits(text.data(), octets) && ParseEightDigits(split, octets + 4) &&
-         ParseEightDigits(split + 8, octets + 8) && ParseEightDigits(&text[28], octets + 12);
+  return ParseEightDigits(text.data(), bytes) && ParseEightDigits(split, bytes + 4) &&
+         ParseEightDigits(split + 8, bytes + 8) && ParseEightDigits(&text[28], bytes + 12);
 }
 
-// Where the 16 octets' digits stand in it.
+// Where the 16 bytes' digits stand in it.
 constexpr std::array<std::uint8_t, 16> kUuidDigits = {0,  2,  4,  6,  9,  11, 14, 16,
                                                       19, 21, 24, 26, 28, 30, 32, 34};
 
-std::string UuidText(std::string_view octets) {
+std::string UuidText(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text(36, '-');
   for (std::size_t i = 0; i < kUuidDigits.size(); ++i) {
-    const auto octet = static_cast<unsigned char>(octets[i]);
+    const auto octet = static_cast<unsigned char>(bytes[i]);
     text[kUuidDigits[i]] = kDigits[octet >> 4];
     text[kUuidDigits[i] + 1u] = kDigits[octet & 15];
   }
@@ -88,7 +88,7 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
   constexpr std::size_t kMost = P::kHalves + P::HalfSize(IpFamily::kV4) +
                                 P::HalfSize(IpFamily::kV6) + 2 * P::kSinceSize +
                                 3 * 5;  // but for the texts
-  out.resize(kMost + uid.octets().size() + lease.backend_type.size() + lease.node.name.size());
+  out.resize(kMost + uid.bytes().size() + lease.backend_type.size() + lease.node.name.size());
   char* const begin = out.data();
   char* to = begin + P::kHalves;
   unsigned fields = 0;
@@ -99,11 +99,11 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
     const std::size_t address_size = P::AddressSize(family);
     fields |= P::kHalf << shift;
     std::memset(to, 0, P::HalfSize(family));
-    to = Store(to, half.subnet.base().octets());
+    to = Store(to, half.subnet.base().bytes());
     *to++ = static_cast<char>(half.subnet.length());
     if (half.public_ip) {
       fields |= P::kPublicIp << shift;
-      Store(to, half.public_ip->octets());
+      Store(to, half.public_ip->bytes());
     }
     to += address_size;
     if (half.vni) {
@@ -113,7 +113,7 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
     to += sizeof(std::uint32_t);
     if (half.vtep_mac) {
       fields |= P::kMac << shift;
-      Store(to, half.vtep_mac->octets());
+      Store(to, half.vtep_mac->bytes());
     }
     to += MacAddress::kSize;
   };
@@ -136,9 +136,9 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
   }
   if (uid.is_uuid()) {
     fields |= P::kUuid;
-    to = Store(to, uid.octets());
+    to = Store(to, uid.bytes());
   } else {
-    store_text(uid.octets());
+    store_text(uid.bytes());
   }
   const auto backend = std::find(kBackends.begin(), kBackends.end(), lease.backend_type);
   if (backend == kBackends.end()) {
@@ -159,9 +159,9 @@ FamilyLease PackedLease::half(IpFamily family) const {
   half.public_ip = public_ip(family);
   half.vni = vni(family);
   if (has_vtep_mac(family)) {
-    std::array<std::byte, MacAddress::kSize> octets;
-    std::memcpy(octets.data(), at_ + OffsetOfVni(family) + sizeof(std::uint32_t), octets.size());
-    half.vtep_mac = MacAddress::FromOctets(octets.data());
+    std::array<std::byte, MacAddress::kSize> bytes;
+    std::memcpy(bytes.data(), at_ + OffsetOfVni(family) + sizeof(std::uint32_t), bytes.size());
+    half.vtep_mac = MacAddress::FromBytes(bytes.data());
   }
   if (is_kept(family)) {
     const bool second = family == IpFamily::kV6 && is_kept(IpFamily::kV4);
@@ -171,17 +171,16 @@ FamilyLease PackedLease::half(IpFamily family) const {
 }
 
 IpPrefix PackedLease::subnet(IpFamily family) const {
-  const std::string_view octets = subnet_octets(family);
-  return *IpPrefix::Of(LoadAddress(family, octets.data()),
-                       static_cast<unsigned char>(octets.back()));
+  const std::string_view bytes = subnet_bytes(family);
+  return *IpPrefix::Of(LoadAddress(family, bytes.data()), static_cast<unsigned char>(bytes.back()));
 }
 
 bool PackedLease::OverlapsSubnet(const IpPrefix& other) const {
   const IpFamily family = other.family();
   if (family == IpFamily::kV6) return subnet(family).Overlaps(other);
-  const std::string_view octets = subnet_octets(family);
-  const std::uint32_t base = LoadBe32(std::as_bytes(std::span(octets)).data());
-  const int length = std::min<int>(static_cast<unsigned char>(octets.back()), other.length());
+  const std::string_view bytes = subnet_bytes(family);
+  const std::uint32_t base = LoadBe32(std::as_bytes(std::span(bytes)).data());
+  const int length = std::min<int>(static_cast<unsigned char>(bytes.back()), other.length());
   return length == 0 || (base ^ other.base().v4()) >> (32 - length) == 0;
 }
 
@@ -192,11 +191,11 @@ std::optional<IpAddress> PackedLease::public_ip(IpFamily family) const {
 
 std::string_view PackedLease::backend_type() const {
   const auto number = static_cast<unsigned char>(at_[kBackend]);
-  return number < kBackends.size() ? kBackends[number] : Text(at_ + OffsetAfter(uid_octets()));
+  return number < kBackends.size() ? kBackends[number] : Text(at_ + OffsetAfter(uid_bytes()));
 }
 
 NodeKey PackedLease::node() const {
-  const std::string_view uid = uid_octets();
+  const std::string_view uid = uid_bytes();
   return {std::string(name()), has_uuid() ? UuidText(uid) : std::string(uid)};
 }
 

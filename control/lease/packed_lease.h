@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lease as one run of octets, as the table keeps it: with a UUID and an IPv4 half 49 and the
+// A lease as one run of bytes, as the table keeps it: with a UUID and an IPv4 half 49 and the
 // node's name.
 //
-//   octets
+//   bytes
 //     1     told in the snapshot that runs           worked out by the table:
 //     1     PeerState of each half, judged alone      not part of the value
 //     2     which fields there are
@@ -28,7 +28,7 @@
 
 namespace weft::lease {
 
-// A UID as it stands in the record: a UUID in its canonical, lower-case form as 16 octets,
+// A UID as it stands in the record: a UUID in its canonical, lower-case form as 16 bytes,
 // otherwise as it is. Views the text given.
 class PackedUid {
  public:
@@ -37,7 +37,7 @@ class PackedUid {
   PackedUid& operator=(const PackedUid&) = delete;
 
   bool is_uuid() const { return is_uuid_; }
-  std::string_view octets() const {
+  std::string_view bytes() const {
     return is_uuid_ ? std::string_view(uuid_, sizeof uuid_) : text_;
   }
 
@@ -47,11 +47,11 @@ class PackedUid {
   bool is_uuid_;
 };
 
-// Makes `out` the lease's octets, nothing worked out yet. `uid` is the node's; subnet and public IP
+// Makes `out` the lease's bytes, nothing worked out yet. `uid` is the node's; subnet and public IP
 // of each half are of its family.
 void Pack(const Lease& lease, const PackedUid& uid, std::string& out);
 
-// A view of octets that Pack made. Offsets are worked out on the way: the octets are looked at once
+// A view of bytes that Pack made. Offsets are worked out on the way: the bytes are looked at once
 // or twice for each that is told, and most often never again.
 class PackedLease {
  public:
@@ -65,7 +65,7 @@ class PackedLease {
 
   // Two leases are equal exactly if these are.
   std::string_view value() const { return {at_ + kFields, size() - kFields}; }
-  // Of all octets.
+  // Of all bytes.
   std::size_t size() const {
     const std::string_view last = name();
     return static_cast<std::size_t>(last.data() - at_) + last.size();
@@ -76,7 +76,7 @@ class PackedLease {
   FamilyLease half(IpFamily family) const;
   IpPrefix subnet(IpFamily family) const;
   // Tells one subnet of the family from another; the last is its length.
-  std::string_view subnet_octets(IpFamily family) const {
+  std::string_view subnet_bytes(IpFamily family) const {
     return {at_ + OffsetOf(family), AddressSize(family) + 1};
   }
   // The half of its family is there.
@@ -94,7 +94,7 @@ class PackedLease {
   std::string_view backend_type() const;
   std::string_view name() const { return Text(at_ + OffsetOfName()); }
   bool has_uuid() const { return (fields() & kUuid) != 0; }
-  std::string_view uid_octets() const {
+  std::string_view uid_bytes() const {
     const char* const at = at_ + OffsetOfUid();
     return has_uuid() ? std::string_view(at, kUuidSize) : Text(at);
   }
@@ -114,7 +114,7 @@ class PackedLease {
                                kHalves = 13;
   static constexpr std::size_t kUuidSize = 16;
   static constexpr std::size_t kSinceSize = 8;
-  // A text's length below this is one octet; otherwise this octet and four more.
+  // A text's length below this is one byte; otherwise this byte and four more.
   static constexpr std::size_t kLongText = 255;
 
   template <typename T>
@@ -159,14 +159,14 @@ class PackedLease {
            (is_kept(IpFamily::kV6) ? kSinceSize : 0);
   }
   std::size_t OffsetOfName() const {
-    const std::size_t after_uid = OffsetAfter(uid_octets());
+    const std::size_t after_uid = OffsetAfter(uid_bytes());
     return (fields() & kOtherBackend) == 0 ? after_uid : OffsetAfter(Text(at_ + after_uid));
   }
 
   const char* at_;
 };
 
-// What the table works out, in octets that Pack made.
+// What the table works out, in bytes that Pack made.
 void SetTold(char* at, bool told);
 void SetAlone(char* at, IpFamily family, PeerState state);
 

@@ -12,7 +12,7 @@
 namespace weft::lease {
 
 // `Key` has a member `hash` and says whether a record Matches it; of the records with one key one
-// is in the set. The hash stands beside the number, so that neither a search nor the set's growth
+// is in the set. The hash stands next to the number, so that neither a search nor the set's growth
 // looks at records in vain. The store outlives the set. One thread.
 template <typename Key>
 class RecordSet {

@@ -8,20 +8,20 @@
 
 namespace weft::lease {
 
-RecordId RecordStore::Add(std::string_view octets) {
-  const RecordId record = Take(StepsOf(octets.size()));
-  std::copy(octets.begin(), octets.end(), At(record));
+RecordId RecordStore::Add(std::string_view bytes) {
+  const RecordId record = Take(StepsOf(bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), At(record));
   return record;
 }
 
 void RecordStore::Remove(RecordId record, std::size_t size) { GiveBack(record, StepsOf(size)); }
 
-RecordId RecordStore::Replace(RecordId record, std::size_t size, std::string_view octets) {
-  if (StepsOf(size) != StepsOf(octets.size())) {
+RecordId RecordStore::Replace(RecordId record, std::size_t size, std::string_view bytes) {
+  if (StepsOf(size) != StepsOf(bytes.size())) {
     Remove(record, size);
-    return Add(octets);
+    return Add(bytes);
   }
-  std::copy(octets.begin(), octets.end(), At(record));
+  std::copy(bytes.begin(), bytes.end(), At(record));
   return record;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for runs of octets of many sizes, found by a number of 32 bits: without an allocation for
+// Memory for runs of bytes of many sizes, found by a number of 32 bits: without an allocation for
 // each, and half of a pointer in every index.
 #pragma once
 
@@ -15,20 +15,20 @@ namespace weft::lease {
 using RecordId = std::uint32_t;
 inline constexpr RecordId kNoRecord = 0;
 
-// Records stand in chunks, in steps of eight octets; the place of a removed one waits for the next
+// Records stand in chunks, in steps of eight bytes; the place of a removed one waits for the next
 // of its size. Memory goes back to the system with the store (but for records of more than a
-// chunk). No record begins with the octet 0xff. One thread.
+// chunk). No record begins with the byte 0xff. One thread.
 class RecordStore {
  public:
   RecordStore() : chunks_(1) {}  // the first stays empty: it has the number of no record
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
-  RecordId Add(std::string_view octets);
+  RecordId Add(std::string_view bytes);
   // `size` is what was added.
   void Remove(RecordId record, std::size_t size);
-  // Writes `octets` in the place of the record where they fit exactly, otherwise in another.
-  RecordId Replace(RecordId record, std::size_t size, std::string_view octets);
+  // Writes `bytes` in the place of the record where they fit exactly, otherwise in another.
+  RecordId Replace(RecordId record, std::size_t size, std::string_view bytes);
 
   // Until the record is removed or replaced.
   char* At(RecordId record) {
@@ -58,7 +58,7 @@ class RecordStore {
   }
 
  private:
-  // A free place: this octet, the number of the next one of its size, its steps.
+  // A free place: this byte, the number of the next one of its size, its steps.
   static constexpr unsigned char kFree = 0xff;
   static std::size_t FreeSteps(const char* at) {
     std::uint16_t steps;
@@ -66,7 +66,7 @@ class RecordStore {
     return steps;
   }
 
-  static constexpr std::size_t kStep = 8;  // octets
+  static constexpr std::size_t kStep = 8;  // bytes
   static constexpr unsigned kPlaceBits = 13;
   static constexpr RecordId kPlaceMask = (1u << kPlaceBits) - 1;
   static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;  // of a chunk: 64 KiB

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where usable leases go: the data plane, host routes, HNS. Sinks take the wish, not the event.
+// Where usable leases go: the data plane, host routes, HNS. Sinks take the spec, not the event.
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ struct SinkReport {
   // False: what was asked last is still under way elsewhere, and the above is of before.
   bool settled = true;
   // Peers that this sink can have no way to, not counted in `desired`: what to change, for people.
-  // They hold nobody up; the next Resync judges them anew.
+  // They hold nobody up; the next Resync judges them again.
   std::vector<std::string> refused{};
   // Of `pending`, what was tried and refused by itself, each a condition of its one peer: entries
   // of `desired`, and old ones that cannot be removed. All else in `pending` is the sink's as a

@@ -46,7 +46,7 @@ class SourceListener {
   virtual void OnNotJoined(const NotJoinedNode& /*node*/) {}
   // The source cannot be read at the moment (the file vanished, does not parse; the API server is
   // away). What was known stays. OkStatus ends the trouble.
-  virtual void OnTrouble(const absl::Status& status) = 0;
+  virtual void OnCondition(const absl::Status& status) = 0;
   // Our own Node changed, or is not there (empty). Before the event it came with, so that peers are
   // judged by it; its absence is told before OnSnapshotEnd.
   virtual void OnOwnNode(const std::optional<OwnNode>& /*node*/) {}

@@ -11,10 +11,10 @@ namespace weft::lease {
 namespace {
 
 // As a record has it.
-std::string OctetsOf(const IpPrefix& subnet) {
-  std::string octets;
-  for (const std::byte octet : subnet.base().octets()) octets += std::to_integer<char>(octet);
-  return octets += static_cast<char>(subnet.length());
+std::string BytesOf(const IpPrefix& subnet) {
+  std::string bytes;
+  for (const std::byte octet : subnet.base().bytes()) bytes += std::to_integer<char>(octet);
+  return bytes += static_cast<char>(subnet.length());
 }
 
 }  // namespace
@@ -22,13 +22,13 @@ std::string OctetsOf(const IpPrefix& subnet) {
 SubnetIndex::SubnetIndex(const RecordStore& store, IpFamily family)
     : store_(store), family_(family), holders_(store) {}
 
-SubnetIndex::Key::Key(std::string_view subnet_octets, IpFamily its_family)
-    : octets(subnet_octets),
+SubnetIndex::Key::Key(std::string_view subnet_bytes, IpFamily its_family)
+    : bytes(subnet_bytes),
       family(its_family),
-      hash(static_cast<std::uint32_t>(absl::HashOf(octets))) {}
+      hash(static_cast<std::uint32_t>(absl::HashOf(bytes))) {}
 
 SubnetIndex::Key SubnetIndex::KeyOf(const PackedLease& lease) const {
-  return Key(lease.subnet_octets(family_), family_);
+  return Key(lease.subnet_bytes(family_), family_);
 }
 
 void SubnetIndex::Add(RecordId lease) {
@@ -47,8 +47,8 @@ void SubnetIndex::Remove(RecordId lease) {
 }
 
 RecordId SubnetIndex::Holder(const IpPrefix& subnet) const {
-  const std::string octets = OctetsOf(subnet);
-  return holders_.Find(Key(octets, family_));
+  const std::string bytes = BytesOf(subnet);
+  return holders_.Find(Key(bytes, family_));
 }
 
 RecordId SubnetIndex::LongestHolder(const IpAddress& base, int from, int to) const {
@@ -92,7 +92,7 @@ RecordId SubnetIndex::Nested(const IpPrefix& subnet) const {
 }
 
 void SubnetIndex::CountLength(const PackedLease& lease, bool added) {
-  const auto length = static_cast<unsigned char>(lease.subnet_octets(family_).back());
+  const auto length = static_cast<unsigned char>(lease.subnet_bytes(family_).back());
   std::size_t& count = subnets_of_length_[length];
   if (added && count++ == 0) ++lengths_in_use_;
   if (!added && --count == 0) --lengths_in_use_;

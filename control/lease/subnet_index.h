@@ -54,9 +54,9 @@ class SubnetIndex {
 
  private:
   struct Key {
-    Key(std::string_view subnet_octets, IpFamily its_family);
-    bool Matches(const PackedLease& lease) const { return lease.subnet_octets(family) == octets; }
-    std::string_view octets;
+    Key(std::string_view subnet_bytes, IpFamily its_family);
+    bool Matches(const PackedLease& lease) const { return lease.subnet_bytes(family) == bytes; }
+    std::string_view bytes;
     IpFamily family;
     std::uint32_t hash;
   };

@@ -52,9 +52,9 @@ bool NodeLedger::IsOpen() {
     if (taken.ok()) lock.emplace(*std::move(taken));
   }
   if (!lock) {
-    trouble_ = absl::StrCat("flannelctl reset will not know what is made now: ", status.message(),
-                            "; give each flanneld a folder of its own that it may write to with "
-                            "--state-dir");
+    condition_ = absl::StrCat("flannelctl reset will not know what is made now: ", status.message(),
+                              "; give each flanneld a folder of its own that it may write to with "
+                              "--state-dir");
     return false;
   }
   if (folder_ == control::DefaultStateFolder()) {
@@ -71,11 +71,11 @@ bool NodeLedger::IsOpen() {
   if (absl::IsDataLoss(status)) {
     lost_ = status.message();
   } else if (!status.ok()) {
-    trouble_ = status.message();
+    condition_ = status.message();
     return false;
   }
   lock_.emplace(*std::move(lock));
-  trouble_ = ledger_.Write().message();
+  condition_ = ledger_.Write().message();
   return true;
 }
 
@@ -88,7 +88,7 @@ void NodeLedger::Use(const std::function<Written(Ledger&)>& use) {
   const std::lock_guard lock(mutex_);
   const bool open = IsOpen();
   const Written written = use(ledger_);
-  if (open && written) trouble_ = written->message();
+  if (open && written) condition_ = written->message();
 }
 
 void NodeLedger::Retry(TimePoint now) {
@@ -105,13 +105,13 @@ void NodeLedger::Retry(TimePoint now) {
   if (now < *again_) return;
   delay_ = std::min(2 * delay_, kLastRetry);
   again_ = now + delay_;
-  if (IsOpen()) trouble_ = ledger_.Write().message();
+  if (IsOpen()) condition_ = ledger_.Write().message();
 }
 
-std::string NodeLedger::trouble() const {
+std::string NodeLedger::condition() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> all;
-  for (const std::string& each : {trouble_, lost_, foreign_}) {
+  for (const std::string& each : {condition_, lost_, foreign_}) {
     if (!each.empty()) all.push_back(each);
   }
   return absl::StrJoin(all, "; ");

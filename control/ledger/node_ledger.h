@@ -48,7 +48,7 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
 
   const std::string& folder() const { return folder_; }
   // Why the ledger may lack something, while it lasts; empty: it lacks nothing.
-  std::string trouble() const;
+  std::string condition() const;
 
   // Of HNS.
   void Intend(const hns::LedgerObject& object) override;
@@ -85,7 +85,7 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
   std::map<std::string, std::optional<HnsObject>> before_;
   // A ledger that was not understood or not trusted; what another user put in our place. Stay.
   std::string lost_, foreign_;
-  std::string trouble_;
+  std::string condition_;
   bool used_ = false;
   std::optional<TimePoint> again_;
   std::chrono::seconds delay_{1};

@@ -211,7 +211,7 @@ void NodeNetwork::Poll(control::TimePoint now) {
   for (const auto& backend : backends_) backend->Poll(now);
   if (!context_.ledger) return;
   context_.ledger->Retry(now);
-  ledger_condition_.Set(context_.ledger->trouble());
+  ledger_condition_.Set(context_.ledger->condition());
 }
 
 bool NodeNetwork::RequestPlan(bool repair, const backend::PlanReply& reply) {

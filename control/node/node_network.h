@@ -16,12 +16,12 @@
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
 #include "control/backend/backend.h"
+#include "control/condition.h"
 #include "control/node/pod_rules.h"
 #include "control/node/static_routes.h"
 #include "control/node/subnet_file.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
-#include "control/trouble.h"
 #include "control/underlay/host_needs.h"
 
 namespace weft::node {
@@ -121,7 +121,7 @@ class NodeNetwork {
   std::optional<SubnetEnv> lease_;
   bool file_judged_ = false;
   bool was_in_sync_ = false;  // every sink was ready once, since the plan changed
-  control::Trouble own_condition_, interface_condition_, backend_condition_, file_condition_,
+  control::Condition own_condition_, interface_condition_, backend_condition_, file_condition_,
       public_ip_condition_, link_condition_, mtu_condition_, ledger_condition_;
 };
 

@@ -26,7 +26,7 @@ std::string PendingText(const control::ReconcilerReport& report) {
 }
 
 // "not up yet: cause"
-std::string NotYet(std::string_view what, const control::Trouble& condition) {
+std::string NotYet(std::string_view what, const control::Condition& condition) {
   return absl::StrCat(what, condition.text().empty() ? "" : ": ", condition.text());
 }
 
@@ -41,9 +41,9 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
                                           : "not chosen yet"});
   const bool up = IsComplete() && backend_condition_.text().empty();
   std::string tunnels;
-  for (const auto& backend : backends_) absl::StrAppend(&tunnels, backend->TunnelsText());
-  if (tunnels.empty()) tunnels = "0 up";
-  checks.push_back({"tunnels", up, up ? tunnels : NotYet("not up yet", backend_condition_)});
+  for (const auto& backend : backends_) absl::StrAppend(&tunnels, backend->TunnelsText(up));
+  if (tunnels.empty()) tunnels = up ? "0 up" : "not up yet";
+  checks.push_back({"tunnels", up, up ? tunnels : NotYet(tunnels, backend_condition_)});
   for (const auto& backend : backends_) backend->AppendChecks(checks);
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
@@ -70,7 +70,7 @@ void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) co
 void NodeNetwork::FillStatus(admin::Status& status) const {
   if (plan_) {
     status.interface_name = plan_->underlay.name;
-    status.mtu = plan_->mtu.octets();
+    status.mtu = plan_->mtu.bytes();
   }
   for (const auto& backend : backends_) backend->FillStatus(status);
 }

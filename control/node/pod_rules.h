@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "control/condition.h"
 #include "control/host/packet_filter.h"
 #include "control/ledger/node_ledger.h"
 #include "control/log_limit.h"
-#include "control/trouble.h"
 
 namespace weft::node {
 
@@ -41,8 +41,8 @@ class PodRules {
   bool masquerades() const {
     return !filter_ || (masquerade_.in_place && !masquerade_.rules.empty());
   }
-  const control::Trouble& masquerade_condition() const { return masquerade_condition_; }
-  const control::Trouble& forward_condition() const { return forward_condition_; }
+  const control::Condition& masquerade_condition() const { return masquerade_condition_; }
+  const control::Condition& forward_condition() const { return forward_condition_; }
 
  private:
   struct Part {
@@ -66,7 +66,7 @@ class PodRules {
   control::LogLimit limit_;
   bool has_desired_ = false;
   Part masquerade_, forward_, legacy_;
-  control::Trouble masquerade_condition_, forward_condition_;
+  control::Condition masquerade_condition_, forward_condition_;
 };
 
 }  // namespace weft::node

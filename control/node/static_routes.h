@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "control/condition.h"
 #include "control/host/carried_routes.h"
 #include "control/host/host.h"
 #include "control/ledger/node_ledger.h"
 #include "control/net_conf.h"
-#include "control/trouble.h"
 #include "control/underlay/interface_choice.h"
 
 namespace weft::node {
@@ -39,8 +39,8 @@ class StaticRoutes {
   void Inspect(const underlay::HostFacts& facts, const underlay::InterfaceChoice& underlay);
 
   // A static route that the switch took along cannot be put back.
-  const control::Trouble& lost() const { return lost_; }
-  const control::Trouble& left() const { return left_; }
+  const control::Condition& lost() const { return lost_; }
+  const control::Condition& left() const { return left_; }
 
  private:
   void Carry(const underlay::HostFacts& facts, const host::Adapter& adapter);
@@ -52,7 +52,7 @@ class StaticRoutes {
   const std::shared_ptr<ledger::NodeLedger> ledger_;
   const bool keeps_switch_;
   std::optional<host::CarriedRoutes> carried_;  // from the first Inspect on
-  control::Trouble lost_, left_;
+  control::Condition lost_, left_;
 };
 
 }  // namespace weft::node

@@ -22,7 +22,7 @@ std::string Text(const SubnetEnv& env) {
   std::string text;
   if (env.v4) AppendFamily(text, "", *env.v4);
   if (env.v6) AppendFamily(text, "IPV6_", *env.v6);
-  absl::StrAppend(&text, "FLANNEL_MTU=", env.mtu.octets(), "\n");
+  absl::StrAppend(&text, "FLANNEL_MTU=", env.mtu.bytes(), "\n");
   absl::StrAppend(&text, "FLANNEL_IPMASQ=", env.ip_masq ? "true" : "false", "\n");
   return text;
 }

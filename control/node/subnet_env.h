@@ -22,7 +22,7 @@ struct SubnetEnvFamily {
 
 struct SubnetEnv {
   std::optional<SubnetEnvFamily> v4, v6;
-  InnerMtu mtu = *InnerMtu::Of(1450);  // octets; the smallest of the active tunnels
+  InnerMtu mtu = *InnerMtu::Of(1450);  // bytes; the smallest of the active tunnels
   bool ip_masq = false;
   friend bool operator==(const SubnetEnv&, const SubnetEnv&) = default;
 };

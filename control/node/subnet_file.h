@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/clock.h"
+#include "control/condition.h"
 #include "control/node/subnet_env.h"
-#include "control/trouble.h"
 
 namespace weft::node {
 
@@ -37,7 +37,7 @@ class SubnetFile {
 
   const std::string& path() const { return path_; }
   // What another user put in our place.
-  const control::Trouble& foreign() const { return foreign_; }
+  const control::Condition& foreign() const { return foreign_; }
   // Whether Write succeeded, and no withdrawal followed.
   bool written() const { return text_.has_value(); }
 
@@ -50,7 +50,7 @@ class SubnetFile {
   control::TimePoint put_back_at_{};
   control::Duration pause_{};
   bool tells_owner_ = false;  // the file system does: what was just written is ours
-  control::Trouble foreign_;
+  control::Condition foreign_;
 };
 
 }  // namespace weft::node

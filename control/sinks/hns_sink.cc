@@ -9,10 +9,10 @@
 
 namespace weft::control {
 
-HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
+HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
                  std::function<void()> on_change, RoundThread::Limits limits,
                  std::shared_ptr<hns::ObjectLedger> ledger, bool awaits_adapter)
-    : wish_(wish),
+    : spec_(spec),
       awaits_adapter_(awaits_adapter),
       thread_(
           std::move(api), std::move(ledger),
@@ -23,16 +23,16 @@ HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
 
 std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
     hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const {
-  auto keeper = std::make_unique<hns::OverlayKeeper>(api, wish_, ledger);
+  auto keeper = std::make_unique<hns::OverlayKeeper>(api, spec_, ledger);
   if (awaits_adapter_) keeper->SetAdapterThere(false);
   if (all_known_ || !routes_.empty()) keeper->SetRoutes(routes_, all_known_);
   return keeper;
 }
 
-void HnsSink::SetWish(const hns::OverlayWish& wish) {
-  if (wish == wish_) return;
-  wish_ = wish;
-  thread_.Tell([wish](hns::OverlayKeeper& keeper) { keeper.SetWish(wish); });
+void HnsSink::SetSpec(const hns::OverlaySpec& spec) {
+  if (spec == spec_) return;
+  spec_ = spec;
+  thread_.Tell([spec](hns::OverlayKeeper& keeper) { keeper.SetSpec(spec); });
 }
 
 void HnsSink::SetAdapterThere() {
@@ -53,10 +53,10 @@ lease::SinkReport HnsSink::Report() const {
   return report;
 }
 
-std::string HnsSink::name() const { return absl::StrCat("HNS network ", wish_.name); }
+std::string HnsSink::name() const { return absl::StrCat("HNS network ", spec_.name); }
 
 hns::RemoteSubnetRoute HnsSink::RouteTo(const lease::Peer& peer) const {
-  return {peer.subnet, wish_.isolation_id, peer.public_ip, peer.vtep_mac};
+  return {peer.subnet, spec_.isolation_id, peer.public_ip, peer.vtep_mac};
 }
 
 lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {

@@ -26,12 +26,12 @@ class HnsSink final : public lease::Sink {
   // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
   // waits for it. `ledger`: of what is made; null: no ledger.
   // `awaits_adapter`: for SetAdapterThere.
-  HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlayWish& wish,
+  HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
           std::function<void()> on_change, RoundThread::Limits limits = {},
           std::shared_ptr<hns::ObjectLedger> ledger = nullptr, bool awaits_adapter = false);
 
-  void SetWish(const hns::OverlayWish& wish);
-  const hns::OverlayWish& wish() const { return wish_; }
+  void SetSpec(const hns::OverlaySpec& spec);
+  const hns::OverlaySpec& spec() const { return spec_; }
   // That an adapter has the management IP, which the outcome awaits.
   void SetAdapterThere();
   HnsState State() const { return thread_.State(); }
@@ -51,7 +51,7 @@ class HnsSink final : public lease::Sink {
       hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const;
   hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
-  hns::OverlayWish wish_;
+  hns::OverlaySpec spec_;
   hns::RemoteSubnetRoutes routes_;
   bool all_known_ = false;
   const bool awaits_adapter_;

@@ -22,7 +22,7 @@ class HnsSubscription {
   // What is doubted is ended first, so in between nothing is told: look afterwards. A service that
   // is gone refuses until whoever works with it finds it again: each Keep asks then.
   void Keep(hns::TimePoint now);
-  // It may have died; the next Keep registers anew.
+  // It may have died; the next Keep registers again.
   void Doubt() { doubted_ = true; }
 
   bool stands() const { return handle_ != hns::Handle::kNone && !doubted_; }

@@ -42,7 +42,7 @@ struct KeeperState {
 template <typename Keeper, typename Outcome>
 class KeeperThread {
  public:
-  using Wish = std::function<void(Keeper&)>;
+  using Spec = std::function<void(Keeper&)>;
   // A keeper that knows all that was told so far. Called on the control thread: at once, and
   // whenever a thread was left behind.
   using Make =
@@ -65,16 +65,16 @@ class KeeperThread {
   }
 
   // For the next round, which is at once.
-  void Tell(Wish wish) {
+  void Tell(Spec spec) {
     {
       const std::lock_guard lock(shared_->mutex);
-      shared_->wishes.push_back(std::move(wish));
+      shared_->specs.push_back(std::move(spec));
       shared_->waiting = true;
     }
     thread_.Wake();
   }
-  // As Tell, for what changes no wish: who waits until all that was told is done waits not for it.
-  void Ask(Wish question) {
+  // As Tell, for what changes no spec: who waits until all that was told is done waits not for it.
+  void Ask(Spec question) {
     {
       const std::lock_guard lock(shared_->mutex);
       shared_->questions.push_back(std::move(question));
@@ -98,8 +98,8 @@ class KeeperThread {
   struct Shared {
     std::mutex mutex;
     const Session* current = nullptr;
-    std::vector<Wish> wishes;     // for its next round
-    std::vector<Wish> questions;  // too; whoever answers
+    std::vector<Spec> specs;      // for its next round
+    std::vector<Spec> questions;  // too; whoever answers
     bool waiting = true;
     KeeperState<Outcome> state;
     std::uint64_t calls_before = 0, modifying_before = 0;  // of sessions that are over
@@ -111,7 +111,7 @@ class KeeperThread {
     {
       const std::lock_guard lock(shared_->mutex);
       shared_->current = session.get();
-      shared_->wishes.clear();
+      shared_->specs.clear();
       shared_->calls_before = shared_->state.calls;
       shared_->modifying_before = shared_->state.modifying_calls;
     }
@@ -146,24 +146,24 @@ class KeeperThread<Keeper, Outcome>::Session {
       keeper_->OnServiceGone();
       dead_ = true;
     }
-    std::vector<Wish> wishes, questions;
+    std::vector<Spec> specs, questions;
     {
       const std::lock_guard lock(shared_->mutex);
       if (shared_->current != this) return std::nullopt;
-      wishes.swap(shared_->wishes);
+      specs.swap(shared_->specs);
       questions.swap(shared_->questions);
     }
-    for (const Wish& wish : wishes) wish(*keeper_);
-    for (const Wish& question : questions) question(*keeper_);
+    for (const Spec& spec : specs) spec(*keeper_);
+    for (const Spec& question : questions) question(*keeper_);
     if (TakeNews()) {
       told_ = true;
-      look_at_ = std::min(look_at_, looked_at_ + limits_.news_pause);
+      look_at_ = std::min(look_at_, inspected_at_ + limits_.news_pause);
     }
     if (Clock::now() >= look_at_) {
       if (!std::exchange(told_, false)) dead_ = true;  // perhaps; nobody would tell
       keeper_->Recheck();
-      looked_at_ = Clock::now();
-      look_at_ = looked_at_ + limits_.look;
+      inspected_at_ = Clock::now();
+      look_at_ = inspected_at_ + limits_.look;
     }
     // First: what happens from here on is told, what happened before is read.
     if (std::exchange(dead_, false)) subscription_.Doubt();
@@ -233,7 +233,7 @@ class KeeperThread<Keeper, Outcome>::Session {
       state.calls = shared_->calls_before + calls_;
       state.modifying_calls = shared_->modifying_before + modifying_calls_;
       state.notified = subscription_.stands();
-      shared_->waiting = !shared_->wishes.empty();
+      shared_->waiting = !shared_->specs.empty();
     }
     on_change_();
   }
@@ -302,8 +302,8 @@ class KeeperThread<Keeper, Outcome>::Session {
   const std::function<void()> wake_;
   const std::unique_ptr<Keeper> keeper_;
   const RoundThread::Limits limits_;
-  Clock::time_point looked_at_ = Clock::now();
-  Clock::time_point look_at_ = looked_at_ + limits_.look;
+  Clock::time_point inspected_at_ = Clock::now();
+  Clock::time_point look_at_ = inspected_at_ + limits_.look;
   bool told_ = false;  // of something, since the last look
 
   std::mutex mutex_;

@@ -94,7 +94,7 @@ absl::Status FileSource::ReadAndReport() {
 void FileSource::SetStatus(absl::Status status) {
   if (status == status_) return;
   status_ = std::move(status);
-  listener_->OnTrouble(status_);
+  listener_->OnCondition(status_);
 }
 
 }  // namespace weft::control

@@ -19,12 +19,12 @@ namespace weft::control {
 
 // One thread (control); no timers of its own: call Poll every 250 ms or so. A poll of an unchanged
 // file costs one look at its metadata. Atomic renames and ConfigMap symlink swaps are followed.
-// While the file is gone, empty or unreadable the leases stay and OnTrouble names file, position,
+// While the file is gone, empty or unreadable the leases stay and OnCondition names file, position,
 // cause and next step, once for each new cause; the next good content is a snapshot.
 class FileSource final : public lease::Source {
  public:
   // Larger files are refused: nobody has such a cluster, and the text stands in memory.
-  static constexpr std::uintmax_t kMaxSize = std::uintmax_t{2} << 30;  // octets
+  static constexpr std::uintmax_t kMaxSize = std::uintmax_t{2} << 30;  // bytes
 
   FileSource(std::filesystem::path path, kube::NodeJsonCodec codec);
 

@@ -10,7 +10,7 @@
 namespace weft::control {
 
 struct FileStamp {
-  std::uint64_t size = 0;      // octets
+  std::uint64_t size = 0;      // bytes
   std::int64_t modified = 0;   // nanoseconds (Linux) or 100 ns (Windows); to be compared only
   std::uint64_t volume = 0;    // device or volume serial number
   std::uint64_t identity = 0;  // inode or file index: a renamed-in file has another

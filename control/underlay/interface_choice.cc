@@ -133,7 +133,7 @@ class Chooser {
   absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
     if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
     const Adapter* named = ByName(text);
-    if (!named || !HasWanted(*named)) {
+    if (!named || !HasDesired(*named)) {
       if (const Adapter* other = OtherEnd(text, named)) return Candidate{other, std::nullopt};
     }
     if (named) return Candidate{named, std::nullopt};
@@ -143,11 +143,11 @@ class Chooser {
   // Of a virtual switch, that which has the addresses; or null.
   const Adapter* OtherEnd(const std::string& name, const Adapter* named) const {
     const Adapter* other = ByName(OtherEndOfSwitch(name));
-    if (other && HasWanted(*other)) return other;
+    if (other && HasDesired(*other)) return other;
     if (!named || !request_.windows || named->mac == MacAddress()) return nullptr;
     const auto found =
         std::find_if(facts_.adapters.begin(), facts_.adapters.end(), [&](const Adapter& a) {
-          return a.mac == named->mac && a.index != named->index && HasWanted(a);
+          return a.mac == named->mac && a.index != named->index && HasDesired(a);
         });
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
@@ -157,7 +157,7 @@ class Chooser {
                                     [&](const Adapter& a) { return a.name == name; });
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
-  bool HasWanted(const Adapter& adapter) const {
+  bool HasDesired(const Adapter& adapter) const {
     return (!request_.want_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
            (!request_.want_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
   }
@@ -179,7 +179,7 @@ class Chooser {
     const Adapter* without = nullptr;
     for (const Adapter& adapter : facts_.adapters) {
       if (!RE2::PartialMatch(adapter.name, expression)) continue;
-      if (HasWanted(adapter)) return Candidate{&adapter, std::nullopt};
+      if (HasDesired(adapter)) return Candidate{&adapter, std::nullopt};
       if (const Adapter* other = OtherEnd(adapter.name, &adapter))
         return Candidate{other, std::nullopt};
       if (!without) without = &adapter;

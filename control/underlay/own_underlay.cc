@@ -123,9 +123,9 @@ std::string LinkCondition(const InterfaceChoice& choice, const HostFacts& host) 
 }
 
 std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& conf) {
-  if (!conf.mtu || conf.mtu->octets() <= choice.mtu.octets()) return "";
-  return absl::StrCat("Backend.MTU ", conf.mtu->octets(), " of net-conf exceeds the MTU of ",
-                      choice.name, ", ", choice.mtu.octets(),
+  if (!conf.mtu || conf.mtu->bytes() <= choice.mtu.bytes()) return "";
+  return absl::StrCat("Backend.MTU ", conf.mtu->bytes(), " of net-conf exceeds the MTU of ",
+                      choice.name, ", ", choice.mtu.bytes(),
                       ", so pods send packets that are too long for it: write less, or raise that "
                       "MTU on the whole path");
 }

@@ -18,20 +18,20 @@ namespace {
 constexpr std::uint32_t kMagicMicroseconds = 0xa1b2'c3d4;
 constexpr std::uint32_t kMagicNanoseconds = 0xa1b2'3c4d;
 constexpr std::uint32_t kMagicPcapng = 0x0a0d'0d0a;  // a palindrome: the same in both byte orders
-constexpr std::size_t kFileHeader = 24;              // octets
-constexpr std::size_t kRecordHeader = 16;            // octets
+constexpr std::size_t kFileHeader = 24;              // bytes
+constexpr std::size_t kRecordHeader = 16;            // bytes
 
 std::string SystemReason() { return std::strerror(errno); }
 
 }  // namespace
 
 std::uint16_t CaptureReader::Load16(std::size_t at) const {
-  const std::uint16_t value = LoadBe16(octets_.data() + at);
+  const std::uint16_t value = LoadBe16(bytes_.data() + at);
   return big_endian_ ? value : __builtin_bswap16(value);
 }
 
 std::uint32_t CaptureReader::Load32(std::size_t at) const {
-  const std::uint32_t value = LoadBe32(octets_.data() + at);
+  const std::uint32_t value = LoadBe32(bytes_.data() + at);
   return big_endian_ ? value : __builtin_bswap32(value);
 }
 
@@ -60,21 +60,21 @@ absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
                                                      " octets are more than ", kMaxFile,
                                                      "; cut it with editcap -c"));
   }
-  std::vector<std::byte> octets(static_cast<std::size_t>(size));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   file.seekg(0);
-  if (!octets.empty() && !file.read(reinterpret_cast<char*>(octets.data()), size)) {
+  if (!bytes.empty() && !file.read(reinterpret_cast<char*>(bytes.data()), size)) {
     return absl::DataLossError(
         absl::StrCat("capture file ", path, ": cannot read: ", SystemReason()));
   }
-  return FromOctets(path, std::move(octets));
+  return FromBytes(path, std::move(bytes));
 }
 
-absl::StatusOr<CaptureReader> CaptureReader::FromOctets(std::string name,
-                                                        std::vector<std::byte> octets) {
+absl::StatusOr<CaptureReader> CaptureReader::FromBytes(std::string name,
+                                                       std::vector<std::byte> bytes) {
   CaptureReader reader;
   reader.name_ = std::move(name);
-  reader.octets_ = std::move(octets);
-  if (reader.octets_.size() >= 4 && LoadBe32(reader.octets_.data()) == kMagicPcapng) {
+  reader.bytes_ = std::move(bytes);
+  if (reader.bytes_.size() >= 4 && LoadBe32(reader.bytes_.data()) == kMagicPcapng) {
     reader.blocks_ = true;
     // The first block is read now, so that a file of no use is refused here.
     if (absl::Status status = reader.ReadSectionHeader(); !status.ok()) return status;
@@ -90,7 +90,7 @@ absl::Status CaptureReader::ReadClassicHeader() {
         absl::StrCat("capture file ", name_, ", offset ", position_, ": ", what));
   };
   if (!Has(kFileHeader)) {
-    return refuse(absl::StrCat(octets_.size(), " octets are no capture file (a header has ",
+    return refuse(absl::StrCat(bytes_.size(), " octets are no capture file (a header has ",
                                kFileHeader, ")"));
   }
   Interface interface;
@@ -132,7 +132,7 @@ absl::StatusOr<std::optional<CaptureRecord>> CaptureReader::NextClassic() {
                 std::chrono::nanoseconds(Load32(position_ + 4) * tick);
   record.link_type = interface.link_type;
   record.original_length = Load32(position_ + 12);
-  record.octets = Bytes(octets_).subspan(position_ + kRecordHeader, captured);
+  record.bytes = Bytes(bytes_).subspan(position_ + kRecordHeader, captured);
   position_ += kRecordHeader + captured;
   return record;
 }
@@ -151,15 +151,15 @@ absl::StatusOr<CaptureWriter> CaptureWriter::Open(const std::string& path, LinkT
   return writer;
 }
 
-absl::Status CaptureWriter::Write(CaptureTime time, Bytes octets) {
+absl::Status CaptureWriter::Write(CaptureTime time, Bytes bytes) {
   time = std::max(time, CaptureTime::zero());
-  const Bytes kept = octets.first(std::min<std::size_t>(octets.size(), kSnapLength));
+  const Bytes kept = bytes.first(std::min<std::size_t>(bytes.size(), kSnapLength));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
   std::array<std::byte, kRecordHeader> header;
   StoreBe32(header.data(), static_cast<std::uint32_t>(seconds.count()));
   StoreBe32(header.data() + 4, static_cast<std::uint32_t>((time - seconds).count()));
   StoreBe32(header.data() + 8, static_cast<std::uint32_t>(kept.size()));
-  StoreBe32(header.data() + 12, static_cast<std::uint32_t>(octets.size()));
+  StoreBe32(header.data() + 12, static_cast<std::uint32_t>(bytes.size()));
   file_->write(reinterpret_cast<const char*>(header.data()), header.size());
   file_->write(reinterpret_cast<const char*>(kept.data()),
                static_cast<std::streamsize>(kept.size()));

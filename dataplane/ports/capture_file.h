@@ -28,25 +28,25 @@ enum class LinkType : std::uint32_t {
 // Nanoseconds since 1970-01-01 UTC.
 using CaptureTime = std::chrono::nanoseconds;
 
-// Points into the reader's octets.
+// Points into the reader's bytes.
 struct CaptureRecord {
   CaptureTime time{};  // zero where the file has none (pcapng simple packet blocks)
   LinkType link_type{};
-  std::uint32_t original_length = 0;  // octets on the wire; `octets` may be fewer
-  Bytes octets;
+  std::uint32_t original_length = 0;  // bytes on the wire; `bytes` may be fewer
+  Bytes bytes;
 };
 
 // Reads a whole file into memory, of any byte order, in microseconds or nanoseconds. A damaged file
 // gives its good records first; every error names the file and the offset.
 class CaptureReader {
  public:
-  static constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 30;  // octets
-  static constexpr std::uint32_t kMaxRecord = 256 * 1024;            // octets; libpcap's limit
+  static constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 30;  // bytes
+  static constexpr std::uint32_t kMaxRecord = 256 * 1024;            // bytes; libpcap's limit
 
   // Refuses what is neither format, and files above kMaxFile.
   static absl::StatusOr<CaptureReader> Open(const std::string& path);
   // `name` stands for the file in errors.
-  static absl::StatusOr<CaptureReader> FromOctets(std::string name, std::vector<std::byte> octets);
+  static absl::StatusOr<CaptureReader> FromBytes(std::string name, std::vector<std::byte> bytes);
 
   // The next record, or nothing at the end. After an error the reader stays at the error.
   absl::StatusOr<std::optional<CaptureRecord>> Next();
@@ -62,7 +62,7 @@ class CaptureReader {
   CaptureReader() = default;
   std::uint16_t Load16(std::size_t at) const;
   std::uint32_t Load32(std::size_t at) const;
-  bool Has(std::size_t octets) const { return octets_.size() - position_ >= octets; }
+  bool Has(std::size_t bytes) const { return bytes_.size() - position_ >= bytes; }
   absl::Status Damaged(const std::string& what) const;
 
   absl::Status ReadClassicHeader();
@@ -75,7 +75,7 @@ class CaptureReader {
   absl::StatusOr<CaptureRecord> ReadSimplePacket(std::size_t body, std::size_t end) const;
 
   std::string name_;
-  std::vector<std::byte> octets_;
+  std::vector<std::byte> bytes_;
   std::size_t position_ = 0;
   bool big_endian_ = false;
   bool blocks_ = false;  // pcapng
@@ -86,7 +86,7 @@ class CaptureReader {
 // make equal files.
 class CaptureWriter {
  public:
-  // Octets kept of each record; what Wireshark takes as "all".
+  // Bytes kept of each record; what Wireshark takes as "all".
   static constexpr std::uint32_t kSnapLength = CaptureReader::kMaxRecord;
 
   // Creates or empties the file.
@@ -94,7 +94,7 @@ class CaptureWriter {
 
   LinkType link_type() const { return link_type_; }
   // Buffered: a full disk may show at a later call. Times before 1970 are written as 1970.
-  absl::Status Write(CaptureTime time, Bytes octets);
+  absl::Status Write(CaptureTime time, Bytes bytes);
   // Until this or destruction the file may lack the last records.
   absl::Status Flush();
 

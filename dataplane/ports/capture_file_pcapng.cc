@@ -16,12 +16,12 @@ constexpr std::uint32_t kSimplePacket = 3;
 constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::uint32_t kByteOrderMagic = 0x1a2b'3c4d;
 
-// Section 4.2: if_tsresol, one octet, and if_tsoffset, eight.
+// Section 4.2: if_tsresol, one byte, and if_tsoffset, eight.
 constexpr std::uint16_t kEndOfOptions = 0;
 constexpr std::uint16_t kTimeResolution = 9;
 constexpr std::uint16_t kTimeOffset = 14;
 
-// Type, length before and length after the body: 4 octets each.
+// Type, length before and length after the body: 4 bytes each.
 constexpr std::size_t kBlockFrame = 12;
 constexpr std::size_t kBodyOffset = 8;
 
@@ -67,9 +67,9 @@ absl::StatusOr<std::optional<CaptureRecord>> CaptureReader::NextBlock() {
 }
 
 absl::Status CaptureReader::ReadSectionHeader() {
-  constexpr std::size_t kSmallest = 28;  // octets, without options
+  constexpr std::size_t kSmallest = 28;  // bytes, without options
   if (!Has(kSmallest)) return Damaged("the file ends inside a section header");
-  big_endian_ = LoadBe32(octets_.data() + position_ + 8) == kByteOrderMagic;
+  big_endian_ = LoadBe32(bytes_.data() + position_ + 8) == kByteOrderMagic;
   if (Load32(position_ + 8) != kByteOrderMagic)
     return Damaged("a section header without byte order");
   const std::uint32_t length = Load32(position_ + 4);
@@ -95,7 +95,7 @@ absl::Status CaptureReader::ReadInterface(std::size_t body, std::size_t end) {
     if (code == kEndOfOptions) break;
     if (end - at - 4 < padded) return Damaged("an option reaches beyond its block");
     if (code == kTimeResolution && length == 1) {
-      interface.ticks_per_second = TicksPerSecond(Load8(octets_.data() + at + 4));
+      interface.ticks_per_second = TicksPerSecond(Load8(bytes_.data() + at + 4));
       if (interface.ticks_per_second == 0)
         return Damaged("a time resolution beyond nanoseconds by far");
     } else if (code == kTimeOffset && length == 8) {
@@ -132,7 +132,7 @@ absl::StatusOr<CaptureRecord> CaptureReader::ReadEnhancedPacket(std::size_t body
   record.time = CaptureTime(static_cast<std::int64_t>(seconds * 1'000'000'000 + fraction));
   record.link_type = interface.link_type;
   record.original_length = Load32(body + 16);
-  record.octets = Bytes(octets_).subspan(body + kFixed, captured);
+  record.bytes = Bytes(bytes_).subspan(body + kFixed, captured);
   return record;
 }
 
@@ -146,7 +146,7 @@ absl::StatusOr<CaptureRecord> CaptureReader::ReadSimplePacket(std::size_t body,
   // The captured length is not stored; what the block holds bounds it, padding included.
   const std::size_t captured = std::min<std::size_t>(record.original_length, end - body - 4);
   if (captured > kMaxRecord) return Damaged(absl::StrCat("a packet claims ", captured, " octets"));
-  record.octets = Bytes(octets_).subspan(body + 4, captured);
+  record.bytes = Bytes(bytes_).subspan(body + 4, captured);
   return record;
 }
 

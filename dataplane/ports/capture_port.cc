@@ -34,21 +34,21 @@ absl::StatusOr<std::unique_ptr<CapturePort>> CapturePort::Open(const CaptureOpti
 
 Bytes CapturePort::Deliverable(const CaptureRecord& record) const {
   // A record cut by a snap length is no packet any more.
-  if (record.octets.size() < record.original_length || record.octets.size() > kMaxPacket) return {};
+  if (record.bytes.size() < record.original_length || record.bytes.size() > kMaxPacket) return {};
   if (kind_ == PortKind::kPodL2)
-    return record.link_type == LinkType::kEthernet ? record.octets : Bytes();
-  if (record.link_type == LinkType::kRaw) return record.octets;
+    return record.link_type == LinkType::kEthernet ? record.bytes : Bytes();
+  if (record.link_type == LinkType::kRaw) return record.bytes;
   if (record.link_type != LinkType::kEthernet) return {};
-  const auto frame = EthernetFrame::Parse(record.octets);
+  const auto frame = EthernetFrame::Parse(record.bytes);
   if (!frame || (frame->ether_type != EtherType::kIpv4 && frame->ether_type != EtherType::kIpv6))
     return {};
-  return record.octets.subspan(frame->payload_offset);
+  return record.bytes.subspan(frame->payload_offset);
 }
 
 std::size_t CapturePort::Receive(Batch& batch) {
   batch.clear();
   std::size_t octets = 0;
-  while (reader_ && !batch.full() && octets < kBatchOctets) {
+  while (reader_ && !batch.full() && octets < kBatchBytes) {
     const auto record = reader_->Next();
     if (!record.ok()) {
       read_status_ = record.status();

@@ -48,7 +48,7 @@ class CapturePort final : public PacketPort {
  private:
   explicit CapturePort(const CaptureOptions& options)
       : kind_(options.kind), epoch_(options.epoch) {}
-  // The record's octets as the port delivers them; empty for a record to be skipped.
+  // The record's bytes as the port delivers them; empty for a record to be skipped.
   Bytes Deliverable(const CaptureRecord& record) const;
 
   const PortKind kind_;

@@ -9,9 +9,9 @@
 
 namespace weft::dataplane {
 
-// Receive stops once a batch holds this many octets: it stays in a core's second-level cache while
+// Receive stops once a batch holds this many bytes: it stays in a core's second-level cache while
 // the forwarder works on it.
-inline constexpr std::size_t kBatchOctets = 256 * 1024;
+inline constexpr std::size_t kBatchBytes = 256 * 1024;
 
 constexpr bool IsWire(PortKind kind) {
   return kind == PortKind::kWirePacket || kind == PortKind::kWireDatagram;

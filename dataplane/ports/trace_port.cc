@@ -99,7 +99,7 @@ std::size_t TracePort::Receive(Batch& batch) {
 }
 
 void TracePort::Send(Batch& batch) {
-  // The inner port may write into headroom but leaves the packets' own octets, so they can be shown
+  // The inner port may write into headroom but leaves the packets' own bytes, so they can be shown
   // when the verdicts are known.
   for (std::size_t i = 0; i < batch.size(); ++i)
     offered_[i] = batch[i].verdict == Verdict::kForward;

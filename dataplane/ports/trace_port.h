@@ -55,8 +55,8 @@ class TracePort final : public PacketPort {
   absl::Status Flush();
 
  private:
-  void Show(TraceDirection direction, const Packet& packet, Bytes octets);
-  void Write(TraceDirection direction, const Packet& packet, Bytes octets, Timestamp now);
+  void Show(TraceDirection direction, const Packet& packet, Bytes bytes);
+  void Write(TraceDirection direction, const Packet& packet, Bytes bytes, Timestamp now);
 
   std::unique_ptr<PacketPort> inner_;
   TraceOptions options_;

@@ -15,7 +15,7 @@
 namespace weft::dataplane {
 
 struct TunOptions {
-  // At most 15 octets. "%d" is replaced by the kernel with the first free number; empty leaves the
+  // At most 15 bytes. "%d" is replaced by the kernel with the first free number; empty leaves the
   // whole name to the kernel.
   std::string name{};
   // Superframes, and partial checksums on receipt. Off: every packet is one that could be on a
@@ -27,7 +27,7 @@ struct TunOptions {
 
 // What TUN and TAP share. The device is made by Open, is down and without address, and is gone when
 // the port is destroyed or the process dies; address, MTU and routes are set by control/host. Every
-// packet is one system call, preceded by a virtio-net header (10 octets, virtio 1.2 section 5.1.6)
+// packet is one system call, preceded by a virtio-net header (10 bytes, virtio 1.2 section 5.1.6)
 // that lives in the packet's headroom. Send without that much headroom works and costs a little
 // more.
 //

@@ -34,12 +34,13 @@ struct VirtioHeader {
   static constexpr std::uint8_t kNeedsChecksum = 1;  // of flags
   static constexpr std::uint8_t kTcpV4 = 1;          // of segmentation
   static constexpr std::uint8_t kTcpV6 = 4;
-  static constexpr std::uint8_t kUdp = 5;     // VIRTIO_NET_HDR_GSO_UDP_L4
-  static constexpr std::uint8_t kEcn = 0x80;  // beside kTcp*: CWR is set, on the first segment only
+  static constexpr std::uint8_t kUdp = 5;  // VIRTIO_NET_HDR_GSO_UDP_L4
+  static constexpr std::uint8_t kEcn =
+      0x80;  // next to kTcp*: CWR is set, on the first segment only
 
   std::uint8_t flags = 0;
   std::uint8_t segmentation = 0;
-  std::uint16_t header_length = 0;  // octets before the payload that is cut
+  std::uint16_t header_length = 0;  // bytes before the payload that is cut
   std::uint16_t segment_size = 0;
   std::uint16_t checksum_start = 0;
   std::uint16_t checksum_offset = 0;
@@ -195,13 +196,13 @@ struct TunTapPort::Device {
   // What one Receive has taken so far.
   struct Taken {
     std::size_t frames = 0;
-    std::size_t octets = 0;
+    std::size_t bytes = 0;
     std::uint32_t wire_packets = 0;
     bool broken = false;
   };
 
   bool HasRoom(const Batch& batch, const Taken& taken) const {
-    return batch.size() < kBatchFrames && taken.octets < kBatchOctets &&
+    return batch.size() < kBatchFrames && taken.bytes < kBatchBytes &&
            taken.wire_packets < kBatchWirePackets && !taken.broken;
   }
 
@@ -251,7 +252,7 @@ struct TunTapPort::Device {
         Add(oversize, 1);
         continue;
       }
-      taken.octets += packet.length;
+      taken.bytes += packet.length;
       taken.wire_packets += WirePackets(packet);
       batch.Add(packet);
     }
@@ -370,7 +371,7 @@ std::size_t TunTapPort::Receive(Batch& batch) {
   // little does not wait for who sends much. A quarter of the batch is left to the latter.
   device_->FindReady();
   while (!device_->fresh.empty() && device_->HasRoom(batch, taken) &&
-         batch.size() < kBatchFrames * 3 / 4 && taken.octets < kBatchOctets * 3 / 4 &&
+         batch.size() < kBatchFrames * 3 / 4 && taken.bytes < kBatchBytes * 3 / 4 &&
          taken.wire_packets < kBatchWirePackets * 3 / 4) {
     const std::size_t queue = device_->fresh.Take();
     if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);

@@ -31,14 +31,14 @@ struct Question {
   std::array<std::byte, 2 * RTA_SPACE(16)> attributes{};
 
   void Add(unsigned short type, const IpAddress& address) {
-    const Bytes octets = address.octets();
+    const Bytes bytes = address.bytes();
     rtattr attribute{};
     attribute.rta_type = type;
-    attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(octets.size()));
+    attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(bytes.size()));
     const std::size_t used = header.nlmsg_len - NLMSG_LENGTH(sizeof route);
     std::memcpy(attributes.data() + used, &attribute, sizeof attribute);
-    std::memcpy(attributes.data() + used + RTA_LENGTH(0), octets.data(), octets.size());
-    header.nlmsg_len += static_cast<std::uint32_t>(RTA_SPACE(octets.size()));
+    std::memcpy(attributes.data() + used + RTA_LENGTH(0), bytes.data(), bytes.size());
+    header.nlmsg_len += static_cast<std::uint32_t>(RTA_SPACE(bytes.size()));
   }
 };
 static_assert(offsetof(Question, attributes) == NLMSG_LENGTH(sizeof(rtmsg)));

@@ -33,8 +33,8 @@ struct UdpOptions {
   bool udp_checksum = true;
   // 1..4096. Flows are spread over so many source ports in 49152..65535; a flow keeps its port.
   int sending_sockets = 256;
-  int receive_buffer = 8 << 20;  // octets; the kernel's limit applies without CAP_NET_ADMIN
-  int send_buffer = 8 << 20;     // octets, each sending socket
+  int receive_buffer = 8 << 20;  // bytes; the kernel's limit applies without CAP_NET_ADMIN
+  int send_buffer = 8 << 20;     // bytes, each sending socket
 };
 
 // Outer packets leave with DF set and TTL 64. A packet's outer_port chooses the sending socket:

@@ -79,14 +79,14 @@ struct Address {
       sockaddr_in in{};
       in.sin_family = AF_INET;
       in.sin_port = htons(port);
-      std::memcpy(&in.sin_addr, ip.octets().data(), sizeof in.sin_addr);
+      std::memcpy(&in.sin_addr, ip.bytes().data(), sizeof in.sin_addr);
       std::memcpy(&result.storage, &in, sizeof in);
       result.length = sizeof in;
     } else {
       sockaddr_in6 in6{};
       in6.sin6_family = AF_INET6;
       in6.sin6_port = htons(port);
-      std::memcpy(&in6.sin6_addr, ip.octets().data(), sizeof in6.sin6_addr);
+      std::memcpy(&in6.sin6_addr, ip.bytes().data(), sizeof in6.sin6_addr);
       std::memcpy(&result.storage, &in6, sizeof in6);
       result.length = sizeof in6;
     }
@@ -94,16 +94,16 @@ struct Address {
   }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-  const std::byte* octets() const { return reinterpret_cast<const std::byte*>(&storage); }
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(&storage); }
 
   IpAddress ip() const {
     if (storage.ss_family == AF_INET) {
-      return IpAddress::FromOctets(IpFamily::kV4, octets() + offsetof(sockaddr_in, sin_addr));
+      return IpAddress::FromBytes(IpFamily::kV4, bytes() + offsetof(sockaddr_in, sin_addr));
     }
-    return IpAddress::FromOctets(IpFamily::kV6, octets() + offsetof(sockaddr_in6, sin6_addr));
+    return IpAddress::FromBytes(IpFamily::kV6, bytes() + offsetof(sockaddr_in6, sin6_addr));
   }
   // sin_port and sin6_port lie at one offset.
-  std::uint16_t port() const { return LoadBe16(octets() + offsetof(sockaddr_in, sin_port)); }
+  std::uint16_t port() const { return LoadBe16(bytes() + offsetof(sockaddr_in, sin_port)); }
 };
 
 template <typename T>
@@ -185,8 +185,8 @@ struct UdpPort::Impl {
   }
 
   SOCKET Choose(const Packet& packet) const {
-    const std::uint32_t wanted = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
-    return senders[(wanted - kFirstSourcePort) * senders.size() / kSourcePorts].get();
+    const std::uint32_t desired = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
+    return senders[(desired - kFirstSourcePort) * senders.size() / kSourcePorts].get();
   }
 
   // One datagram, or each of an aggregate.
@@ -202,9 +202,9 @@ struct UdpPort::Impl {
     if (size > kMaxUdpPayload) return Verdict::kTooBigSilent;
     const Address to = Address::Of(packet.outer_address, port);
     for (std::uint32_t offset = 0; offset < packet.length; offset += size) {
-      const auto* octets = reinterpret_cast<const char*>(packet.data + offset);
+      const auto* bytes = reinterpret_cast<const char*>(packet.data + offset);
       const int length = static_cast<int>(std::min(size, packet.length - offset));
-      if (::sendto(Choose(packet), octets, length, 0, to.get(), to.length) >= 0) continue;
+      if (::sendto(Choose(packet), bytes, length, 0, to.get(), to.length) >= 0) continue;
       packet.left = static_cast<std::uint16_t>(offset / size);
       switch (::WSAGetLastError()) {
         case WSAEMSGSIZE:
@@ -281,9 +281,9 @@ std::size_t UdpPort::Receive(Batch& batch) {
   batch.clear();
   // Reset first: a datagram that comes in after this sets the event again.
   ::WSAResetEvent(impl_->readable);
-  std::size_t octets = 0;
+  std::size_t bytes = 0;
   std::size_t taken = 0;
-  while (taken < kMaxBatch && octets < kBatchOctets) {
+  while (taken < kMaxBatch && bytes < kBatchBytes) {
     Packet packet = impl_->slab.Lend(batch.size());
     Address from;
     from.length = sizeof from.storage;
@@ -306,7 +306,7 @@ std::size_t UdpPort::Receive(Batch& batch) {
     packet.tailroom -= packet.length;
     packet.outer_address = from.ip();
     packet.outer_port = from.port();
-    octets += packet.length;
+    bytes += packet.length;
     batch.Add(packet);
   }
   return taken;

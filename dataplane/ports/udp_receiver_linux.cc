@@ -17,7 +17,7 @@ namespace weft::dataplane {
 namespace {
 
 constexpr int kSoMemInfo = 55;                 // SO_MEMINFO, <asm-generic/socket.h>
-constexpr std::size_t kSmallestTypical = 512;  // octets
+constexpr std::size_t kSmallestTypical = 512;  // bytes
 constexpr std::size_t kForgotten = 16;         // of the largest message, this part a call
 
 template <typename T>
@@ -39,8 +39,8 @@ void UdpReceiver::Prepare(std::size_t first_slot, std::size_t count) {
     header.msg_namelen = sizeof senders_[i];
     header.msg_iov = &pieces_[i];
     header.msg_iovlen = 1;
-    header.msg_control = controls_[i].octets.data();
-    header.msg_controllen = controls_[i].octets.size();
+    header.msg_control = controls_[i].bytes.data();
+    header.msg_controllen = controls_[i].bytes.size();
     header.msg_flags = 0;
   }
 }
@@ -81,13 +81,13 @@ bool UdpReceiver::Read(const mmsghdr& message, const sockaddr_storage& sender, s
 
 std::size_t UdpReceiver::Receive(Batch& batch) {
   batch.clear();
-  std::size_t octets = 0;
+  std::size_t bytes = 0;
   std::size_t slot = 0;
-  while (slot < kMaxBatch && octets < kBatchOctets) {
-    const std::size_t room = std::max<std::size_t>((kBatchOctets - octets) / typical_, 1);
-    const std::size_t wanted = std::min({room, kMessages, kMaxBatch - slot});
-    Prepare(slot, wanted);
-    const int got = ::recvmmsg(socket_.get(), headers_.data(), static_cast<unsigned>(wanted),
+  while (slot < kMaxBatch && bytes < kBatchBytes) {
+    const std::size_t room = std::max<std::size_t>((kBatchBytes - bytes) / typical_, 1);
+    const std::size_t desired = std::min({room, kMessages, kMaxBatch - slot});
+    Prepare(slot, desired);
+    const int got = ::recvmmsg(socket_.get(), headers_.data(), static_cast<unsigned>(desired),
                                MSG_DONTWAIT, nullptr);
     if (got < 0) {
       if (errno == EINTR) continue;
@@ -98,13 +98,13 @@ std::size_t UdpReceiver::Receive(Batch& batch) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
       Packet packet;
       if (!Read(headers_[i], senders_[i], slot + i, packet)) continue;
-      octets += packet.length;
+      bytes += packet.length;
       largest = std::max<std::size_t>(largest, packet.length);
       batch.Add(packet);
     }
     typical_ = std::max(largest, typical_ - typical_ / kForgotten);
     slot += static_cast<std::size_t>(got);
-    if (static_cast<std::size_t>(got) < wanted) break;
+    if (static_cast<std::size_t>(got) < desired) break;
   }
   return slot;
 }

@@ -35,7 +35,7 @@ class UdpReceiver {
 
   // Room for segment size and traffic class.
   struct alignas(cmsghdr) Control {
-    std::array<char, 2 * CMSG_SPACE(sizeof(int))> octets;
+    std::array<char, 2 * CMSG_SPACE(sizeof(int))> bytes;
   };
 
   void Prepare(std::size_t first_slot, std::size_t count);

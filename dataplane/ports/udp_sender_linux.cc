@@ -81,12 +81,12 @@ bool UdpSender::Join(Message& message, const Packet& packet, std::size_t socket)
       message.ecn != packet.outer_ecn || message.may_fragment != packet.may_fragment ||
       packet.segmentation != Segmentation::kNone || packet.length > message.segment_size ||
       message.count == features_.max_segments ||
-      message.octets + packet.length > features_.max_aggregate ||
+      message.bytes + packet.length > features_.max_aggregate ||
       planned_[message.first]->outer_address != packet.outer_address) {
     return false;
   }
   ++message.count;
-  message.octets += packet.length;
+  message.bytes += packet.length;
   message.closed = packet.length < message.segment_size;
   return true;
 }
@@ -131,7 +131,7 @@ void UdpSender::Plan(Batch& batch) {
     message.first = place;
     message.count = 1;
     message.socket = socket;
-    message.octets = packet.length;
+    message.bytes = packet.length;
     message.segment_size =
         aggregate ? packet.segment_size : static_cast<std::uint16_t>(packet.length);
     message.ecn = packet.outer_ecn;
@@ -153,8 +153,8 @@ void UdpSender::Plan(Batch& batch) {
 }
 
 void UdpSender::FillControl(Message& message, msghdr& header) const {
-  header.msg_control = message.control.octets.data();
-  header.msg_controllen = message.control.octets.size();
+  header.msg_control = message.control.bytes.data();
+  header.msg_controllen = message.control.bytes.size();
   std::size_t used = 0;
   cmsghdr* control = CMSG_FIRSTHDR(&header);
   const auto add = [&](int level, int type, const void* value, std::size_t size) {
@@ -163,7 +163,7 @@ void UdpSender::FillControl(Message& message, msghdr& header) const {
     control->cmsg_len = CMSG_LEN(size);
     std::memcpy(CMSG_DATA(control), value, size);
     used += CMSG_SPACE(size);
-    control = reinterpret_cast<cmsghdr*>(message.control.octets.data() + used);
+    control = reinterpret_cast<cmsghdr*>(message.control.bytes.data() + used);
   };
   if (message.ecn != 0) {
     const int traffic_class = message.ecn;
@@ -275,9 +275,9 @@ void UdpSender::SendSingly(const Message& message) {
     for (std::uint32_t offset = 0; offset < packet.length; offset += message.segment_size) {
       Message single;
       single.ecn = message.ecn;
-      single.octets = std::min<std::uint32_t>(message.segment_size, packet.length - offset);
+      single.bytes = std::min<std::uint32_t>(message.segment_size, packet.length - offset);
       single.segment_size = message.segment_size;
-      iovec piece = {packet.data + offset, single.octets};
+      iovec piece = {packet.data + offset, single.bytes};
       msghdr header{};
       single.destination = message.destination;
       header.msg_name = &single.destination.storage;

@@ -43,7 +43,7 @@ class UdpSender {
  private:
   // Room for traffic class and segment size.
   struct alignas(cmsghdr) Control {
-    std::array<char, 2 * CMSG_SPACE(sizeof(int))> octets;
+    std::array<char, 2 * CMSG_SPACE(sizeof(int))> bytes;
   };
 
   // What leaves with one msghdr: one packet, or the packets [first, first + count) of the plan,
@@ -54,7 +54,7 @@ class UdpSender {
     std::size_t first = 0;
     std::size_t count = 0;
     std::size_t socket = 0;
-    std::uint32_t octets = 0;
+    std::uint32_t bytes = 0;
     std::uint16_t segment_size = 0;
     std::uint8_t ecn = 0;
     bool closed = false;    // takes no more packets
@@ -71,7 +71,7 @@ class UdpSender {
   bool Join(Message& message, const Packet& packet, std::size_t socket) const;
   // Writes traffic class and, for more than one segment, segment size.
   void FillControl(Message& message, msghdr& header) const;
-  bool IsSegmented(const Message& message) const { return message.octets > message.segment_size; }
+  bool IsSegmented(const Message& message) const { return message.bytes > message.segment_size; }
 
   // Sends messages [first, last), which share a socket and what becomes of their fragments.
   void SendRun(std::size_t first, std::size_t last);
@@ -83,7 +83,7 @@ class UdpSender {
   // not tried again for each packet.
   bool IsGivenUp(const Message& message) const;
   // 0 or an errno. An error may belong to an earlier packet, to another peer even, or be forged:
-  // what was queued beside it is drained and the send repeated, a few times. `own`: nothing ever
+  // what was queued next to it is drained and the send repeated, a few times. `own`: nothing ever
   // was, so it is the answer to this packet and holds for the next ones to its peer.
   struct Answer {
     int error = 0;

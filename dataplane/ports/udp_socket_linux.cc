@@ -25,8 +25,8 @@ bool Set(int fd, int level, int option, int value) {
 
 // The forced form ignores net.core.[rw]mem_max and needs CAP_NET_ADMIN; the other is cut to that
 // limit.
-void SetBuffer(int fd, int forced, int limited, int octets) {
-  if (!Set(fd, SOL_SOCKET, forced, octets)) Set(fd, SOL_SOCKET, limited, octets);
+void SetBuffer(int fd, int forced, int limited, int bytes) {
+  if (!Set(fd, SOL_SOCKET, forced, bytes)) Set(fd, SOL_SOCKET, limited, bytes);
 }
 
 IpAddress BindAddress(const UdpOptions& options) {
@@ -104,14 +104,14 @@ SocketAddress SocketAddress::Of(const IpAddress& address, std::uint16_t port) {
     sockaddr_in in{};
     in.sin_family = AF_INET;
     in.sin_port = htons(port);
-    std::memcpy(&in.sin_addr, address.octets().data(), sizeof in.sin_addr);
+    std::memcpy(&in.sin_addr, address.bytes().data(), sizeof in.sin_addr);
     std::memcpy(&result.storage, &in, sizeof in);
     result.length = sizeof in;
   } else {
     sockaddr_in6 in6{};
     in6.sin6_family = AF_INET6;
     in6.sin6_port = htons(port);
-    std::memcpy(&in6.sin6_addr, address.octets().data(), sizeof in6.sin6_addr);
+    std::memcpy(&in6.sin6_addr, address.bytes().data(), sizeof in6.sin6_addr);
     std::memcpy(&result.storage, &in6, sizeof in6);
     result.length = sizeof in6;
   }
@@ -119,12 +119,12 @@ SocketAddress SocketAddress::Of(const IpAddress& address, std::uint16_t port) {
 }
 
 IpAddress AddressOf(const sockaddr_storage& storage) {
-  const auto* octets = reinterpret_cast<const std::byte*>(&storage);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&storage);
   if (storage.ss_family == AF_INET) {
-    return IpAddress::FromOctets(IpFamily::kV4, octets + offsetof(sockaddr_in, sin_addr));
+    return IpAddress::FromBytes(IpFamily::kV4, bytes + offsetof(sockaddr_in, sin_addr));
   }
   if (storage.ss_family == AF_INET6) {
-    return IpAddress::FromOctets(IpFamily::kV6, octets + offsetof(sockaddr_in6, sin6_addr));
+    return IpAddress::FromBytes(IpFamily::kV6, bytes + offsetof(sockaddr_in6, sin6_addr));
   }
   return {};
 }
@@ -204,9 +204,9 @@ std::uint32_t FindMaxUdpSegments() {
   // To itself, where nothing is let in.
   const SocketAddress self = SocketAddress::Of(IpAddress::V4(0x7f00'0001), BoundPort(socket));
   if (!Set(socket.get(), IPPROTO_UDP, UDP_SEGMENT, 1)) return kLeast;
-  const std::array<std::byte, kMost> octets{};
+  const std::array<std::byte, kMost> bytes{};
   for (std::uint32_t segments = kMost; segments > kLeast; segments /= 2) {
-    if (::sendto(socket.get(), octets.data(), segments, 0,
+    if (::sendto(socket.get(), bytes.data(), segments, 0,
                  reinterpret_cast<const sockaddr*>(&self.storage), self.length) >= 0) {
       return segments;
     }

@@ -22,7 +22,7 @@ struct SocketAddress {
   static SocketAddress Of(const IpAddress& address, std::uint16_t port);
 };
 
-// Of the 16 or 28 octets that the kernel wrote; 0.0.0.0 and port 0 for another family.
+// Of the 16 or 28 bytes that the kernel wrote; 0.0.0.0 and port 0 for another family.
 IpAddress AddressOf(const sockaddr_storage& storage);
 std::uint16_t PortOf(const sockaddr_storage& storage);
 

@@ -55,17 +55,17 @@ static_assert(kSame<decltype(::HcnCloseNetwork), decltype(::HcnCloseEndpoint),
 using HnsCall = HRESULT(WINAPI*)(PCWSTR method, PCWSTR path, PCWSTR request, PWSTR* response);
 
 GUID GuidOf(const Guid& id) {
-  const auto& octets = id.octets();
+  const auto& bytes = id.bytes();
   const auto number = [&](std::size_t from, std::size_t size) {
     std::uint32_t value = 0;
-    for (std::size_t at = from; at < from + size; ++at) value = value << 8 | octets[at];
+    for (std::size_t at = from; at < from + size; ++at) value = value << 8 | bytes[at];
     return value;
   };
   GUID guid{};
   guid.Data1 = number(0, 4);
   guid.Data2 = static_cast<unsigned short>(number(4, 2));
   guid.Data3 = static_cast<unsigned short>(number(6, 2));
-  for (std::size_t at = 0; at < 8; ++at) guid.Data4[at] = octets[8 + at];
+  for (std::size_t at = 0; at < 8; ++at) guid.Data4[at] = bytes[8 + at];
   return guid;
 }
 

@@ -13,7 +13,7 @@ namespace weft::hns {
 namespace {
 
 constexpr char kPayload[] = "weft/hns/hresult";
-constexpr std::size_t kMaxShown = 200;  // octets of HNS's own text
+constexpr std::size_t kMaxShown = 200;  // bytes of HNS's own text
 
 struct Told {
   std::string text;

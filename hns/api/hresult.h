@@ -80,7 +80,7 @@ bool ProvesRefusal(Hresult code);
 // does not know the policy that tells it.
 bool IsAboutAdapter(const absl::Status& status);
 
-// Of a create: perhaps another network is in its way. Some HNS take none beside one of its subnet,
+// Of a create: perhaps another network is in its way. Some HNS take none next to one of its subnet,
 // and say so by either of three numbers.
 bool MayBeAboutAnotherNetwork(const absl::Status& status);
 

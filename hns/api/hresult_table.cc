@@ -117,7 +117,7 @@ static_assert(std::is_sorted(std::begin(kRows), std::end(kRows),
 const HresultRow* RowOf(Hresult code) {
   const auto row =
       std::lower_bound(std::begin(kRows), std::end(kRows), code,
-                       [](const HresultRow& r, Hresult wanted) { return r.code < wanted; });
+                       [](const HresultRow& r, Hresult desired) { return r.code < desired; });
   return row != std::end(kRows) && row->code == code ? row : nullptr;
 }
 

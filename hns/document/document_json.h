@@ -30,7 +30,7 @@ std::string TextMember(const Json& object, std::string_view key);
 // The low 32 bits of a whole number.
 std::optional<std::uint32_t> NumberMember(const Json& object, std::string_view key);
 
-// One line. Octets that are no UTF-8 become U+FFFD.
+// One line. Bytes that are no UTF-8 become U+FFFD.
 std::string Dump(const Json& json);
 
 }  // namespace weft::hns

@@ -16,13 +16,13 @@ int DigitOf(char c) {
   return -1;
 }
 
-std::string Text(const std::array<std::uint8_t, 16>& octets, std::string_view digits) {
+std::string Text(const std::array<std::uint8_t, 16>& bytes, std::string_view digits) {
   std::string text;
   text.reserve(kTextSize);
-  for (const std::uint8_t octet : octets) {
+  for (const std::uint8_t byte : bytes) {
     if (IsDash(text.size())) text += '-';
-    text += digits[octet >> 4];
-    text += digits[octet & 15];
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
   }
   return text;
 }
@@ -31,7 +31,7 @@ std::string Text(const std::array<std::uint8_t, 16>& octets, std::string_view di
 
 std::optional<Guid> Guid::Parse(std::string_view text) {
   if (text.size() != kTextSize) return std::nullopt;
-  std::array<std::uint8_t, 16> octets{};
+  std::array<std::uint8_t, 16> bytes{};
   std::size_t digit = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (IsDash(at)) {
@@ -40,13 +40,13 @@ std::optional<Guid> Guid::Parse(std::string_view text) {
     }
     const int value = DigitOf(text[at]);
     if (value < 0) return std::nullopt;
-    auto& octet = octets[digit++ / 2];
-    octet = static_cast<std::uint8_t>(octet << 4 | value);
+    auto& byte = bytes[digit++ / 2];
+    byte = static_cast<std::uint8_t>(byte << 4 | value);
   }
-  return Guid(octets);
+  return Guid(bytes);
 }
 
-std::string Guid::ToString() const { return Text(octets_, "0123456789abcdef"); }
-std::string Guid::ToUpperString() const { return Text(octets_, "0123456789ABCDEF"); }
+std::string Guid::ToString() const { return Text(bytes_, "0123456789abcdef"); }
+std::string Guid::ToUpperString() const { return Text(bytes_, "0123456789ABCDEF"); }
 
 }  // namespace weft::hns

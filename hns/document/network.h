@@ -74,7 +74,7 @@ struct Subnet {
 };
 
 struct Network {
-  Guid id;           // zero in a wish: HNS chooses
+  Guid id;           // zero in a spec: HNS chooses
   std::string name;  // unique in HNS, compared without case by nobody
   std::string type;  // "Overlay", "L2Bridge"; compared without case
   std::vector<Policy> policies;
@@ -83,7 +83,7 @@ struct Network {
   std::uint32_t flags = 0;
   bool degraded = false;  // its adapter is gone; shown by schema 1 alone
 
-  bool IsOfType(std::string_view wanted) const;
+  bool IsOfType(std::string_view desired) const;
   // Of the policies above; empty where HNS has not filled it in (yet).
   std::optional<IpAddress> provider_address() const;  // the management IP
   std::optional<MacAddress> dr_mac() const;           // the last one, as upstream takes it

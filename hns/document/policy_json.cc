@@ -77,8 +77,8 @@ std::optional<RemoteSubnetRoute> ReadRemoteSubnetRoute(const Policy& policy) {
   return RemoteSubnetRoute{*destination, *id, *provider, *mac};
 }
 
-bool Network::IsOfType(std::string_view wanted) const {
-  return absl::EqualsIgnoreCase(type, wanted);
+bool Network::IsOfType(std::string_view desired) const {
+  return absl::EqualsIgnoreCase(type, desired);
 }
 
 bool Network::Has(std::string_view policy_type) const {

@@ -54,7 +54,7 @@ TEST_P(HnsApiContract, OverlayShowsWhatHnsAdds) {
   // The management IP, as a policy.
   EXPECT_EQ(network["Policies"][1]["Type"], "ProviderAddress");
   EXPECT_EQ(network["Policies"][1]["Settings"], (Json{{"ProviderAddress", "192.168.1.10"}}));
-  // Dashes and upper case, of HNS's own octets.
+  // Dashes and upper case, of HNS's own bytes.
   EXPECT_EQ(network["Policies"][2]["Type"], "DrMacAddress");
   EXPECT_THAT(network["Policies"][2]["Settings"]["Address"].get<std::string>(),
               AllOf(SizeIs(17), ::testing::StartsWith("00-15-5D-"),

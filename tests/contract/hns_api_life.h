@@ -93,8 +93,8 @@ TEST_P(HnsApiContract, SwitchLinkLocal) {
   const Handle network = MustCreate(Overlay());
   EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216");
   const Handle second = MustCreate(Overlay("b"));
-  EXPECT_EQ(Standing(second, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10")
-      << "no switch was made for it";
+  EXPECT_EQ(Standing(second, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216")
+      << "the host has one address";
   rig->clock.Advance(Milliseconds(5000));
   EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
 }
@@ -446,10 +446,10 @@ TEST_P(HnsApiContract, HookMayRestartTheServiceInTheMiddleOfACall) {
 TEST_P(HnsApiContract, ServiceTellsOfNetworksAndOfItsEnd) {
   std::mutex mutex;
   std::vector<std::pair<hns::Notification, std::string>> told;
-  const auto take = [&](std::size_t wanted) {
+  const auto take = [&](std::size_t desired) {
     WaitUntil([&] {
       const std::lock_guard lock(mutex);
-      return told.size() >= wanted;
+      return told.size() >= desired;
     });
     const std::lock_guard lock(mutex);
     return std::exchange(told, {});

@@ -113,7 +113,7 @@ TEST_P(HostContract, ARouteIsReadBackAsItWasPutAndGoes) {
   EXPECT_THAT(Routes(IpFamily::kV6), ::testing::IsEmpty());
 }
 
-// Whether the old one stays beside it differs; that the removal names exactly it does not.
+// Whether the old one stays next to it differs; that the removal names exactly it does not.
 TEST_P(HostContract, AnotherGatewayThenTheRemovalOfTheOldLeavesTheNew) {
   const host::Route old = Marked("10.244.2.0/24", "10.9.0.2");
   const host::Route moved = Marked("10.244.2.0/24", "10.9.0.3");

@@ -39,17 +39,17 @@ class PacketPortContract : public ::testing::TestWithParam<PortCase> {
 
   PacketPort& port() { return harness_->port(); }
 
-  Octets Make(std::uint32_t number, std::size_t size = 0) const {
+  ByteVector Make(std::uint32_t number, std::size_t size = 0) const {
     return harness_->Make(number, std::max(size, harness_->min_size()));
   }
   // What must arrive unchanged.
-  Octets Payload(Bytes packet) const {
+  ByteVector Payload(Bytes packet) const {
     packet = packet.subspan(std::min(harness_->header_size(), packet.size()));
     return {packet.begin(), packet.end()};
   }
-  std::vector<Octets> Payloads(const std::vector<Octets>& packets) const {
-    std::vector<Octets> result;
-    for (const Octets& packet : packets) result.push_back(Payload(packet));
+  std::vector<ByteVector> Payloads(const std::vector<ByteVector>& packets) const {
+    std::vector<ByteVector> result;
+    for (const ByteVector& packet : packets) result.push_back(Payload(packet));
     return result;
   }
 
@@ -61,8 +61,8 @@ class PacketPortContract : public ::testing::TestWithParam<PortCase> {
   }
 
   // Batches until `count` packets have come or the deadline has.
-  std::vector<Octets> Receive(std::size_t count) {
-    std::vector<Octets> received;
+  std::vector<ByteVector> Receive(std::size_t count) {
+    std::vector<ByteVector> received;
     const auto deadline = std::chrono::steady_clock::now() + kDeadline;
     while (received.size() < count && std::chrono::steady_clock::now() < deadline) {
       if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
@@ -83,16 +83,16 @@ class PacketPortContract : public ::testing::TestWithParam<PortCase> {
     ASSERT_EQ(batch_.size(), 1u);
   }
 
-  std::vector<Octets> TakeSent(std::size_t count) {
-    std::vector<Octets> sent;
+  std::vector<ByteVector> TakeSent(std::size_t count) {
+    std::vector<ByteVector> sent;
     const auto deadline = std::chrono::steady_clock::now() + kDeadline;
     while (sent.size() < count && std::chrono::steady_clock::now() < deadline) {
-      for (Octets& packet : harness_->TakeSent()) sent.push_back(std::move(packet));
+      for (ByteVector& packet : harness_->TakeSent()) sent.push_back(std::move(packet));
     }
     return sent;
   }
 
-  Packet& Add(Batch& batch, const Octets& octets) {
+  Packet& Add(Batch& batch, const ByteVector& octets) {
     Packet packet = slab_.Lend(batch.size());
     std::copy(octets.begin(), octets.end(), packet.data);
     packet.length = static_cast<std::uint32_t>(octets.size());
@@ -116,9 +116,9 @@ TEST_P(PacketPortContract, ReceivesNothingWhenThereIsNothing) {
 }
 
 TEST_P(PacketPortContract, ReceivesInOrderWholeAndWithHeadroom) {
-  std::vector<Octets> want;
+  std::vector<ByteVector> want;
   for (std::uint32_t i = 0; i < 5; ++i) want.push_back(Make(i, 100 + 300 * (i % 3)));
-  for (const Octets& packet : want) harness_->Inject(packet);
+  for (const ByteVector& packet : want) harness_->Inject(packet);
   EXPECT_EQ(Payloads(Receive(5)), Payloads(want));
   for (const Packet& packet : batch_) {
     EXPECT_EQ(packet.verdict, Verdict::kForward);
@@ -132,7 +132,7 @@ TEST_P(PacketPortContract, ReceivesInOrderWholeAndWithHeadroom) {
 // Of ports that stay open while packets come to them.
 class LivePortContract : public PacketPortContract {};
 
-TEST_P(LivePortContract, OctetsStayUntilTheNextReceive) {
+TEST_P(LivePortContract, BytesStayUntilTheNextReceive) {
   harness_->Inject(Make(1, 200));
   ReceiveOne();
   const PacketPort* before = &port();
@@ -143,10 +143,10 @@ TEST_P(LivePortContract, OctetsStayUntilTheNextReceive) {
 }
 
 TEST_P(PacketPortContract, HeadroomAndTailroomAreThePacketsOwn) {
-  std::vector<Octets> want;
+  std::vector<ByteVector> want;
   for (std::uint32_t i = 0; i < 4; ++i) want.push_back(Make(i, 200));
-  for (const Octets& packet : want) harness_->Inject(packet);
-  std::vector<Octets> got;
+  for (const ByteVector& packet : want) harness_->Inject(packet);
+  std::vector<ByteVector> got;
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
     if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
@@ -161,9 +161,9 @@ TEST_P(PacketPortContract, HeadroomAndTailroomAreThePacketsOwn) {
 
 TEST_P(PacketPortContract, DeliversMoreThanABatchInOrder) {
   constexpr std::uint32_t kCount = 300;
-  std::vector<Octets> want;
+  std::vector<ByteVector> want;
   for (std::uint32_t i = 0; i < kCount; ++i) want.push_back(Make(i));
-  for (const Octets& packet : want) harness_->Inject(packet);
+  for (const ByteVector& packet : want) harness_->Inject(packet);
   EXPECT_EQ(Payloads(Receive(kCount)), Payloads(want));
   EXPECT_EQ(port().Receive(batch_), 0u);
 }
@@ -171,10 +171,10 @@ TEST_P(PacketPortContract, DeliversMoreThanABatchInOrder) {
 TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
   const std::size_t size = harness_->max_size();
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(600'000 / size, 250));
-  std::vector<Octets> want;
+  std::vector<ByteVector> want;
   for (std::uint32_t i = 0; i < count; ++i) want.push_back(Make(i, size));
-  for (const Octets& packet : want) harness_->Inject(packet);
-  std::vector<Octets> got;
+  for (const ByteVector& packet : want) harness_->Inject(packet);
+  std::vector<ByteVector> got;
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
     if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
@@ -183,15 +183,15 @@ TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
       octets += packet.length;
       got.push_back(Payload(packet.bytes()));
     }
-    EXPECT_LE(octets, kBatchOctets + kMaxPacket);
+    EXPECT_LE(octets, kBatchBytes + kMaxPacket);
   }
   EXPECT_EQ(got, Payloads(want));
 }
 
-TEST_P(PacketPortContract, SendsInOrderAndLeavesTheCallersOctets) {
-  std::vector<Octets> want;
+TEST_P(PacketPortContract, SendsInOrderAndLeavesTheCallersBytes) {
+  std::vector<ByteVector> want;
   for (std::uint32_t i = 0; i < 5; ++i) want.push_back(Make(i, 100 + 300 * (i % 3)));
-  for (const Octets& packet : want) Add(out_, packet);
+  for (const ByteVector& packet : want) Add(out_, packet);
   const Batch before = out_;
   port().Send(out_);
   for (std::size_t i = 0; i < out_.size(); ++i) {
@@ -200,15 +200,15 @@ TEST_P(PacketPortContract, SendsInOrderAndLeavesTheCallersOctets) {
     EXPECT_EQ(out_[i].length, before[i].length);
     EXPECT_EQ(Payload(out_[i].bytes()), Payload(want[i]));
   }
-  // The octets are the caller's again: what becomes of them now reaches nobody.
+  // The bytes are the caller's again: what becomes of them now reaches nobody.
   for (Packet& packet : out_) std::fill_n(packet.data, packet.length, std::byte{0xee});
   EXPECT_EQ(Payloads(TakeSent(5)), Payloads(want));
 }
 
 TEST_P(PacketPortContract, SendsAFullBatch) {
-  std::vector<Octets> want;
+  std::vector<ByteVector> want;
   for (std::uint32_t i = 0; i < kMaxBatch; ++i) want.push_back(Make(i));
-  for (const Octets& packet : want) Add(out_, packet);
+  for (const ByteVector& packet : want) Add(out_, packet);
   port().Send(out_);
   EXPECT_EQ(Payloads(TakeSent(kMaxBatch)), Payloads(want));
 }
@@ -231,7 +231,7 @@ TEST_P(PacketPortContract, SkipsDroppedPacketsAndKeepsTheirVerdicts) {
   EXPECT_EQ(Payloads(TakeSent(2)), Payloads({Make(1), Make(3)}));
 }
 
-TEST_P(PacketPortContract, RefusesAPacketWithoutOctets) {
+TEST_P(PacketPortContract, RefusesAPacketWithoutBytes) {
   Add(out_, {});
   Add(out_, Make(1));
   port().Send(out_);

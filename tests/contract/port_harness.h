@@ -23,10 +23,10 @@ class PortHarness {
 
   // To be asked again after Inject: a harness that is not live may have to open its port again.
   virtual PacketPort& port() = 0;
-  // A packet the port's kind carries, `size` octets; packets of other numbers differ behind the
+  // A packet the port's kind carries, `size` bytes; packets of other numbers differ behind the
   // headers.
-  virtual Octets Make(std::uint32_t number, std::size_t size) const = 0;
-  // Octets before that difference: headers, which a port may rewrite.
+  virtual ByteVector Make(std::uint32_t number, std::size_t size) const = 0;
+  // Bytes before that difference: headers, which a port may rewrite.
   virtual std::size_t header_size() const = 0;
   std::size_t min_size() const { return header_size() + 4; }
   virtual std::size_t max_size() const = 0;
@@ -36,9 +36,9 @@ class PortHarness {
   virtual void Address(Packet& packet) const { (void)packet; }
 
   // The world sends to the port.
-  virtual void Inject(const Octets& packet) = 0;
+  virtual void Inject(const ByteVector& packet) = 0;
   // What the world got from the port and was not taken before: one call's worth, maybe nothing yet.
-  virtual std::vector<Octets> TakeSent() = 0;
+  virtual std::vector<ByteVector> TakeSent() = 0;
 };
 
 struct PortCase {

@@ -65,7 +65,7 @@ class SinkContract : public ::testing::TestWithParam<SinkCase> {
 
 TEST_P(SinkContract, HasAName) { EXPECT_FALSE(sink().name().empty()); }
 
-TEST_P(SinkContract, ResyncMakesTheWorldHoldExactlyTheWish) {
+TEST_P(SinkContract, ResyncMakesTheWorldHoldExactlyTheSpec) {
   ExpectAll(sink().Resync(std::vector{a, b}), 2);
   ExpectInPlace({a, b});
   ExpectAll(sink().Resync(std::vector{b, c}), 2);
@@ -78,7 +78,7 @@ TEST_P(SinkContract, ResyncRemovesWhatAFormerProcessLeft) {
   ExpectInPlace({a});
 }
 
-TEST_P(SinkContract, ResyncWithNothingWantedEmptiesTheWorld) {
+TEST_P(SinkContract, ResyncWithNothingDesiredEmptiesTheWorld) {
   rig->PlantOurs(c);
   ExpectAll(sink().Resync({}), 0);
   ExpectInPlace({});
@@ -157,7 +157,7 @@ TEST_P(FallibleSinkContract, AFailedRemovalStaysPendingAndIsRetried) {
   ExpectInPlace({a, c});
 }
 
-TEST_P(FallibleSinkContract, APendingItemThatIsNoLongerWantedIsForgotten) {
+TEST_P(FallibleSinkContract, APendingItemThatIsNoLongerDesiredIsForgotten) {
   rig->Fail(b.subnet);
   sink().Resync(std::vector{a, b});
   ExpectAll(sink().Update({{}, {b.subnet}}), 1);

@@ -84,9 +84,9 @@ class BelievingListener final : public lease::SourceListener {
     EXPECT_NE(node.reason, "");
     not_joined.insert(node.node.name + "/" + node.node.uid);
   }
-  void OnTrouble(const absl::Status& status) override {
+  void OnCondition(const absl::Status& status) override {
     ++calls;
-    trouble = status;
+    condition = status;
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     ++calls;
@@ -114,7 +114,7 @@ class BelievingListener final : public lease::SourceListener {
   std::set<std::string> not_joined;            // ever: "a/uid-a"
   std::optional<lease::OwnNode> own;
   bool own_told = false;
-  absl::Status trouble;  // the last
+  absl::Status condition;  // the last
   bool synced = false;
   int calls = 0;
 
@@ -169,7 +169,7 @@ TEST_P(SourceContract, TheFirstSnapshotIsWhatThereIs) {
   EXPECT_THAT(listener.not_joined, ::testing::ElementsAre("stranger/uid-stranger"));
   ASSERT_TRUE(listener.own);
   EXPECT_EQ(listener.own->node, (lease::NodeKey{"us", "uid-us"}));
-  EXPECT_TRUE(listener.trouble.ok()) << listener.trouble;
+  EXPECT_TRUE(listener.condition.ok()) << listener.condition;
 }
 
 TEST_P(SourceContract, AnEmptyClusterIsASnapshotToo) {
@@ -183,14 +183,14 @@ TEST_P(SourceContract, NothingIsInSyncBeforeItCouldBeRead) {
   rig->Put(A());
   rig->Break();
   Start();
-  EXPECT_TRUE(Until([&] { return !listener.trouble.ok(); }));
-  EXPECT_FALSE(listener.trouble.message().empty());
+  EXPECT_TRUE(Until([&] { return !listener.condition.ok(); }));
+  EXPECT_FALSE(listener.condition.message().empty());
   StepOn();
   EXPECT_FALSE(listener.synced);
   EXPECT_THAT(listener.leases, ::testing::IsEmpty());
   rig->Mend();
   ExpectLeases({kA});
-  EXPECT_TRUE(Until([&] { return listener.trouble.ok(); }));
+  EXPECT_TRUE(Until([&] { return listener.condition.ok(); }));
 }
 
 TEST_P(SourceContract, ChangesFollow) {
@@ -203,7 +203,7 @@ TEST_P(SourceContract, ChangesFollow) {
   ExpectLeases({"a/uid-a 10.244.1.0/24 192.0.2.77 02:00:00:00:00:77", kB});
   rig->Delete("a");
   ExpectLeases({kB});
-  EXPECT_TRUE(listener.trouble.ok()) << listener.trouble;
+  EXPECT_TRUE(listener.condition.ok()) << listener.condition;
 }
 
 TEST_P(SourceContract, ANodeMadeAgainIsAnother) {
@@ -247,13 +247,13 @@ TEST_P(SourceContract, WhatCannotBeReadLeavesTheLeasesAsTheyAre) {
   rig->Break();
   rig->Delete("a");
   rig->Put(Us());
-  EXPECT_TRUE(Until([&] { return !listener.trouble.ok(); }));
+  EXPECT_TRUE(Until([&] { return !listener.condition.ok(); }));
   StepOn();
   EXPECT_EQ(listener.Lines(), (Lines{kA, kB}));
-  EXPECT_FALSE(listener.trouble.ok());
+  EXPECT_FALSE(listener.condition.ok());
   rig->Mend();
   ExpectLeases({kB, kUs});
-  EXPECT_TRUE(Until([&] { return listener.trouble.ok(); })) << listener.trouble;
+  EXPECT_TRUE(Until([&] { return listener.condition.ok(); })) << listener.condition;
 }
 
 TEST_P(SourceContract, ARefusedNodeIsNamedAndStopsNoOther) {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "control/trouble.h"
+#include "control/condition.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::control {
@@ -77,46 +77,46 @@ std::size_t LinesOf(const std::function<void()>& run) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(TroubleTest, OneThatCountsOrFlapsIsLoggedEveryFiveMinutes) {
-  Trouble trouble;
+TEST(ConditionTest, OneThatCountsOrFlapsIsLoggedEveryFiveMinutes) {
+  Condition condition;
   control::TimePoint now{std::chrono::hours(1)};
   EXPECT_EQ(LinesOf([&] {
               for (int second = 0; second < 600; ++second, now += std::chrono::seconds(1)) {
-                trouble.Set("HcnOpenNetwork has been under way for " + std::to_string(second) +
-                                " s, flapping",
-                            now);
-                if (second % 7 == 0) trouble.Set("", now);
+                condition.Set("HcnOpenNetwork has been under way for " + std::to_string(second) +
+                                  " s, flapping",
+                              now);
+                if (second % 7 == 0) condition.Set("", now);
               }
             }),
             2u);
-  EXPECT_EQ(trouble.times(), 600u / 7 + 2) << "as often as it began, not as often as it counted";
-  EXPECT_EQ(trouble.text(), "HcnOpenNetwork has been under way for 599 s, flapping");
+  EXPECT_EQ(condition.times(), 600u / 7 + 2) << "as often as it began, not as often as it counted";
+  EXPECT_EQ(condition.text(), "HcnOpenNetwork has been under way for 599 s, flapping");
 }
 
-TEST(TroubleTest, OneThatFlapsAndThenLastsIsLogged) {
-  Trouble trouble;
+TEST(ConditionTest, OneThatFlapsAndThenLastsIsLogged) {
+  Condition condition;
   control::TimePoint now{std::chrono::hours(1)};
-  trouble.Set("eth0 lost its carrier 1 times", now);
-  trouble.Set("", now);
+  condition.Set("eth0 lost its carrier 1 times", now);
+  condition.Set("", now);
   // With another number: the log, too, repeats no text, and by a clock of its own.
   EXPECT_EQ(LinesOf([&] {
               for (int minute = 0; minute < 20; ++minute, now += std::chrono::minutes(1))
-                trouble.Set("eth0 lost its carrier 2 times", now);
+                condition.Set("eth0 lost its carrier 2 times", now);
             }),
             1u);
-  EXPECT_EQ(trouble.times(), 2u);
+  EXPECT_EQ(condition.times(), 2u);
 }
 
-TEST(TroubleTest, AnotherConditionIsLoggedAtOnce) {
-  Trouble trouble;
+TEST(ConditionTest, AnotherConditionIsLoggedAtOnce) {
+  Condition condition;
   EXPECT_EQ(LinesOf([&] {
-              trouble.Set("eth0 has no address (at once)");
-              trouble.Set("eth0 has no MTU (at once)");
-              trouble.Set("");
-              trouble.Set("eth0 has no address (at once)");
+              condition.Set("eth0 has no address (at once)");
+              condition.Set("eth0 has no MTU (at once)");
+              condition.Set("");
+              condition.Set("eth0 has no address (at once)");
             }),
             2u);
-  EXPECT_EQ(trouble.times(), 3u);
+  EXPECT_EQ(condition.times(), 3u);
 }
 
 TEST(LogTest, AWarningOfWhicheverPartIsNotRepeated) {

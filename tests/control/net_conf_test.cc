@@ -292,7 +292,7 @@ TEST(NetConf, LimitsOfNumbers) {
   const LimitRow rows[] = {
       {R"("VNI":0)", true},    {R"("VNI":16777215)", true}, {R"("VNI":16777216)", false},
       {R"("Port":1)", true},   {R"("Port":65535)", true},   {R"("Port":65536)", false},
-      {R"("MTU":137)", false},  // 68 octets of pod packet and 70 of encapsulation over IPv6
+      {R"("MTU":137)", false},  // 68 bytes of pod packet and 70 of encapsulation over IPv6
       {R"("MTU":138)", true},  {R"("MTU":65535)", true},    {R"("MTU":65536)", false},
   };
   for (const LimitRow& row : rows) {

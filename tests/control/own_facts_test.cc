@@ -151,7 +151,7 @@ TEST(DeriveVtepMac, IsLocalUnicastAndDiffers) {
   std::set<MacAddress> macs;
   for (int i = 0; i < 10'000; ++i) {
     const MacAddress mac = DeriveVtepMac("node-" + std::to_string(i));
-    EXPECT_NE(mac.octets()[0] & std::byte{2}, std::byte{0});  // U/L
+    EXPECT_NE(mac.bytes()[0] & std::byte{2}, std::byte{0});  // U/L
     EXPECT_FALSE(mac.IsGroup());
     EXPECT_TRUE(macs.insert(mac).second) << i;
   }

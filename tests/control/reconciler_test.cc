@@ -99,7 +99,7 @@ TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeWeKnowWhoWeAre) {
   EXPECT_THAT(World(sink), IsEmpty());  // not even our own
 }
 
-TEST_F(ReconcilerTest, TroubleBeforeTheFirstSnapshotDeletesNothing) {
+TEST_F(ReconcilerTest, ConditionBeforeTheFirstSnapshotDeletesNothing) {
   sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
   reconciler.SetOwn(Us());
   reconciler.AddSink(sink);
@@ -239,20 +239,20 @@ TEST_F(ReconcilerTest, WhatChangesNothingIsNoNews) {
   EXPECT_EQ(changes, 2) << "a refusal that ends";
 }
 
-TEST_F(ReconcilerTest, TroubleKeepsWhatWasKnown) {
+TEST_F(ReconcilerTest, ConditionKeepsWhatWasKnown) {
   source.Put(a);
   Ready();
   source.Break(absl::UnavailableError("line 3, column 1: not JSON"));
   EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
-  EXPECT_EQ(reconciler.report().trouble, "line 3, column 1: not JSON");
+  EXPECT_EQ(reconciler.report().condition, "line 3, column 1: not JSON");
   EXPECT_TRUE(reconciler.report().in_sync);
   source.Break(absl::UnavailableError("line 3, column 1: not JSON"));
-  EXPECT_EQ(reconciler.report().troubles_total, 1u);
+  EXPECT_EQ(reconciler.report().conditions_total, 1u);
 
   source.Delete(a.node);  // unseen
   source.Put(b);
   source.Recover();
-  EXPECT_EQ(reconciler.report().trouble, std::nullopt);
+  EXPECT_EQ(reconciler.report().condition, std::nullopt);
   EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
   EXPECT_THAT(log, ElementsAre("line 3, column 1: not JSON", "the lease source can be read again"));
 }
@@ -789,11 +789,11 @@ TEST_F(ReconcilerTest, AConditionThatFlapsDoesNotFillTheLog) {
     const std::string tries = std::to_string(second);
     reconciler.OnSinkReport(sink, {1, 0, {"10.244.1.0/24: tried " + tries + " times"}});
     reconciler.OnSinkReport(sink, {1, 1, {}});
-    reconciler.OnTrouble(absl::UnavailableError("no answer, tried " + tries + " times"));
-    reconciler.OnTrouble(absl::OkStatus());
+    reconciler.OnCondition(absl::UnavailableError("no answer, tried " + tries + " times"));
+    reconciler.OnCondition(absl::OkStatus());
   }
   EXPECT_EQ(log.size(), 8u) << "beginning and end of both, twice";
-  EXPECT_EQ(reconciler.report().troubles_total, 600u);
+  EXPECT_EQ(reconciler.report().conditions_total, 600u);
 }
 
 // What the limit held back is written once it lets it, not forgotten.
@@ -811,12 +811,12 @@ TEST_F(ReconcilerTest, AConditionThatFlapsAndThenLastsIsLogged) {
   for (int times = 0; times < 2; ++times) {
     if (times > 0) {
       reconciler.OnSinkReport(sink, {1, 1, {}});
-      reconciler.OnTrouble(absl::OkStatus());
+      reconciler.OnCondition(absl::OkStatus());
       log.clear();
       clock.Advance(std::chrono::seconds(1));
     }
     reconciler.OnSinkReport(sink, broken);
-    reconciler.OnTrouble(down);
+    reconciler.OnCondition(down);
     if (times == 0) EXPECT_THAT(log, UnorderedElementsAreArray(lines));
   }
   EXPECT_THAT(log, IsEmpty()) << "too soon";
@@ -825,7 +825,7 @@ TEST_F(ReconcilerTest, AConditionThatFlapsAndThenLastsIsLogged) {
     reconciler.OnSinkReport(sink, broken);
     if (reconciler.NextDeadline() <= clock.Now()) reconciler.Tick();
     reconciler.OnSinkReport(sink, broken);
-    reconciler.OnTrouble(down);
+    reconciler.OnCondition(down);
   }
   for (const std::string& line : lines) EXPECT_THAT(log, Contains(line).Times(1)) << line;
 }
@@ -926,8 +926,8 @@ TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
   lease::Lease half = MakeLease("h", "10.244.3.0/24", "192.0.2.3");
   half.v4->vtep_mac.reset();
   testing::TellSnapshot(telling, {a, shared, half}, {{"bad", "broken"}});
-  telling.OnTrouble(absl::UnavailableError("file gone"));
-  telling.OnTrouble(absl::OkStatus());
+  telling.OnCondition(absl::UnavailableError("file gone"));
+  telling.OnCondition(absl::OkStatus());
   const auto level_of = [&](std::string_view part) -> int {
     for (const auto& [level, line] : told) {
       if (line.find(part) != std::string::npos) return static_cast<int>(level);
@@ -942,10 +942,10 @@ TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
   EXPECT_EQ(level_of("can be read again"), static_cast<int>(Severity::kInfo));
 }
 
-TEST_F(ReconcilerTest, WellWithoutTroubleIsNoNews) {
+TEST_F(ReconcilerTest, WellWithoutConditionIsNoNews) {
   Ready();
   const int before = changes;
-  reconciler.OnTrouble(absl::OkStatus());
+  reconciler.OnCondition(absl::OkStatus());
   EXPECT_THAT(log, IsEmpty());
   EXPECT_EQ(changes, before);
 }

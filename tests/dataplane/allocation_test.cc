@@ -11,18 +11,18 @@
 namespace weft::dataplane {
 namespace {
 
-// Delivers the same packets again and again, from octets of its own.
+// Delivers the same packets again and again, from bytes of its own.
 class ReplayPort final : public PacketPort {
  public:
   ReplayPort(PortKind kind, const PortFeatures& features) : kind_(kind), features_(features) {}
-  void Deliver(const Packet& packet) { packets_.push_back({packet, OctetsOf(packet)}); }
+  void Deliver(const Packet& packet) { packets_.push_back({packet, BytesOf(packet)}); }
 
   PortKind kind() const override { return kind_; }
   const PortFeatures& features() const override { return features_; }
   std::size_t Receive(Batch& batch) override {
     batch.clear();
     for (const Kept& kept : packets_) {
-      std::copy(kept.octets.begin(), kept.octets.end(), kept.packet.data);
+      std::copy(kept.bytes.begin(), kept.bytes.end(), kept.packet.data);
       batch.Add(kept.packet);
     }
     return batch.size();
@@ -32,7 +32,7 @@ class ReplayPort final : public PacketPort {
  private:
   struct Kept {
     Packet packet;
-    Octets octets;
+    ByteVector bytes;
   };
   const PortKind kind_;
   const PortFeatures features_;

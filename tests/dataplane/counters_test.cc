@@ -14,10 +14,10 @@ std::uint64_t Of(const DirectionCounts& counts, Verdict verdict) {
   return counts.packets[static_cast<std::size_t>(verdict)];
 }
 
-TEST(Counters, CountsByVerdictAndInnerOctets) {
+TEST(Counters, CountsByVerdictAndInnerBytes) {
   Buffers buffers;
   auto batch = std::make_unique<Batch>();
-  Packet stamped = buffers.Make(Octets(150));
+  Packet stamped = buffers.Make(ByteVector(150));
   stamped.inner_offset = 50;
   batch->Add(stamped);
   batch->Add(stamped);
@@ -27,27 +27,27 @@ TEST(Counters, CountsByVerdictAndInnerOctets) {
   const CounterValues values = counters.Read();
   EXPECT_EQ(Of(values.to_wire, Verdict::kForward), 2u);
   EXPECT_EQ(Of(values.to_wire, Verdict::kWireFull), 1u);
-  EXPECT_EQ(values.to_wire.octets, 200u);
+  EXPECT_EQ(values.to_wire.bytes, 200u);
   EXPECT_EQ(Of(values.to_pods, Verdict::kForward), 0u);
 }
 
 TEST(Counters, AnAggregateCountsAsItsDatagrams) {
   Buffers buffers;
   auto batch = std::make_unique<Batch>();
-  Packet& aggregate = batch->Add(buffers.Make(Octets(250)));  // 100 + 100 + 50
+  Packet& aggregate = batch->Add(buffers.Make(ByteVector(250)));  // 100 + 100 + 50
   aggregate.segmentation = Segmentation::kDatagrams;
   aggregate.segment_size = 100;
   aggregate.inner_offset = 22;
   Counters counters;
   counters.to_wire.Count(*batch);
   EXPECT_EQ(Of(counters.Read().to_wire, Verdict::kForward), 3u);
-  EXPECT_EQ(counters.Read().to_wire.octets, 250u - 3 * 22);
+  EXPECT_EQ(counters.Read().to_wire.bytes, 250u - 3 * 22);
 }
 
 TEST(Counters, OfAnAggregateThatFailedHalfWayEachPartCountsAsWhatItIs) {
   Buffers buffers;
   auto batch = std::make_unique<Batch>();
-  Packet& aggregate = batch->Add(buffers.Make(Octets(450)));  // four of 100, one of 50
+  Packet& aggregate = batch->Add(buffers.Make(ByteVector(450)));  // four of 100, one of 50
   aggregate.segmentation = Segmentation::kDatagrams;
   aggregate.segment_size = 100;
   aggregate.inner_offset = 22;
@@ -57,13 +57,13 @@ TEST(Counters, OfAnAggregateThatFailedHalfWayEachPartCountsAsWhatItIs) {
   counters.to_wire.Count(*batch);
   EXPECT_EQ(Of(counters.Read().to_wire, Verdict::kForward), 2u);
   EXPECT_EQ(Of(counters.Read().to_wire, Verdict::kWireFull), 3u);
-  EXPECT_EQ(counters.Read().to_wire.octets, 2u * 78);
+  EXPECT_EQ(counters.Read().to_wire.bytes, 2u * 78);
 }
 
 TEST(Counters, ASuperframeCountsAsItsSegments) {
   Buffers buffers;
   auto batch = std::make_unique<Batch>();
-  // 20 + 20 + 2500 octets in segments of 1000: 1040 + 1040 + 540.
+  // 20 + 20 + 2500 bytes in segments of 1000: 1040 + 1040 + 540.
   batch->Add(buffers.MakeSuperframe(
       PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).Payload(2500).Build(), Segmentation::kTcp,
       1000));
@@ -72,7 +72,7 @@ TEST(Counters, ASuperframeCountsAsItsSegments) {
   counters.to_pods.Count(*batch);
   EXPECT_EQ(Of(counters.Read().to_pods, Verdict::kForward), 3u);
   EXPECT_EQ(Of(counters.Read().to_pods, Verdict::kPodFull), 3u);
-  EXPECT_EQ(counters.Read().to_pods.octets, 1040u + 1040 + 540);
+  EXPECT_EQ(counters.Read().to_pods.bytes, 1040u + 1040 + 540);
 }
 
 }  // namespace

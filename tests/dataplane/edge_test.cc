@@ -40,18 +40,18 @@ class EdgeTest : public ::testing::Test {
   }
 
   // The one verdict of one frame; batch_ keeps the packet.
-  Verdict Receive(const Octets& frame, Timestamp now = {}) {
-    SendOctets(*pods_, frame);
+  Verdict Receive(const ByteVector& frame, Timestamp now = {}) {
+    SendBytes(*pods_, frame);
     batch_.now = now;
     EXPECT_EQ(edge_->Receive(batch_), 1u);
     return batch_[0].verdict;
   }
   // A TCP packet of pod A whose checksum is left to the edge's device.
   void SendPartialTcp() {
-    const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
-                             .Tcp(1, 2)
-                             .PartialTransportChecksum()
-                             .BuildFrame(kPodA, kOurs);
+    const ByteVector frame = PacketBuilder("10.244.1.2", "10.244.2.3")
+                                 .Tcp(1, 2)
+                                 .PartialTransportChecksum()
+                                 .BuildFrame(kPodA, kOurs);
     Packet packet = slab_.Lend(0);
     std::copy(frame.begin(), frame.end(), packet.data);
     packet.length = static_cast<std::uint32_t>(frame.size());
@@ -61,9 +61,9 @@ class EdgeTest : public ::testing::Test {
     out_.Add(packet);
     pods_->Send(out_);
   }
-  Octets Received() const { return {batch_[0].data, batch_[0].data + batch_[0].length}; }
+  ByteVector Received() const { return {batch_[0].data, batch_[0].data + batch_[0].length}; }
 
-  Verdict Send(const Octets& octets, Timestamp now = {}) {
+  Verdict Send(const ByteVector& octets, Timestamp now = {}) {
     Packet packet = slab_.Lend(0);
     std::copy(octets.begin(), octets.end(), packet.data);
     packet.length = static_cast<std::uint32_t>(octets.size());
@@ -73,23 +73,25 @@ class EdgeTest : public ::testing::Test {
     edge_->Send(out_);
     return out_[0].verdict;
   }
-  std::vector<Octets> Frames() { return ReceiveOctets(*pods_); }
+  std::vector<ByteVector> Frames() { return ReceiveBytes(*pods_); }
 
-  static Octets Frame(const MacAddress& to, const MacAddress& from, EtherType type,
-                      const Octets& payload) {
-    Octets header(EthernetHeader::kSize);
+  static ByteVector Frame(const MacAddress& to, const MacAddress& from, EtherType type,
+                          const ByteVector& payload) {
+    ByteVector header(EthernetHeader::kSize);
     EthernetHeader{to, from, type}.Emit(MutableBytes(header).first<EthernetHeader::kSize>());
     return Concatenate(header, payload);
   }
-  static Octets Arp(ArpPacket::Operation operation, const MacAddress& mac, std::string_view sender,
-                    std::string_view target, const MacAddress& to = kAll) {
-    Octets payload(ArpPacket::kSize);
+  static ByteVector Arp(ArpPacket::Operation operation, const MacAddress& mac,
+                        std::string_view sender, std::string_view target,
+                        const MacAddress& to = kAll) {
+    ByteVector payload(ArpPacket::kSize);
     ArpPacket{operation, mac, Ip(sender).v4(), {}, Ip(target).v4()}.Emit(
         MutableBytes(payload).first<ArpPacket::kSize>());
     return Frame(to, mac, EtherType::kArp, payload);
   }
-  static Octets Nd(const NeighbourMessage& message, const MacAddress& from, const MacAddress& to) {
-    Octets payload(NeighbourMessage::kMaxSize);
+  static ByteVector Nd(const NeighbourMessage& message, const MacAddress& from,
+                       const MacAddress& to) {
+    ByteVector payload(NeighbourMessage::kMaxSize);
     payload.resize(message.Emit(payload));
     return Frame(to, from, EtherType::kIpv6, payload);
   }
@@ -127,7 +129,7 @@ TEST_F(EdgeTest, APodsPacketLosesItsFrameAndOneHop) {
 
 TEST_F(EdgeTest, PaddingOfShortFramesIsCut) {
   const PacketBuilder packet = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(1);
-  Octets frame = packet.BuildFrame(kPodA, kOurs);
+  ByteVector frame = packet.BuildFrame(kPodA, kOurs);
   frame.resize(60);
   EXPECT_EQ(Receive(frame), Verdict::kForward);
   EXPECT_EQ(batch_[0].length, packet.Build().size());
@@ -135,22 +137,23 @@ TEST_F(EdgeTest, PaddingOfShortFramesIsCut) {
 
 TEST_F(EdgeTest, EachFrameThatIsNoPodPacketHasItsVerdict) {
   const PacketBuilder packet("10.244.1.2", "10.244.2.3");
-  const Octets frame = packet.BuildFrame(kPodA, kOurs);
-  Octets lldp = frame;
+  const ByteVector frame = packet.BuildFrame(kPodA, kOurs);
+  ByteVector lldp = frame;
   StoreBe16(lldp.data() + 12, 0x88cc);
-  Octets contradiction = frame;
+  ByteVector contradiction = frame;
   StoreBe16(contradiction.data() + 12, 0x86dd);
   struct Row {
     const char* what;
-    Octets frame;
+    ByteVector frame;
     Verdict verdict;
   };
   const std::vector<Row> rows = {
       {"our own, come back", packet.BuildFrame(kOurs, kPodA), Verdict::kOwnFrame},
       {"tagged", packet.BuildFrame(kPodA, kOurs, 5), Verdict::kVlanTagged},
       {"LLDP", lldp, Verdict::kNotIp},
-      {"a stump", Octets(frame.begin(), frame.begin() + 13), Verdict::kInnerMalformed},
-      {"half an IP header", Octets(frame.begin(), frame.begin() + 30), Verdict::kInnerMalformed},
+      {"a stump", ByteVector(frame.begin(), frame.begin() + 13), Verdict::kInnerMalformed},
+      {"half an IP header", ByteVector(frame.begin(), frame.begin() + 30),
+       Verdict::kInnerMalformed},
       {"IPv4 announced as IPv6", contradiction, Verdict::kInnerMalformed},
       {"broadcast", packet.BuildFrame(kPodA, kAll), Verdict::kGroupDestination},
       {"to another pod", packet.BuildFrame(kPodA, kPodB), Verdict::kForeignMac},
@@ -262,7 +265,7 @@ TEST_F(EdgeTest, LearnsFromAdvertisementsAndFromPackets) {
 }
 
 TEST_F(EdgeTest, LearnsNothingItShouldNot) {
-  const std::vector<Octets> frames = {
+  const std::vector<ByteVector> frames = {
       Arp(ArpPacket::Operation::kReply, kPodA, "10.244.9.9",
           "10.244.1.1"),  // outside the pod subnet
       Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.1",
@@ -270,7 +273,7 @@ TEST_F(EdgeTest, LearnsNothingItShouldNot) {
       Arp(ArpPacket::Operation::kReply, Mac("01:00:00:00:00:01"), "10.244.1.5",
           "10.244.1.1"),  // a group
   };
-  for (const Octets& frame : frames) Receive(frame);
+  for (const ByteVector& frame : frames) Receive(frame);
   NeighbourMessage gateway;
   gateway.kind = NeighbourMessage::Kind::kAdvertisement;
   gateway.source = gateway.target = Ip("fd00:1::1");
@@ -284,7 +287,7 @@ TEST_F(EdgeTest, LearnsNothingItShouldNot) {
 }
 
 TEST_F(EdgeTest, AsksForAnUnknownPodOnceASecond) {
-  const Octets packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
+  const ByteVector packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
   EXPECT_EQ(Send(packet, seconds(1)), Verdict::kNoNeighbour);
   EXPECT_EQ(Send(packet, seconds(1)), Verdict::kNoNeighbour);
   auto frames = Frames();
@@ -317,7 +320,7 @@ TEST_F(EdgeTest, AsksForAnUnknownPodOnceASecond) {
 
 TEST_F(EdgeTest, NeighboursAgeByTheBatchsTime) {
   Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"), seconds(100));
-  const Octets packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
+  const ByteVector packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
   EXPECT_EQ(Send(packet, seconds(130)), Verdict::kForward);
   EXPECT_EQ(Frames().size(), 1u);
   EXPECT_EQ(Send(packet, seconds(131)), Verdict::kForward);
@@ -373,7 +376,7 @@ TEST_F(EdgeTest, AQuestionFromAPodThatIsNotKnownAndDoesNotSayIsNotAnswered) {
 
 TEST_F(EdgeTest, DamagedNeighbourMessagesAreConsumedAndBelievedNothing) {
   const NeighbourMessage ask = Ask("fd00:1::2", "fd00:1::1");
-  Octets frame = Nd(ask, kPodA, MulticastMac(ask.destination));
+  ByteVector frame = Nd(ask, kPodA, MulticastMac(ask.destination));
   frame.back() ^= std::byte{1};  // the checksum is wrong now
   EXPECT_EQ(Receive(frame), Verdict::kConsumed);
   EXPECT_TRUE(Frames().empty());
@@ -403,7 +406,7 @@ TEST_F(EdgeTest, OtherIcmpV6IsAPacketLikeAnother) {
 
 TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
   Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
-  const Octets octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
+  const ByteVector octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
   for (const std::uint32_t headroom : {14u, 13u}) {
     Packet packet = slab_.Lend(0);
     std::copy(octets.begin(), octets.end(), packet.data);
@@ -420,7 +423,7 @@ TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
 
 TEST_F(EdgeTest, WhatWasDroppedBeforeIsNotSent) {
   Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
-  const Octets octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
+  const ByteVector octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
   Packet packet = slab_.Lend(0);
   std::copy(octets.begin(), octets.end(), packet.data);
   packet.length = static_cast<std::uint32_t>(octets.size());
@@ -433,11 +436,11 @@ TEST_F(EdgeTest, WhatWasDroppedBeforeIsNotSent) {
 }
 
 TEST_F(EdgeTest, SuperframesKeepTheirKindAndLength) {
-  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3")
-                           .Tcp(1, 2)
-                           .Payload(5000)
-                           .PartialTransportChecksum()
-                           .BuildFrame(kPodA, kOurs);
+  const ByteVector frame = PacketBuilder("10.244.1.2", "10.244.2.3")
+                               .Tcp(1, 2)
+                               .Payload(5000)
+                               .PartialTransportChecksum()
+                               .BuildFrame(kPodA, kOurs);
   Packet packet = slab_.Lend(0);
   std::copy(frame.begin(), frame.end(), packet.data);
   packet.length = static_cast<std::uint32_t>(frame.size());
@@ -456,7 +459,8 @@ TEST_F(EdgeTest, SuperframesKeepTheirKindAndLength) {
 }
 
 TEST_F(EdgeTest, AChecksumThatBeginsInsideTheFrameHeaderIsMalformed) {
-  const Octets frame = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).BuildFrame(kPodA, kOurs);
+  const ByteVector frame =
+      PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).BuildFrame(kPodA, kOurs);
   for (const std::uint16_t start : {std::uint16_t{13}, std::uint16_t{14}}) {
     Packet packet = slab_.Lend(0);
     std::copy(frame.begin(), frame.end(), packet.data);
@@ -483,7 +487,7 @@ TEST(EdgeOfOneFamily, AsksForNobodyOfTheOther) {
   PacketSlab slab;
   Batch batch;
   for (const char* destination : {"fd00:1::9", "10.244.1.9"}) {
-    const Octets octets =
+    const ByteVector octets =
         PacketBuilder(Ip(destination).is_v4() ? "10.244.2.3" : "fd00:2::3", destination).Build();
     Packet packet = slab.Lend(batch.size());
     std::copy(octets.begin(), octets.end(), packet.data);
@@ -493,7 +497,7 @@ TEST(EdgeOfOneFamily, AsksForNobodyOfTheOther) {
   edge.Send(batch);
   EXPECT_EQ(batch[0].verdict, Verdict::kNoNeighbour);
   EXPECT_EQ(batch[1].verdict, Verdict::kNoNeighbour);
-  const auto frames = ReceiveOctets(*link.second);
+  const auto frames = ReceiveBytes(*link.second);
   ASSERT_EQ(frames.size(), 1u) << "ARP for the one, nothing for the other";
   EXPECT_EQ(EthernetHeader::Parse(frames[0])->ether_type, EtherType::kArp);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forwarder takes the usual packets in a loop of their own, some packets ahead of finishing
-// them: whatever stands beside a packet, and however many, it is treated as if it came alone.
+// them: whatever stands next to a packet, and however many, it is treated as if it came alone.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,7 +17,7 @@ constexpr std::size_t kSizes[] = {1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 
 
 struct OutwardRow {
   const char* description;
-  Octets inner;
+  ByteVector inner;
   Verdict verdict;
   const char* outer_destination = "192.0.2.1";
   const char* inner_destination_mac = "02:00:00:00:00:01";
@@ -57,7 +57,7 @@ std::vector<OutwardRow> OutwardRows() {
   };
 }
 
-Octets WantedPayload(const OutwardRow& row, bool whole) {
+ByteVector DesiredPayload(const OutwardRow& row, bool whole) {
   VxlanBuilder builder(row.inner);
   builder.Outer("192.0.2.2", row.outer_destination)
       .Ports(OuterSourcePort(HashInnerFlow(row.inner)))
@@ -90,7 +90,7 @@ TEST(ForwarderBatch, EncapsulatesEveryPacketAsIfItCameAlone) {
         ASSERT_EQ(packet.verdict, row.verdict);
         if (row.verdict != Verdict::kForward) continue;
         ++forwarded;
-        ASSERT_EQ(OctetsOf(packet), WantedPayload(row, whole));
+        ASSERT_EQ(BytesOf(packet), DesiredPayload(row, whole));
         EXPECT_EQ(packet.outer_port, OuterSourcePort(HashInnerFlow(row.inner)));
         EXPECT_EQ(packet.outer_ecn, static_cast<int>(row.ecn));
         EXPECT_EQ(packet.inner_offset, whole ? 50 : 22);
@@ -124,15 +124,15 @@ TEST(ForwarderBatch, EveryOneOfSeveralOwnSubnetsCounts) {
   };
   for (const auto& row : rows) {
     EXPECT_EQ(node.Encapsulate(To(row.address).Build()).verdict, row.outward) << row.address;
-    const Octets inner = PacketBuilder("10.244.1.7", row.address).Build();
-    const Octets outer = VxlanBuilder(inner).Macs(theirs, Mac("02:00:00:00:00:02")).Build();
+    const ByteVector inner = PacketBuilder("10.244.1.7", row.address).Build();
+    const ByteVector outer = VxlanBuilder(inner).Macs(theirs, Mac("02:00:00:00:00:02")).Build();
     EXPECT_EQ(node.Decapsulate(outer).verdict, row.inward) << row.address;
   }
 }
 
 struct InwardRow {
   const char* description;
-  Octets inner;
+  ByteVector inner;
   VxlanBuilder outer;
   Verdict verdict;
   const char* counted_for = "linux-1";
@@ -142,12 +142,12 @@ std::vector<InwardRow> InwardRows() {
   const auto inner = [](const char* from, const char* to) {
     return PacketBuilder(from, to).Udp(1, 2).Payload(33);
   };
-  const Octets usual = inner("10.244.1.7", "10.244.2.9").Build();
-  const Octets capable = inner("10.244.1.7", "10.244.2.9").MarkEcn(Ecn::kEct0).Build();
-  const Octets congested = inner("10.244.1.7", "10.244.2.9").MarkEcn(Ecn::kCe).Build();
-  const Octets from_six = inner("10.244.6.7", "10.244.2.9").Build();
-  const Octets strange = inner("172.30.0.1", "10.244.2.9").Build();
-  const Octets v6 = PacketBuilder("fd00:1::7", "fd00:2::9").Build();
+  const ByteVector usual = inner("10.244.1.7", "10.244.2.9").Build();
+  const ByteVector capable = inner("10.244.1.7", "10.244.2.9").MarkEcn(Ecn::kEct0).Build();
+  const ByteVector congested = inner("10.244.1.7", "10.244.2.9").MarkEcn(Ecn::kCe).Build();
+  const ByteVector from_six = inner("10.244.6.7", "10.244.2.9").Build();
+  const ByteVector strange = inner("172.30.0.1", "10.244.2.9").Build();
+  const ByteVector v6 = PacketBuilder("fd00:1::7", "fd00:2::9").Build();
   return {
       {"usual", usual, VxlanBuilder(usual), Verdict::kForward},
       {"UDP checksum", usual, VxlanBuilder(usual).UdpChecksum(), Verdict::kForward},
@@ -172,7 +172,7 @@ std::vector<InwardRow> InwardRows() {
 TEST(ForwarderBatch, DecapsulatesEveryPacketAsIfItCameAlone) {
   const std::vector<InwardRow> rows = InwardRows();
   Node node;
-  std::map<std::string, std::uint64_t> wanted_counts;
+  std::map<std::string, std::uint64_t> desired_counts;
   std::size_t next = 0;
   for (const std::size_t size : kSizes) {
     node.batch().clear();
@@ -186,12 +186,12 @@ TEST(ForwarderBatch, DecapsulatesEveryPacketAsIfItCameAlone) {
       const Packet& packet = node.batch()[i];
       ASSERT_EQ(packet.verdict, row.verdict);
       if (row.verdict != Verdict::kForward) continue;
-      ++wanted_counts[row.counted_for];
-      ASSERT_EQ(OctetsOf(packet), row.inner);
+      ++desired_counts[row.counted_for];
+      ASSERT_EQ(BytesOf(packet), row.inner);
       EXPECT_EQ(packet.tailroom, kMaxPacket - packet.length - (packet.headroom - kHeadroom));
     }
   }
-  for (const auto& [peer, packets] : wanted_counts) {
+  for (const auto& [peer, packets] : desired_counts) {
     EXPECT_EQ(node.CountsOf(peer).received_packets, packets) << peer;
   }
 }

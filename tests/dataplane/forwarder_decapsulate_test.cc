@@ -7,19 +7,19 @@
 namespace weft::dataplane {
 namespace {
 
-Octets Inner() {
+ByteVector Inner() {
   return PacketBuilder("10.244.1.7", "10.244.2.9").Udp(4000, 53).Payload(20).Build();
 }
 
 // From linux-1, VxlanBuilder's default sender, to us.
-VxlanBuilder FromPeer(const Octets& inner = Inner()) { return VxlanBuilder(inner); }
+VxlanBuilder FromPeer(const ByteVector& inner = Inner()) { return VxlanBuilder(inner); }
 
 std::string ShowInner(const Packet& packet) { return Show(packet.bytes(), FrameStart::kInnerIp); }
 
 TEST(Decapsulate, LeavesTheInnerPacket) {
   const struct {
     const char* description;
-    Octets inner;
+    ByteVector inner;
     VxlanBuilder outer;
   } rows[] = {
       {"plain", Inner(), FromPeer()},
@@ -67,11 +67,11 @@ TEST(Decapsulate, TakesDatagramsWithTheirDescriptor) {
 
 TEST(Decapsulate, CutsPaddingOff) {
   Node node;
-  const Octets inner = Inner();
-  const Packet& packet = node.Decapsulate(VxlanBuilder(Concatenate(inner, Octets(9))).Build());
+  const ByteVector inner = Inner();
+  const Packet& packet = node.Decapsulate(VxlanBuilder(Concatenate(inner, ByteVector(9))).Build());
   ASSERT_EQ(packet.verdict, Verdict::kForward);
   EXPECT_EQ(ShowInner(packet), Show(inner, FrameStart::kInnerIp));
-  const Packet& behind = node.Decapsulate(Concatenate(FromPeer().Build(), Octets(11)));
+  const Packet& behind = node.Decapsulate(Concatenate(FromPeer().Build(), ByteVector(11)));
   EXPECT_EQ(ShowInner(behind), Show(inner, FrameStart::kInnerIp));
 }
 
@@ -87,10 +87,10 @@ TEST(Decapsulate, AnyTruncationIsDropped) {
       Packet packet = node.buffers.Make(octets);
       packet.outer_address = Ip("192.0.2.1");
       packet.length = size;
-      const Verdict wanted = wire == PortKind::kWirePacket ? Verdict::kOuterMalformed
-                             : size < 8                    ? Verdict::kNotVxlan
-                                                           : Verdict::kInnerMalformed;
-      ASSERT_EQ(node.Decapsulate(packet).verdict, wanted) << size;
+      const Verdict desired = wire == PortKind::kWirePacket ? Verdict::kOuterMalformed
+                              : size < 8                    ? Verdict::kNotVxlan
+                                                            : Verdict::kInnerMalformed;
+      ASSERT_EQ(node.Decapsulate(packet).verdict, desired) << size;
     }
   }
 }
@@ -100,17 +100,17 @@ TEST(Decapsulate, SaysWhyItDrops) {
     return FromPeer(PacketBuilder("10.244.1.7", address).Build());
   };
   const auto changed_inner = [](std::size_t at, int value) {
-    Octets inner = Inner();
+    ByteVector inner = Inner();
     inner[at] = static_cast<std::byte>(value);
     return FromPeer(inner).Build();
   };
-  const auto first = [](Octets octets, std::size_t size) {
+  const auto first = [](ByteVector octets, std::size_t size) {
     octets.resize(size);
     return octets;
   };
-  // Another octet of the outer header, whose checksum is right again.
+  // Another byte of the outer header, whose checksum is right again.
   const auto changed_outer = [](std::size_t at, int value) {
-    Octets outer = FromPeer().Build();
+    ByteVector outer = FromPeer().Build();
     outer[at] = static_cast<std::byte>(value);
     StoreBe16(outer.data() + 10, 0);
     StoreBe16(outer.data() + 10, SumIpv4Header(outer.data()).Checksum());
@@ -120,10 +120,10 @@ TEST(Decapsulate, SaysWhyItDrops) {
   const MacAddress ours = Mac("02:00:00:00:00:02");
   const struct {
     const char* description;
-    Octets outer;
+    ByteVector outer;
     Verdict verdict;
   } rows[] = {
-      {"no outer packet", Octets(10), Verdict::kOuterMalformed},
+      {"no outer packet", ByteVector(10), Verdict::kOuterMalformed},
       {"outer header checksum", FromPeer().WrongHeaderChecksum().Build(), Verdict::kOuterMalformed},
       {"cut short", first(FromPeer().Build(), 60), Verdict::kOuterMalformed},
       {"outer UDP checksum", FromPeer().WrongUdpChecksum().Build(), Verdict::kOuterChecksum},
@@ -140,7 +140,7 @@ TEST(Decapsulate, SaysWhyItDrops) {
       {"another VNI", FromPeer().Network(4097).Build(), Verdict::kForeignVni},
       {"VNI 1", FromPeer().Network(1).Build(), Verdict::kForeignVni},
       {"no inner frame", VxlanBuilder::AroundFrame({}).Build(), Verdict::kInnerMalformed},
-      {"half an Ethernet header", VxlanBuilder::AroundFrame(Octets(13)).Build(),
+      {"half an Ethernet header", VxlanBuilder::AroundFrame(ByteVector(13)).Build(),
        Verdict::kInnerMalformed},
       {"another MAC", FromPeer().Macs(theirs, Mac("02:00:00:00:00:99")).Build(),
        Verdict::kForeignMac},
@@ -303,14 +303,15 @@ TEST(Decapsulate, NothingComesFromOurOwnSubnet) {
 
 // What an operator has to know before --peer-check=strict: who sends from elsewhere than it says.
 TEST(Decapsulate, RemembersWhoSendsFromAnotherAddress) {
-  const Octets good = FromPeer().Build();
-  const Octets elsewhere = FromPeer().Outer("198.51.100.9", "192.0.2.2").Build();
-  const Octets moved = FromPeer().Outer("198.51.100.10", "192.0.2.2").Build();
-  const Octets other_mac = FromPeer()
-                               .Outer("198.51.100.9", "192.0.2.2")
-                               .Macs(Mac("02:00:00:00:00:99"), Mac("02:00:00:00:00:02"))
-                               .Build();
-  const Octets foreign_pod = FromPeer(PacketBuilder("172.30.0.1", "10.244.2.9").Build()).Build();
+  const ByteVector good = FromPeer().Build();
+  const ByteVector elsewhere = FromPeer().Outer("198.51.100.9", "192.0.2.2").Build();
+  const ByteVector moved = FromPeer().Outer("198.51.100.10", "192.0.2.2").Build();
+  const ByteVector other_mac = FromPeer()
+                                   .Outer("198.51.100.9", "192.0.2.2")
+                                   .Macs(Mac("02:00:00:00:00:99"), Mac("02:00:00:00:00:02"))
+                                   .Build();
+  const ByteVector foreign_pod =
+      FromPeer(PacketBuilder("172.30.0.1", "10.244.2.9").Build()).Build();
   for (const PeerCheck check : {PeerCheck::kStrict, PeerCheck::kLease, PeerCheck::kOff}) {
     ForwarderConfig config = DefaultConfig();
     config.peer_check = check;
@@ -320,7 +321,7 @@ TEST(Decapsulate, RemembersWhoSendsFromAnotherAddress) {
     EXPECT_EQ(node.CountsOf("linux-1").other_source, std::nullopt);
     EXPECT_EQ(node.counters.Read().strict_would_drop, 0u) << "strict drops nothing so far";
 
-    for (const Octets& packet : {elsewhere, moved, other_mac, foreign_pod})
+    for (const ByteVector& packet : {elsewhere, moved, other_mac, foreign_pod})
       node.Decapsulate(packet);
     const bool off = check == PeerCheck::kOff;
     const PeerCounts counts = node.CountsOf("linux-1");
@@ -338,7 +339,7 @@ TEST(Decapsulate, RemembersWhoSendsFromAnotherAddress) {
 TEST(Decapsulate, CountsAnUncutSuperframeAsItsSegments) {
   ForwarderConfig config = DefaultConfig();
   config.wire = PortKind::kWireDatagram;
-  const auto received = [&](const Octets& inner, std::uint16_t segment_size) {
+  const auto received = [&](const ByteVector& inner, std::uint16_t segment_size) {
     Node node(config);
     Packet packet = node.buffers.Make(FromPeer(inner).BuildPayload());
     packet.outer_address = Ip("192.0.2.1");
@@ -351,7 +352,7 @@ TEST(Decapsulate, CountsAnUncutSuperframeAsItsSegments) {
   };
   const PeerCounts uncut = received(tcp(3000).PartialTransportChecksum().Build(), 0);
   EXPECT_EQ(uncut.received_packets, 3u) << "1410, 1410 and 180 octets";
-  EXPECT_EQ(uncut.received_octets, 3000u + 3 * 40);
+  EXPECT_EQ(uncut.received_bytes, 3000u + 3 * 40);
   const PeerCounts udp = received(PacketBuilder("10.244.1.7", "10.244.2.9")
                                       .Udp(1, 2)
                                       .Payload(200)
@@ -359,7 +360,7 @@ TEST(Decapsulate, CountsAnUncutSuperframeAsItsSegments) {
                                       .Build(),
                                   18);
   EXPECT_EQ(udp.received_packets, 12u);
-  EXPECT_EQ(udp.received_octets, 200u + 12 * 28);
+  EXPECT_EQ(udp.received_bytes, 200u + 12 * 28);
   EXPECT_EQ(received(tcp(3000).Build(), 0).received_packets, 1u) << "finished: a jumbo packet";
 }
 
@@ -382,10 +383,10 @@ TEST(Decapsulate, LeavesDroppedPacketsAlone) {
                                                                     : FromPeer().BuildPayload());
     packet.outer_address = Ip("192.0.2.1");
     packet.verdict = Verdict::kOwnFrame;
-    const Octets before = OctetsOf(packet);
+    const ByteVector before = BytesOf(packet);
     const Packet& result = node.Decapsulate(packet);
     EXPECT_EQ(result.verdict, Verdict::kOwnFrame);
-    EXPECT_EQ(OctetsOf(result), before);
+    EXPECT_EQ(BytesOf(result), before);
     EXPECT_EQ(node.CountsOf("linux-1").received_packets, 0u);
   }
 }
@@ -396,7 +397,7 @@ TEST(Decapsulate, CountsByInnerSource) {
                        .Outer("192.0.2.3", "192.0.2.2")
                        .Build());
   EXPECT_EQ(node.CountsOf("linux-3b").received_packets, 1u);
-  EXPECT_EQ(node.CountsOf("linux-3b").received_octets, 100u);
+  EXPECT_EQ(node.CountsOf("linux-3b").received_bytes, 100u);
   EXPECT_EQ(node.CountsOf("linux-3").received_packets, 0u);
   const Packet& packet =
       node.Decapsulate(FromPeer(PacketBuilder("172.30.0.1", "10.244.2.9").Build()).Build());
@@ -412,14 +413,14 @@ TEST(Decapsulate, MergesEcnAsRfc6040Figure4) {
         Node node;
         const Packet& packet = node.Decapsulate(
             FromPeer(PacketBuilder(builder).Tos(10, inner).Build()).MarkEcn(outer).Build());
-        const auto wanted = DecapsulationEcn(inner, outer);
-        if (!wanted) {
+        const auto desired = DecapsulationEcn(inner, outer);
+        if (!desired) {
           EXPECT_EQ(packet.verdict, Verdict::kEcnIllegal);
           continue;
         }
         ASSERT_EQ(packet.verdict, Verdict::kForward);
         EXPECT_EQ(ShowInner(packet),
-                  Show(PacketBuilder(builder).Tos(10, *wanted).Build(), FrameStart::kInnerIp))
+                  Show(PacketBuilder(builder).Tos(10, *desired).Build(), FrameStart::kInnerIp))
             << Name(inner) << " in " << Name(outer);
       }
     }
@@ -446,7 +447,7 @@ TEST(Decapsulate, WhatWeEncapsulateAPeerAccepts) {
     for (const std::size_t payload : {0u, 1u, 6u, 100u, 1390u}) {
       Node here;
       Node there(peer_config, us);
-      const Octets inner =
+      const ByteVector inner =
           PacketBuilder(from, to).Udp(9, 10).MarkEcn(Ecn::kEct0).Payload(payload).Build();
       const Packet& packet = there.Decapsulate(here.Encapsulate(inner));
       ASSERT_EQ(packet.verdict, Verdict::kForward);

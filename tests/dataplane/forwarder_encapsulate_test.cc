@@ -13,7 +13,7 @@ PacketBuilder ToPeer() {
 }
 
 // What the peer must get for `inner`.
-VxlanBuilder Wanted(const Octets& inner) {
+VxlanBuilder Desired(const ByteVector& inner) {
   VxlanBuilder builder(inner);
   builder.Outer("192.0.2.2", "192.0.2.1")
       .Ports(OuterSourcePort(HashInnerFlow(inner)))
@@ -26,10 +26,10 @@ std::string ShowOuter(const Packet& packet) { return Show(packet.bytes(), FrameS
 
 TEST(Encapsulate, StampsTheWholeOuterPacket) {
   Node node;
-  const Octets inner = ToPeer().Build();
+  const ByteVector inner = ToPeer().Build();
   const Packet& packet = node.Encapsulate(inner);
   ASSERT_EQ(packet.verdict, Verdict::kForward);
-  EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(ShowOuter(packet), Show(Desired(inner).Build(), FrameStart::kOuterIp));
   EXPECT_EQ(packet.inner_offset, 50);
   EXPECT_EQ(node.CountsOf("linux-1").sent_packets, 1u);
   EXPECT_EQ(packet.outer_port, OuterSourcePort(HashInnerFlow(inner)));
@@ -37,25 +37,26 @@ TEST(Encapsulate, StampsTheWholeOuterPacket) {
 
 TEST(Encapsulate, StampsIpv6InnerPackets) {
   Node node;
-  const Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7").Tcp(4000, 80).Payload(20).Build();
+  const ByteVector inner =
+      PacketBuilder("fd00:2::9", "fd00:1::7").Tcp(4000, 80).Payload(20).Build();
   const Packet& packet = node.Encapsulate(inner);
   ASSERT_EQ(packet.verdict, Verdict::kForward);
-  EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(ShowOuter(packet), Show(Desired(inner).Build(), FrameStart::kOuterIp));
 }
 
-TEST(Encapsulate, StampsSeventyOctetsOverIpv6) {
+TEST(Encapsulate, StampsSeventyBytesOverIpv6) {
   ForwarderConfig config = DefaultConfig();
   config.local.outer_source = Ip("2001:db8::2");
   Node node(config);
-  const Octets inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(1, 2).Payload(20).Build();
+  const ByteVector inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(1, 2).Payload(20).Build();
   const Packet& packet = node.Encapsulate(inner);
   ASSERT_EQ(packet.verdict, Verdict::kForward);
-  VxlanBuilder wanted(inner);
-  wanted.Outer("2001:db8::2", "2001:db8::6")
+  VxlanBuilder desired(inner);
+  desired.Outer("2001:db8::2", "2001:db8::6")
       .Ports(OuterSourcePort(HashInnerFlow(inner)))
       .Macs(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:06"))
       .UdpChecksum();
-  EXPECT_EQ(ShowOuter(packet), Show(wanted.Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(ShowOuter(packet), Show(desired.Build(), FrameStart::kOuterIp));
   EXPECT_EQ(packet.inner_offset, 70);
 }
 
@@ -63,11 +64,11 @@ TEST(Encapsulate, GivesADatagramWireItsPayloadAndDescriptor) {
   ForwarderConfig config = DefaultConfig();
   config.wire = PortKind::kWireDatagram;
   Node node(config);
-  const Octets inner = ToPeer().MarkEcn(Ecn::kEct0).Build();
+  const ByteVector inner = ToPeer().MarkEcn(Ecn::kEct0).Build();
   const Packet& packet = node.Encapsulate(inner);
   ASSERT_EQ(packet.verdict, Verdict::kForward);
   EXPECT_EQ(Show(packet.bytes(), FrameStart::kVxlan),
-            Show(Wanted(inner).BuildPayload(), FrameStart::kVxlan));
+            Show(Desired(inner).BuildPayload(), FrameStart::kVxlan));
   EXPECT_EQ(packet.inner_offset, 22);
   EXPECT_EQ(packet.outer_address, Ip("192.0.2.1"));
   EXPECT_EQ(packet.outer_port, OuterSourcePort(HashInnerFlow(inner)));
@@ -77,9 +78,9 @@ TEST(Encapsulate, GivesADatagramWireItsPayloadAndDescriptor) {
 TEST(Encapsulate, CopiesEcnAndNothingElseOutwards) {
   Node node;
   for (const Ecn ecn : {Ecn::kNotEct, Ecn::kEct0, Ecn::kEct1, Ecn::kCe}) {
-    const Octets inner = ToPeer().Tos(46, ecn).Ttl(3).Build();
+    const ByteVector inner = ToPeer().Tos(46, ecn).Ttl(3).Build();
     EXPECT_EQ(ShowOuter(node.Encapsulate(inner)),
-              Show(Wanted(inner).MarkEcn(ecn).Build(), FrameStart::kOuterIp));
+              Show(Desired(inner).MarkEcn(ecn).Build(), FrameStart::kOuterIp));
   }
 }
 
@@ -96,7 +97,7 @@ TEST(Encapsulate, OverIpv6TheUdpChecksumIsAlwaysThere) {
   config.local.outer_source = Ip("2001:db8::2");
   config.local.udp_checksum = false;
   Node node(config);
-  const Octets inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(1, 2).Payload(20).Build();
+  const ByteVector inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(1, 2).Payload(20).Build();
   const Packet& packet = node.Encapsulate(inner);
   ASSERT_EQ(packet.verdict, Verdict::kForward);
   EXPECT_NE(LoadBe16(packet.data + 46), 0);
@@ -105,10 +106,10 @@ TEST(Encapsulate, OverIpv6TheUdpChecksumIsAlwaysThere) {
 
 TEST(Encapsulate, CutsOffWhatFollowsTheIpPacket) {
   Node node;
-  const Octets inner = ToPeer().Build();
-  const Octets padded = Concatenate(inner, Octets(7));
+  const ByteVector inner = ToPeer().Build();
+  const ByteVector padded = Concatenate(inner, ByteVector(7));
   const Packet& packet = node.Encapsulate(padded);
-  EXPECT_EQ(ShowOuter(packet), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(ShowOuter(packet), Show(Desired(inner).Build(), FrameStart::kOuterIp));
 }
 
 TEST(Encapsulate, FinishesPartialChecksumsFirst) {
@@ -116,7 +117,7 @@ TEST(Encapsulate, FinishesPartialChecksumsFirst) {
   for (PacketBuilder builder :
        {ToPeer(), PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(333),
         PacketBuilder("fd00:2::9", "fd00:1::7").Udp(1, 2).Payload(21)}) {
-    const Octets inner = builder.Build();
+    const ByteVector inner = builder.Build();
     Packet packet = node.buffers.Make(builder.PartialTransportChecksum().Build());
     const auto parsed = ParseInnerIp(inner);
     packet.checksum = ChecksumState::kPartial;
@@ -125,7 +126,7 @@ TEST(Encapsulate, FinishesPartialChecksumsFirst) {
     const Packet& result = node.Encapsulate(packet);
     ASSERT_EQ(result.verdict, Verdict::kForward);
     EXPECT_EQ(result.checksum, ChecksumState::kOnWire);
-    EXPECT_EQ(ShowOuter(result), Show(Wanted(inner).Build(), FrameStart::kOuterIp));
+    EXPECT_EQ(ShowOuter(result), Show(Desired(inner).Build(), FrameStart::kOuterIp));
   }
 }
 
@@ -134,24 +135,24 @@ TEST(Encapsulate, LeavesASuperframesChecksumToWhoeverCutsIt) {
   const Packet superframe = node.buffers.MakeSuperframe(
       PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build(), Segmentation::kTcp,
       1000);
-  const Octets inner = OctetsOf(superframe);
+  const ByteVector inner = BytesOf(superframe);
   const Packet& packet = node.Encapsulate(superframe);
   ASSERT_EQ(packet.verdict, Verdict::kForward);
   EXPECT_EQ(packet.checksum, ChecksumState::kPartial);
   EXPECT_EQ(packet.checksum_start, 50 + 20);
-  EXPECT_EQ(Octets(packet.data + 50, packet.data + packet.length), inner);
+  EXPECT_EQ(ByteVector(packet.data + 50, packet.data + packet.length), inner);
 }
 
 TEST(Encapsulate, SaysWhyItDrops) {
   const auto ipv4 = [](std::string_view to) { return PacketBuilder("10.244.2.9", to).Build(); };
   const auto ipv6 = [](std::string_view to) { return PacketBuilder("fd00:2::9", to).Build(); };
-  const auto changed = [](Octets octets, std::size_t at, int value) {
+  const auto changed = [](ByteVector octets, std::size_t at, int value) {
     octets[at] = static_cast<std::byte>(value);
     return octets;
   };
   const struct {
     const char* description;
-    Octets inner;
+    ByteVector inner;
     Verdict verdict;
   } rows[] = {
       {"a peer's pod", ipv4("10.244.1.7"), Verdict::kForward},
@@ -168,7 +169,7 @@ TEST(Encapsulate, SaysWhyItDrops) {
       {"multicast, highest", ipv4("239.255.255.255"), Verdict::kGroupDestination},
       {"broadcast", ipv4("255.255.255.255"), Verdict::kGroupDestination},
       {"multicast, IPv6", ipv6("ff02::1"), Verdict::kGroupDestination},
-      {"empty but for a few octets", Octets(5), Verdict::kInnerMalformed},
+      {"empty but for a few octets", ByteVector(5), Verdict::kInnerMalformed},
       {"version 5", changed(ipv4("10.244.1.7"), 0, 0x55), Verdict::kNotIp},
       {"IHL 4", changed(ipv4("10.244.1.7"), 0, 0x44), Verdict::kInnerMalformed},
       {"total length beyond the end", changed(ipv4("10.244.1.7"), 3, 200),
@@ -183,9 +184,9 @@ TEST(Encapsulate, SaysWhyItDrops) {
   }
 }
 
-TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
+TEST(Encapsulate, RefusesDescriptorsThatContradictTheBytes) {
   Node node;
-  const Octets tcp = PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build();
+  const ByteVector tcp = PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build();
   const Packet good = node.buffers.MakeSuperframe(tcp, Segmentation::kTcp, 1000);
   EXPECT_EQ(node.Encapsulate(good).verdict, Verdict::kForward);
   const auto with = [&](auto change) {
@@ -202,7 +203,7 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
       }),
       with([](Packet& p) { p.segment_size = 0; }),
       with([](Packet& p) { p.checksum_start = 24; }),
-      with([](Packet& p) { p.data[32] = std::byte{0x40}; }),  // TCP data offset 16 octets
+      with([](Packet& p) { p.data[32] = std::byte{0x40}; }),  // TCP data offset 16 bytes
       with([](Packet& p) { p.data[6] |= std::byte{0x20}; }),  // more fragments
       with([](Packet& p) {
         p.segmentation = Segmentation::kNone;
@@ -214,7 +215,7 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheOctets) {
 }
 
 // A pod that may make any superframe (AF_PACKET) must not make this node send a packet for each few
-// octets; what sockets make passes.
+// bytes; what sockets make passes.
 TEST(Encapsulate, RefusesSuperframesThatNoSocketMakes) {
   const struct {
     const char* description;
@@ -255,10 +256,10 @@ TEST(Encapsulate, LeavesDroppedPacketsAlone) {
   Node node;
   Packet packet = node.buffers.Make(ToPeer().Build());
   packet.verdict = Verdict::kOwnFrame;
-  const Octets before = OctetsOf(packet);
+  const ByteVector before = BytesOf(packet);
   const Packet& result = node.Encapsulate(packet);
   EXPECT_EQ(result.verdict, Verdict::kOwnFrame);
-  EXPECT_EQ(OctetsOf(result), before);
+  EXPECT_EQ(BytesOf(result), before);
 }
 
 TEST(Encapsulate, CountsForThePeerWhatTheWireWillSee) {
@@ -270,7 +271,7 @@ TEST(Encapsulate, CountsForThePeerWhatTheWireWillSee) {
   node.Encapsulate(PacketBuilder("10.244.2.9", "10.99.0.1").Build());
   const PeerCounts counts = node.CountsOf("linux-1");
   EXPECT_EQ(counts.sent_packets, 4u);
-  EXPECT_EQ(counts.sent_octets, 100u + 1040 + 1040 + 540);
+  EXPECT_EQ(counts.sent_bytes, 100u + 1040 + 1040 + 540);
 }
 
 TEST(Encapsulate, ASuperframeInOneSegmentIsAnOrdinaryPacket) {
@@ -280,7 +281,7 @@ TEST(Encapsulate, ASuperframeInOneSegmentIsAnOrdinaryPacket) {
       PacketBuilder(builder).PartialTransportChecksum().Build(), Segmentation::kTcp, 1000));
   ASSERT_EQ(packet.verdict, Verdict::kForward);
   EXPECT_EQ(packet.segmentation, Segmentation::kNone);
-  EXPECT_EQ(ShowOuter(packet), Show(Wanted(builder.Build()).Build(), FrameStart::kOuterIp));
+  EXPECT_EQ(ShowOuter(packet), Show(Desired(builder.Build()).Build(), FrameStart::kOuterIp));
 }
 
 TEST(Encapsulate, ABatchOfAllKindsIsDecidedPacketByPacket) {
@@ -310,7 +311,7 @@ TEST(Encapsulate, AGroupIsNoDestinationEvenWithARoute) {
 
 TEST(Encapsulate, SeesANewTableAfterRefresh) {
   Node node;
-  const Octets inner = PacketBuilder("10.244.2.9", "10.244.9.1").Build();
+  const ByteVector inner = PacketBuilder("10.244.2.9", "10.244.9.1").Build();
   node.remotes.Update(std::vector{Lease("new", "10.244.9.0/24", "192.0.2.9", "02:00:00:00:00:09")},
                       {});
   EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kNoRoute);

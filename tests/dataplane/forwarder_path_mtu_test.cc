@@ -13,7 +13,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Octets OfLength(std::size_t octets) {
+ByteVector OfLength(std::size_t octets) {
   return PacketBuilder("10.244.2.9", "10.244.1.7")
       .Udp(1, 2)
       .DontFragment()
@@ -21,7 +21,7 @@ Octets OfLength(std::size_t octets) {
       .Build();
 }
 
-Octets Superframe(std::size_t payload) {
+ByteVector Superframe(std::size_t payload) {
   return PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(payload).Build();
 }
 
@@ -57,7 +57,7 @@ TEST_P(PathMtu, TheLinkMinusTheHeadersFits) {
     const char* description;
     std::uint32_t link;
     std::uint32_t device;
-    std::size_t octets;
+    std::size_t bytes;
     Verdict verdict;
   } rows[] = {
       {"just fits", 1500, 1450, 1450, Verdict::kForward},
@@ -71,11 +71,11 @@ TEST_P(PathMtu, TheLinkMinusTheHeadersFits) {
     config.link_mtu = *OuterMtu::Of(row.link);
     config.device_mtu = *InnerMtu::Of(row.device);
     Node node(config);
-    EXPECT_EQ(node.Encapsulate(OfLength(row.octets)).verdict, row.verdict) << row.description;
+    EXPECT_EQ(node.Encapsulate(OfLength(row.bytes)).verdict, row.verdict) << row.description;
   }
 }
 
-TEST_P(PathMtu, OverIpv6TwentyOctetsLess) {
+TEST_P(PathMtu, OverIpv6TwentyBytesLess) {
   ForwarderConfig config = Config();
   config.local.outer_source = Ip("2001:db8::2");
   Node node(config);
@@ -100,7 +100,7 @@ TEST_P(PathMtu, ASuperframeIsMeasuredByItsSegments) {
 
 TEST_P(PathMtu, TheSenderIsToldTheInnerMtu) {
   Node node(Config());
-  const Octets inner = OfLength(1480);
+  const ByteVector inner = OfLength(1480);
   EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
   ASSERT_EQ(node.replies().size(), 1u);
   const Packet& reply = node.replies()[0];
@@ -124,7 +124,7 @@ TEST_P(PathMtu, TheSenderIsToldTheInnerMtu) {
 
 TEST_P(PathMtu, AnIpv6SenderGetsPacketTooBig) {
   Node node(Config());
-  const Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7").TotalLength(1451).Build();
+  const ByteVector inner = PacketBuilder("fd00:2::9", "fd00:1::7").TotalLength(1451).Build();
   EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
   ASSERT_EQ(node.replies().size(), 1u);
   const auto ip = ParseInnerIp(node.replies()[0].bytes());
@@ -140,7 +140,7 @@ TEST_P(PathMtu, AnIpv6SenderGetsPacketTooBig) {
 TEST_P(PathMtu, SomePacketsAreDroppedInSilence) {
   const struct {
     const char* description;
-    Octets inner;
+    ByteVector inner;
   } rows[] = {
       {"an ICMP error",
        PacketBuilder("10.244.2.9", "10.244.1.7").Icmp(3, 1).TotalLength(1480).Build()},
@@ -175,7 +175,7 @@ TEST_P(PathMtu, WithoutRoomForTheAnswerThereIsNone) {
 
 TEST_P(PathMtu, WhatGetsNoAnswerLeavesTheRateToTheOthers) {
   Node node(Config());
-  const Octets error =
+  const ByteVector error =
       PacketBuilder("10.244.2.9", "10.244.1.7").Icmp(3, 1).TotalLength(1480).Build();
   for (int i = 0; i < 200; ++i) EXPECT_EQ(node.Encapsulate(error).verdict, Verdict::kTooBigSilent);
   EXPECT_EQ(node.Encapsulate(OfLength(1480)).verdict, Verdict::kTooBig);
@@ -284,7 +284,7 @@ TEST_P(PathMtu, BelowWhatPodsFollowPacketsGoWithoutDf) {
     std::uint32_t outer_mtu;
     const char* source;
     const char* destination;
-    std::size_t fits;      // octets of the largest inner packet that needs no fragments
+    std::size_t fits;      // bytes of the largest inner packet that needs no fragments
     std::size_t enforced;  // and of the largest at all
   } rows[] = {
       {"IPv4, 590", "192.0.2.1", 590, "10.244.2.9", "10.244.1.7", 540, 552},

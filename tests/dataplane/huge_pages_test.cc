@@ -15,7 +15,7 @@ namespace weft::dataplane {
 namespace {
 
 struct alignas(128) Page : OnHugePages {
-  std::array<std::byte, 8200> octets;
+  std::array<std::byte, 8200> bytes;
 };
 struct Small : OnHugePages {
   std::uint64_t value = 0;
@@ -26,7 +26,7 @@ TEST(OnHugePages, ObjectsAreAlignedAndApart) {
   std::set<std::uintptr_t> places;
   for (int i = 0; i < 600; ++i) {  // more than two huge pages of them
     pages.push_back(std::make_unique<Page>());
-    pages.back()->octets.fill(static_cast<std::byte>(i));
+    pages.back()->bytes.fill(static_cast<std::byte>(i));
     const auto place = reinterpret_cast<std::uintptr_t>(pages.back().get());
     EXPECT_EQ(place % alignof(Page), 0u);
     const auto after = places.insert(place).first;
@@ -34,7 +34,7 @@ TEST(OnHugePages, ObjectsAreAlignedAndApart) {
     if (std::next(after) != places.end()) EXPECT_GE(*std::next(after) - place, sizeof(Page));
   }
   for (std::size_t i = 0; i < pages.size(); ++i)
-    EXPECT_EQ(pages[i]->octets.back(), static_cast<std::byte>(i));
+    EXPECT_EQ(pages[i]->bytes.back(), static_cast<std::byte>(i));
 }
 
 // Not for the sanitizers: theirs is another allocator.

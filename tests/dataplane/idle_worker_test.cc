@@ -89,7 +89,7 @@ class IdleWorker : public ::testing::Test {
   // Makes the handle ready; nobody takes what makes it so.
   void Poke() {
     auto batch = std::make_unique<Batch>();
-    Packet packet = node_.buffers.Make(Octets(100));
+    Packet packet = node_.buffers.Make(ByteVector(100));
     packet.outer_address = Ip("127.0.0.1");
     batch->Add(packet);
     socket_->Send(*batch);

@@ -70,20 +70,20 @@ TEST(Ipv4Trie, ErasingUncoversTheShorterPrefix) {
 TEST(Ipv4Trie, GivesMemoryBack) {
   Edition edition;
   Ipv4TrieWriter writer(edition);
-  const std::size_t empty = writer.octets();
+  const std::size_t empty = writer.bytes();
   writer.Insert(0, 0, 1);
-  EXPECT_EQ(writer.octets(), empty) << "a default route needs no pages";
+  EXPECT_EQ(writer.bytes(), empty) << "a default route needs no pages";
   writer.Insert(0x0af4'0180, 25, 2);
-  EXPECT_GT(writer.octets(), empty);
+  EXPECT_GT(writer.bytes(), empty);
   writer.Insert(0x0af4'0280, 25, 3);
-  const std::size_t both = writer.octets();
+  const std::size_t both = writer.bytes();
   writer.Erase(0x0af4'0180, 25, 2, 1);
-  EXPECT_LT(writer.octets(), both) << "a hole before the other";
+  EXPECT_LT(writer.bytes(), both) << "a hole before the other";
   writer.Insert(0x0af4'0180, 25, 2);
-  EXPECT_EQ(writer.octets(), both) << "which is filled again";
+  EXPECT_EQ(writer.bytes(), both) << "which is filled again";
   writer.Erase(0x0af4'0280, 25, 3, 1);
   writer.Erase(0x0af4'0180, 25, 2, 1);
-  EXPECT_EQ(writer.octets(), empty);
+  EXPECT_EQ(writer.bytes(), empty);
   EXPECT_EQ(writer.trie()->Find(0x0af4'0180), 1u);
 }
 
@@ -147,7 +147,7 @@ TEST(Ipv4Trie, AgreesWithANaiveTableThroughRandomChanges) {
     writer.Erase(key.first, key.second, value, naive.Find(key.first, key.second));
   }
   Edition fresh;
-  EXPECT_EQ(writer.octets(), Ipv4TrieWriter(fresh).octets());
+  EXPECT_EQ(writer.bytes(), Ipv4TrieWriter(fresh).bytes());
 }
 
 }  // namespace

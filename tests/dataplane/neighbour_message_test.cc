@@ -19,22 +19,22 @@ NeighbourMessage Solicitation() {
   return message;
 }
 
-Octets Emit(const NeighbourMessage& message) {
-  Octets octets(NeighbourMessage::kMaxSize, std::byte{0xa5});
-  octets.resize(message.Emit(octets));
-  return octets;
+ByteVector Emit(const NeighbourMessage& message) {
+  ByteVector bytes(NeighbourMessage::kMaxSize, std::byte{0xa5});
+  bytes.resize(message.Emit(bytes));
+  return bytes;
 }
 
-// RFC 4861 section 4.3, octet by octet.
+// RFC 4861 section 4.3, byte by byte.
 TEST(NeighbourMessage, EmitsASolicitation) {
-  const Octets want =
+  const ByteVector want =
       Hex("60000000 0020 3a ff"  // version, payload 32, ICMPv6, hop limit 255
           "fd000000000000000000000000000002"
           "ff0200000000000000000001ff000001"
           "87 00 6e4c 00000000"               // type 135
           "fd000000000000000000000000000001"  // target
           "01 01 020000000002");              // source link-layer address
-  Octets got = Emit(Solicitation());
+  ByteVector got = Emit(Solicitation());
   ASSERT_EQ(got.size(), want.size());
   EXPECT_EQ(VerifyTransportChecksum(got), TransportChecksum::kRight);
   // The checksum is right by its own test; the rest by sight.
@@ -68,29 +68,29 @@ TEST(NeighbourMessage, PaddingBehindThePacketIsIgnored) {
 
 // RFC 4861 sections 7.1.1 and 7.1.2.
 TEST(NeighbourMessage, RefusesWhatANodeMustDiscard) {
-  const Octets good = Emit(Solicitation());
+  const ByteVector good = Emit(Solicitation());
   struct Row {
     const char* what;
-    std::function<void(Octets&)> spoil;
+    std::function<void(ByteVector&)> spoil;
     bool repair = true;  // the checksum
   };
   const std::vector<Row> rows = {
-      {"hop limit 254", [](Octets& o) { o[7] = std::byte{254}; }},
-      {"wrong checksum", [](Octets& o) { o[42] ^= std::byte{1}; }, false},
-      {"code 1", [](Octets& o) { o[41] = std::byte{1}; }},
-      {"target is a group", [](Octets& o) { o[48] = std::byte{0xff}; }},
-      {"option of length 0", [](Octets& o) { o[65] = std::byte{0}; }},
-      {"router solicitation", [](Octets& o) { o[40] = std::byte{133}; }},
+      {"hop limit 254", [](ByteVector& o) { o[7] = std::byte{254}; }},
+      {"wrong checksum", [](ByteVector& o) { o[42] ^= std::byte{1}; }, false},
+      {"code 1", [](ByteVector& o) { o[41] = std::byte{1}; }},
+      {"target is a group", [](ByteVector& o) { o[48] = std::byte{0xff}; }},
+      {"option of length 0", [](ByteVector& o) { o[65] = std::byte{0}; }},
+      {"router solicitation", [](ByteVector& o) { o[40] = std::byte{133}; }},
       {"UDP",
-       [](Octets& o) {
+       [](ByteVector& o) {
          o[6] = std::byte{17};
          StoreBe16(o.data() + 44, 32);  // its length
        }},
       {"link-layer address from nobody",
-       [](Octets& o) { std::fill_n(o.begin() + 8, 16, std::byte{0}); }},
+       [](ByteVector& o) { std::fill_n(o.begin() + 8, 16, std::byte{0}); }},
   };
   for (const Row& row : rows) {
-    Octets spoilt = good;
+    ByteVector spoilt = good;
     row.spoil(spoilt);
     if (row.repair) ASSERT_TRUE(CompleteTransportChecksum(spoilt)) << row.what;
     EXPECT_FALSE(NeighbourMessage::Parse(spoilt)) << row.what;
@@ -101,8 +101,8 @@ TEST(NeighbourMessage, RefusesWhatANodeMustDiscard) {
 }
 
 TEST(NeighbourMessage, UnknownOptionsAreSteppedOver) {
-  Octets packet = Emit(Solicitation());
-  const Octets nonce = Hex("0e01112233445566");
+  ByteVector packet = Emit(Solicitation());
+  const ByteVector nonce = Hex("0e01112233445566");
   packet.insert(packet.begin() + 64, nonce.begin(), nonce.end());
   packet[5] = std::byte{40};
   ASSERT_TRUE(CompleteTransportChecksum(packet));
@@ -111,16 +111,16 @@ TEST(NeighbourMessage, UnknownOptionsAreSteppedOver) {
   EXPECT_EQ(parsed->link_address, Mac("02:00:00:00:00:02"));
 }
 
-// Section 4.6: an option's length counts units of 8 octets; what does not fit is no option.
+// Section 4.6: an option's length counts units of 8 bytes; what does not fit is no option.
 TEST(NeighbourMessage, OptionsOfOtherSizesAreNoLinkAddress) {
-  Octets longer = Emit(Solicitation());
-  longer[65] = std::byte{2};  // says 16 octets where 8 are left
+  ByteVector longer = Emit(Solicitation());
+  longer[65] = std::byte{2};  // says 16 bytes where 8 are left
   ASSERT_TRUE(CompleteTransportChecksum(longer));
   const auto beyond = NeighbourMessage::Parse(longer);
   ASSERT_TRUE(beyond);
   EXPECT_FALSE(beyond->link_address);
 
-  Octets infiniband = Emit(Solicitation());
+  ByteVector infiniband = Emit(Solicitation());
   infiniband.insert(infiniband.end(), 8, std::byte{0});
   infiniband[65] = std::byte{2};
   infiniband[5] = std::byte{40};
@@ -129,7 +129,7 @@ TEST(NeighbourMessage, OptionsOfOtherSizesAreNoLinkAddress) {
   ASSERT_TRUE(wide);
   EXPECT_FALSE(wide->link_address);
 
-  Octets target_option = Emit(Solicitation());
+  ByteVector target_option = Emit(Solicitation());
   target_option[64] = std::byte{2};  // an advertisement's option in a solicitation
   ASSERT_TRUE(CompleteTransportChecksum(target_option));
   EXPECT_FALSE(NeighbourMessage::Parse(target_option)->link_address);
@@ -137,7 +137,7 @@ TEST(NeighbourMessage, OptionsOfOtherSizesAreNoLinkAddress) {
 
 TEST(NeighbourMessage, AMessageWithoutRoomForItsTargetIsNone) {
   for (std::size_t size = 4; size < 24; ++size) {
-    Octets solicitation =
+    ByteVector solicitation =
         PacketBuilder("fd00::2", "ff02::1:ff00:1").Raw(IpProtocol::kIcmpV6).Payload(size).Build();
     solicitation[7] = std::byte{255};
     solicitation[40] = std::byte{135};

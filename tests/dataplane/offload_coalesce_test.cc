@@ -161,7 +161,8 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
 // Packets that the parser would let through and that no sender's stack would have cut so: each
 // stands twice, in sequence, and stays two.
 TEST(Coalesce, PacketsOfOddShapeStayAlone) {
-  const auto twice = [](const char* description, const Octets& first, const Octets& second) {
+  const auto twice = [](const char* description, const ByteVector& first,
+                        const ByteVector& second) {
     Buffers buffers;
     const auto batch = std::make_unique<Batch>();
     batch->Add(buffers.Make(first));
@@ -170,8 +171,8 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
     EXPECT_EQ(batch->size(), 2u) << description;
     EXPECT_EQ(Dump((*batch)[0].bytes()), Dump(first)) << description;
   };
-  const Octets one = Tcp(1, 100).Build();
-  const Octets two = Tcp(101, 100).Build();
+  const ByteVector one = Tcp(1, 100).Build();
+  const ByteVector two = Tcp(101, 100).Build();
   {
     Buffers buffers;
     const auto batch = std::make_unique<Batch>();
@@ -180,7 +181,7 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
     Coalesce(*batch, AllFeatures());
     ASSERT_EQ(batch->size(), 1u) << "as they come";
   }
-  const Octets padding(6);
+  const ByteVector padding(6);
   twice("padding behind the packet", Concatenate(one, padding), Concatenate(two, padding));
   twice("padding that the sequence counts", Concatenate(one, padding),
         Concatenate(Tcp(107, 100).Build(), padding));
@@ -192,7 +193,7 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
   twice("another hop limit", v6(1).Build(), v6(101).Ttl(63).Build());
   twice("IPv6 extension headers", v6(1).Ipv6DestinationOptions(8).Build(),
         v6(101).Ipv6DestinationOptions(8).Build());
-  const auto spoil = [](Octets packet, std::size_t at, std::uint8_t value) {
+  const auto spoil = [](ByteVector packet, std::size_t at, std::uint8_t value) {
     packet[at] = static_cast<std::byte>(value);
     CompleteTransportChecksum(packet);
     return packet;
@@ -207,10 +208,11 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
   twice("a TCP header cut short",
         PacketBuilder("10.244.1.7", "10.244.2.9").Raw(IpProtocol::kTcp).Payload(19).Build(),
         PacketBuilder("10.244.1.7", "10.244.2.9").Raw(IpProtocol::kTcp).Payload(19).Build());
-  twice("shorter than any", Octets(27, std::byte{0x45}), Octets(27, std::byte{0x45}));
-  twice("an IPv6 header cut short", Octets(47, std::byte{0x60}), Octets(47, std::byte{0x60}));
+  twice("shorter than any", ByteVector(27, std::byte{0x45}), ByteVector(27, std::byte{0x45}));
+  twice("an IPv6 header cut short", ByteVector(47, std::byte{0x60}),
+        ByteVector(47, std::byte{0x60}));
   // A UDP length shorter than the IP payload: something follows the datagram.
-  Octets udp = Udp(100).Build();
+  ByteVector udp = Udp(100).Build();
   StoreBe16(udp.data() + 24, 100);
   CompleteTransportChecksum(udp);
   twice("octets behind the UDP datagram", udp, udp);
@@ -231,10 +233,10 @@ TEST(Coalesce, Ipv6RunsNeedOneFlowLabel) {
 
 TEST(Coalesce, TheSuperframeIsWhatTheSenderWouldHaveOffloaded) {
   Buffers buffers;
-  Octets payload(250);
+  ByteVector payload(250);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i);
   const auto slice = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
-    return Octets(payload.begin() + from, payload.begin() + to);
+    return ByteVector(payload.begin() + from, payload.begin() + to);
   };
   const auto batch =
       BatchOf(buffers, {Tcp(1, 0).Payload(slice(0, 100)), Tcp(101, 0).Payload(slice(100, 200)),
@@ -242,9 +244,9 @@ TEST(Coalesce, TheSuperframeIsWhatTheSenderWouldHaveOffloaded) {
   Coalesce(*batch, AllFeatures());
   ASSERT_EQ(batch->size(), 1u);
   const Packet& joined = (*batch)[0];
-  const Octets wanted =
+  const ByteVector desired =
       Tcp(1, 0, kAck | TcpHeader::kPsh).Payload(payload).PartialTransportChecksum().Build();
-  EXPECT_EQ(Show(joined.bytes(), FrameStart::kInnerIp), Show(wanted, FrameStart::kInnerIp));
+  EXPECT_EQ(Show(joined.bytes(), FrameStart::kInnerIp), Show(desired, FrameStart::kInnerIp));
   EXPECT_EQ(joined.checksum, ChecksumState::kPartial);
   EXPECT_EQ(joined.checksum_start, 20);
   EXPECT_EQ(joined.checksum_offset, 16);
@@ -279,7 +281,7 @@ TEST(Coalesce, StopsAtTheLargestIpPacketAndUdpAtSixtyFour) {
   EXPECT_EQ((*tcp)[0].length, 40u + 46 * 1400);
   // And with more room behind it than a packet can have.
   const auto roomy = BatchOf(buffers, packets);
-  Octets room(80'000);
+  ByteVector room(80'000);
   std::copy_n((*roomy)[0].data, (*roomy)[0].length, room.begin());
   (*roomy)[0].data = room.data();
   (*roomy)[0].headroom = 0;
@@ -347,7 +349,7 @@ TEST(Offload, CutSplitAndJoinedIsTheIdentity) {
     const std::size_t segments = 2 + random() % 40;
     const std::size_t size =
         std::min<std::size_t>(60'000, segment_size * (segments - 1) + 1 + random() % segment_size);
-    Octets payload(size);
+    ByteVector payload(size);
     for (std::byte& octet : payload) octet = static_cast<std::byte>(random());
     PacketBuilder builder(is_v4 ? "10.244.2.9" : "fd00:2::9", is_v4 ? "10.244.1.7" : "fd00:1::7");
     if (is_tcp) {
@@ -363,7 +365,7 @@ TEST(Offload, CutSplitAndJoinedIsTheIdentity) {
         .Identification(is_v4 ? random() & 0xffff : 0)
         .Tos(3, static_cast<Ecn>(random() % 4));
     if (is_v4) builder.DontFragment(random() % 2 == 0);
-    const Octets original = builder.PartialTransportChecksum().Build();
+    const ByteVector original = builder.PartialTransportChecksum().Build();
     const Segmentation kind = is_tcp ? Segmentation::kTcp : Segmentation::kUdp;
 
     const Packet& superframe =
@@ -385,7 +387,7 @@ TEST(Offload, CutSplitAndJoinedIsTheIdentity) {
     // Datagrams of several aggregates: give the first room to grow into, as a buffer of its own
     // has.
     auto joined = std::make_unique<Batch>();
-    Packet head = there.buffers.Make(OctetsOf((*received)[0]));
+    Packet head = there.buffers.Make(BytesOf((*received)[0]));
     joined->Add(head);
     for (std::size_t i = 1; i < received->size(); ++i) joined->Add((*received)[i]);
     if (wire.datagram_aggregation && sent->size() == 1) (*joined)[0] = (*received)[0];

@@ -21,15 +21,15 @@ struct Flow {
   std::uint16_t segment_size;
 };
 
-Octets Pattern(std::size_t size, std::uint32_t seed) {
+ByteVector Pattern(std::size_t size, std::uint32_t seed) {
   std::mt19937 random(seed);
-  Octets octets(size);
+  ByteVector octets(size);
   for (std::byte& octet : octets) octet = static_cast<std::byte>(random());
   return octets;
 }
 
-PacketBuilder Builder(const Flow& flow, const Octets& payload, std::size_t from, std::size_t size,
-                      std::uint16_t index, bool last) {
+PacketBuilder Builder(const Flow& flow, const ByteVector& payload, std::size_t from,
+                      std::size_t size, std::uint16_t index, bool last) {
   PacketBuilder builder(flow.is_v4 ? "10.244.2.9" : "fd00:2::9",
                         flow.is_v4 ? "10.244.1.7" : "fd00:1::7");
   if (flow.is_tcp) {
@@ -41,15 +41,15 @@ PacketBuilder Builder(const Flow& flow, const Octets& payload, std::size_t from,
   } else {
     builder.Udp(4000, 80);
   }
-  builder.Payload(Octets(payload.begin() + static_cast<std::ptrdiff_t>(from),
-                         payload.begin() + static_cast<std::ptrdiff_t>(from + size)));
+  builder.Payload(ByteVector(payload.begin() + static_cast<std::ptrdiff_t>(from),
+                             payload.begin() + static_cast<std::ptrdiff_t>(from + size)));
   if (flow.is_v4) builder.Identification(static_cast<std::uint16_t>(0xfffe + index)).DontFragment();
   return builder.MarkEcn(Ecn::kEct0);
 }
 
 // The segments, built from scratch.
-std::vector<Octets> SlowSegments(const Flow& flow, const Octets& payload) {
-  std::vector<Octets> segments;
+std::vector<ByteVector> SlowSegments(const Flow& flow, const ByteVector& payload) {
+  std::vector<ByteVector> segments;
   for (std::size_t from = 0; from < payload.size(); from += flow.segment_size) {
     const std::size_t size = std::min<std::size_t>(flow.segment_size, payload.size() - from);
     segments.push_back(Builder(flow, payload, from, size,
@@ -60,11 +60,11 @@ std::vector<Octets> SlowSegments(const Flow& flow, const Octets& payload) {
   return segments;
 }
 
-Octets SuperframeOctets(const Flow& flow, const Octets& payload) {
+ByteVector SuperframeBytes(const Flow& flow, const ByteVector& payload) {
   return Builder(flow, payload, 0, payload.size(), 0, true).Build();
 }
 
-VxlanBuilder Outer(const Octets& inner, bool udp_checksum) {
+VxlanBuilder Outer(const ByteVector& inner, bool udp_checksum) {
   VxlanBuilder builder(inner);
   builder.Outer("192.0.2.2", "192.0.2.1")
       .Ports(OuterSourcePort(HashInnerFlow(inner)))
@@ -102,25 +102,25 @@ void CutAll(const Packet& superframe, PortKind kind, const PortFeatures& feature
   }
 }
 
-std::vector<Octets> Datagrams(const Batch& batch) {
-  std::vector<Octets> datagrams;
+std::vector<ByteVector> Datagrams(const Batch& batch) {
+  std::vector<ByteVector> datagrams;
   auto views = std::make_unique<Batch>();
   for (const Packet& packet : batch) {
     views->clear();
     EXPECT_EQ(SplitAggregate(packet, 0, *views), packet.length);
-    for (const Packet& view : *views) datagrams.push_back(OctetsOf(view));
+    for (const Packet& view : *views) datagrams.push_back(BytesOf(view));
   }
   return datagrams;
 }
 
 TEST(SuperframeCutter, MakesWhatASlowSegmenterMakesForDatagramWires) {
   for (const Flow& flow : kFlows) {
-    const Octets payload = Pattern(flow.payload, 1);
+    const ByteVector payload = Pattern(flow.payload, 1);
     ForwarderConfig config = DefaultConfig();
     config.wire = PortKind::kWireDatagram;
     Node node(config);
     const Packet& superframe = node.Encapsulate(node.buffers.MakeSuperframe(
-        SuperframeOctets(flow, payload), flow.is_tcp ? Segmentation::kTcp : Segmentation::kUdp,
+        SuperframeBytes(flow, payload), flow.is_tcp ? Segmentation::kTcp : Segmentation::kUdp,
         flow.segment_size));
     ASSERT_EQ(superframe.verdict, Verdict::kForward) << flow.description;
     for (const bool aggregates : {true, false}) {
@@ -140,12 +140,12 @@ TEST(SuperframeCutter, MakesWhatASlowSegmenterMakesForDatagramWires) {
           EXPECT_EQ(packet.segmentation, Segmentation::kNone);
         }
       }
-      const std::vector<Octets> wanted = SlowSegments(flow, payload);
-      const std::vector<Octets> got = Datagrams(*cutting.out);
-      ASSERT_EQ(got.size(), wanted.size()) << flow.description;
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::vector<ByteVector> desired = SlowSegments(flow, payload);
+      const std::vector<ByteVector> got = Datagrams(*cutting.out);
+      ASSERT_EQ(got.size(), desired.size()) << flow.description;
+      for (std::size_t i = 0; i < desired.size(); ++i) {
         ASSERT_EQ(Show(got[i], FrameStart::kVxlan),
-                  Show(Outer(wanted[i], false).BuildPayload(), FrameStart::kVxlan))
+                  Show(Outer(desired[i], false).BuildPayload(), FrameStart::kVxlan))
             << flow.description << ", segment " << i;
       }
     }
@@ -155,21 +155,21 @@ TEST(SuperframeCutter, MakesWhatASlowSegmenterMakesForDatagramWires) {
 TEST(SuperframeCutter, MakesWholeOuterPackets) {
   for (const bool udp_checksum : {true, false}) {
     for (const Flow& flow : kFlows) {
-      const Octets payload = Pattern(flow.payload, 2);
+      const ByteVector payload = Pattern(flow.payload, 2);
       ForwarderConfig config = DefaultConfig();
       config.local.udp_checksum = udp_checksum;
       Node node(config);
       const Packet& superframe = node.Encapsulate(node.buffers.MakeSuperframe(
-          SuperframeOctets(flow, payload), flow.is_tcp ? Segmentation::kTcp : Segmentation::kUdp,
+          SuperframeBytes(flow, payload), flow.is_tcp ? Segmentation::kTcp : Segmentation::kUdp,
           flow.segment_size));
       ASSERT_EQ(superframe.verdict, Verdict::kForward) << flow.description;
       Cutting cutting;
       CutAll(superframe, PortKind::kWirePacket, PortFeatures{}, cutting);
-      const std::vector<Octets> wanted = SlowSegments(flow, payload);
-      ASSERT_EQ(cutting.out->size(), wanted.size()) << flow.description;
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::vector<ByteVector> desired = SlowSegments(flow, payload);
+      ASSERT_EQ(cutting.out->size(), desired.size()) << flow.description;
+      for (std::size_t i = 0; i < desired.size(); ++i) {
         ASSERT_EQ(Show((*cutting.out)[i].bytes(), FrameStart::kOuterIp),
-                  Show(Outer(wanted[i], udp_checksum).Build(), FrameStart::kOuterIp))
+                  Show(Outer(desired[i], udp_checksum).Build(), FrameStart::kOuterIp))
             << flow.description << ", segment " << i;
       }
     }
@@ -180,42 +180,44 @@ TEST(SuperframeCutter, MakesWholeOuterPacketsOverIpv6) {
   ForwarderConfig config = DefaultConfig();
   config.local.outer_source = Ip("2001:db8::2");
   Node node(config);
-  const Octets inner = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(7, 8).Payload(2000).Build();
+  const ByteVector inner =
+      PacketBuilder("10.244.2.9", "10.244.6.7").Udp(7, 8).Payload(2000).Build();
   const Packet& superframe =
       node.Encapsulate(node.buffers.MakeSuperframe(inner, Segmentation::kUdp, 1000));
   ASSERT_EQ(superframe.verdict, Verdict::kForward);
   Cutting cutting;
   CutAll(superframe, PortKind::kWirePacket, PortFeatures{}, cutting);
   ASSERT_EQ(cutting.out->size(), 2u);
-  const Octets whole = PacketBuilder("10.244.2.9", "10.244.6.7").Udp(7, 8).Payload(2000).Build();
+  const ByteVector whole =
+      PacketBuilder("10.244.2.9", "10.244.6.7").Udp(7, 8).Payload(2000).Build();
   for (std::size_t i = 0; i < 2; ++i) {
     const auto from = whole.begin() + 28 + static_cast<std::ptrdiff_t>(1000 * i);
-    const Octets segment = PacketBuilder("10.244.2.9", "10.244.6.7")
-                               .Udp(7, 8)
-                               .Payload(Octets(from, from + 1000))
-                               .Identification(static_cast<std::uint32_t>(i))
-                               .Build();
-    VxlanBuilder wanted(segment);
-    wanted.Outer("2001:db8::2", "2001:db8::6")
+    const ByteVector segment = PacketBuilder("10.244.2.9", "10.244.6.7")
+                                   .Udp(7, 8)
+                                   .Payload(ByteVector(from, from + 1000))
+                                   .Identification(static_cast<std::uint32_t>(i))
+                                   .Build();
+    VxlanBuilder desired(segment);
+    desired.Outer("2001:db8::2", "2001:db8::6")
         .Ports(OuterSourcePort(HashInnerFlow(segment)))
         .Macs(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:06"))
         .UdpChecksum();
     EXPECT_EQ(Show((*cutting.out)[i].bytes(), FrameStart::kOuterIp),
-              Show(wanted.Build(), FrameStart::kOuterIp));
+              Show(desired.Build(), FrameStart::kOuterIp));
   }
 }
 
 // RFC 8200 section 8.1: behind a routing header the checksum is of the final destination.
 TEST(SuperframeCutter, TheChecksumKeepsTheDestinationThatTheSenderMeant) {
-  Octets inner = PacketBuilder("fd00:2::9", "fd00:1::7")
-                     .Ipv6DestinationOptions(24)
-                     .Tcp(1, 2)
-                     .Payload(2500)
-                     .Build();
+  ByteVector inner = PacketBuilder("fd00:2::9", "fd00:1::7")
+                         .Ipv6DestinationOptions(24)
+                         .Tcp(1, 2)
+                         .Payload(2500)
+                         .Build();
   const IpAddress last = Ip("fd00:1::99");
   Store8(inner.data() + 6, static_cast<std::uint8_t>(IpProtocol::kRouting));
   StoreBe64(inner.data() + 40, 0x0602'0201'0000'0000);  // then TCP; type 2 (RFC 6275 section 6.4)
-  std::copy(last.octets().begin(), last.octets().end(), inner.begin() + 48);
+  std::copy(last.bytes().begin(), last.bytes().end(), inner.begin() + 48);
   Buffers buffers;
   Packet superframe = buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
   ASSERT_EQ(superframe.checksum_start, 64);
@@ -238,7 +240,7 @@ TEST(SuperframeCutter, AnAggregateOfOneIsAPlainPacket) {
   Node node(config);
   const Flow flow{"", true, true, TcpHeader::kAck, 2000, 1000};
   const Packet& superframe = node.Encapsulate(node.buffers.MakeSuperframe(
-      SuperframeOctets(flow, Pattern(2000, 3)), Segmentation::kTcp, 1000));
+      SuperframeBytes(flow, Pattern(2000, 3)), Segmentation::kTcp, 1000));
   PortFeatures features;
   features.datagram_aggregation = true;
   features.max_segments = 1;

@@ -13,12 +13,12 @@ namespace {
 
 TEST(WirePackets, CountsWhatADescriptorStandsFor) {
   Buffers buffers;
-  const Octets tcp =
+  const ByteVector tcp =
       PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(2500).Build();  // 20 + 20 + 2500
-  const Octets udp =
+  const ByteVector udp =
       PacketBuilder("fd00::1", "fd00::2").Udp(1, 2).Payload(2000).Build();  // 40 + 8 + 2000
   const auto aggregate = [&](std::size_t octets, std::uint16_t size) {
-    Packet packet = buffers.Make(Octets(octets));
+    Packet packet = buffers.Make(ByteVector(octets));
     packet.segmentation = Segmentation::kDatagrams;
     packet.segment_size = size;
     return packet;
@@ -27,7 +27,7 @@ TEST(WirePackets, CountsWhatADescriptorStandsFor) {
     const char* description;
     Packet packet;
     std::uint32_t packets;
-    std::uint64_t octets;
+    std::uint64_t bytes;
   } rows[] = {
       {"plain", buffers.Make(tcp), 1, 2540},
       {"TCP, last shorter", buffers.MakeSuperframe(tcp, Segmentation::kTcp, 1000), 3,
@@ -40,22 +40,22 @@ TEST(WirePackets, CountsWhatADescriptorStandsFor) {
   };
   for (const auto& row : rows) {
     EXPECT_EQ(WirePackets(row.packet), row.packets) << row.description;
-    EXPECT_EQ(InnerOctets(row.packet), row.octets) << row.description;
+    EXPECT_EQ(InnerBytes(row.packet), row.bytes) << row.description;
   }
 }
 
 TEST(WirePackets, ASuperframeWithoutASegmentSizeIsOnePacket) {
   Buffers buffers;
-  const Octets tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(2500).Build();
+  const ByteVector tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(2500).Build();
   const Packet packet = buffers.MakeSuperframe(tcp, Segmentation::kTcp, 0);
   EXPECT_EQ(WirePackets(packet), 1u);
-  EXPECT_EQ(InnerOctets(packet), 2540u);
+  EXPECT_EQ(InnerBytes(packet), 2540u);
 }
 
 // Not a plain packet whose size the port knows; nor has an aggregate a TCP header to leave out.
 TEST(WirePackets, OnlyASuperframeHasSegmentsAndAHeader) {
   Buffers buffers;
-  Packet packet = buffers.Make(Octets(2020, std::byte{0xf0}));
+  Packet packet = buffers.Make(ByteVector(2020, std::byte{0xf0}));
   packet.segment_size = 1000;
   EXPECT_EQ(WirePackets(packet), 1u);
   packet.segmentation = Segmentation::kDatagrams;
@@ -64,12 +64,12 @@ TEST(WirePackets, OnlyASuperframeHasSegmentsAndAHeader) {
 
 // Ports deliver what the kernel or a file says; zero is how a contradiction is noticed.
 TEST(SuperframeHeaderLength, IsZeroUnlessTheTransportHeaderLiesInsideThePacket) {
-  const Octets tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(4).Build();  // 44
+  const ByteVector tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(4).Build();  // 44
   const struct {
     const char* description;
     Segmentation segmentation;
     std::uint16_t start;
-    std::uint8_t data_offset;  // TCP: in words of 4 octets
+    std::uint8_t data_offset;  // TCP: in words of 4 bytes
     std::uint32_t length;
   } rows[] = {
       {"TCP", Segmentation::kTcp, 20, 5, 40},
@@ -113,7 +113,7 @@ TEST(CompleteChecksum, MakesWhatASenderWithoutOffloadWouldHaveSent) {
 
 TEST(CompleteChecksum, RefusesAFieldOutsideThePacket) {
   Buffers buffers;
-  Packet packet = buffers.Make(Octets(40));
+  Packet packet = buffers.Make(ByteVector(40));
   packet.checksum = ChecksumState::kPartial;
   packet.checksum_start = 30;
   packet.checksum_offset = 9;
@@ -125,7 +125,7 @@ TEST(CompleteChecksum, RefusesAFieldOutsideThePacket) {
 
 TEST(SplitAggregate, GivesViewsOfEveryDatagram) {
   Buffers buffers;
-  Octets octets(250);
+  ByteVector octets(250);
   for (std::size_t i = 0; i < octets.size(); ++i) octets[i] = static_cast<std::byte>(i);
   Packet aggregate = buffers.Make(octets);
   aggregate.segmentation = Segmentation::kDatagrams;
@@ -148,7 +148,7 @@ TEST(SplitAggregate, GivesViewsOfEveryDatagram) {
 
 TEST(SplitAggregate, WithoutASizeItIsOneDatagram) {
   Buffers buffers;
-  Packet aggregate = buffers.Make(Octets(250));
+  Packet aggregate = buffers.Make(ByteVector(250));
   aggregate.segmentation = Segmentation::kDatagrams;
   auto out = std::make_unique<Batch>();
   EXPECT_EQ(SplitAggregate(aggregate, 0, *out), 250u);
@@ -158,7 +158,7 @@ TEST(SplitAggregate, WithoutASizeItIsOneDatagram) {
 
 TEST(SplitAggregate, GoesOnWhereAFullBatchStoppedIt) {
   Buffers buffers;
-  Packet aggregate = buffers.Make(Octets(300 * 30));
+  Packet aggregate = buffers.Make(ByteVector(300 * 30));
   aggregate.segmentation = Segmentation::kDatagrams;
   aggregate.segment_size = 30;
   auto out = std::make_unique<Batch>();

@@ -21,16 +21,16 @@ TEST(Packet, HeadroomHoldsTheLargestHeaders) {
 }
 
 TEST(Packet, PushAndPullAreInverse) {
-  std::byte octets[64];
+  std::byte bytes[64];
   Packet packet;
-  packet.data = octets + 32;
+  packet.data = bytes + 32;
   packet.length = 10;
   packet.headroom = 32;
-  EXPECT_EQ(packet.Push(22), octets + 10);
+  EXPECT_EQ(packet.Push(22), bytes + 10);
   EXPECT_EQ(packet.length, 32u);
   EXPECT_EQ(packet.headroom, 10u);
   packet.Pull(22);
-  EXPECT_EQ(packet.data, octets + 32);
+  EXPECT_EQ(packet.data, bytes + 32);
   EXPECT_EQ(packet.length, 10u);
   EXPECT_EQ(packet.headroom, 32u);
 }

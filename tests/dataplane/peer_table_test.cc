@@ -34,15 +34,14 @@ TEST(PeerTable, ASlotTakenAgainStartsFromZero) {
   PeerTable peers;
   const PeerId old = peers.Acquire("old");
   PeerTable::Slot& slot = peers.slot(old);
-  slot.sent_packets = slot.sent_octets = slot.received_packets = slot.received_octets = 1;
+  slot.sent_packets = slot.sent_bytes = slot.received_packets = slot.received_bytes = 1;
   slot.path_mtu = 1400;
   slot.path_mtu_expiry = 5;
   slot.fragmentable_packets = slot.other_source_packets = 1;
   peers.other_source(old).Store(*IpAddress::Parse("192.0.2.9"));
   peers.Release("old");
   EXPECT_EQ(peers.Acquire("new"), old);
-  EXPECT_EQ(slot.sent_packets + slot.sent_octets + slot.received_packets + slot.received_octets,
-            0u);
+  EXPECT_EQ(slot.sent_packets + slot.sent_bytes + slot.received_packets + slot.received_bytes, 0u);
   EXPECT_EQ(slot.path_mtu, 0u);
   EXPECT_EQ(slot.path_mtu_expiry, 0);
   EXPECT_EQ(slot.fragmentable_packets + slot.other_source_packets, 0u);
@@ -62,9 +61,9 @@ TEST(PeerTable, ReadsNobodysRowThenTheOthersByName) {
   PeerTable::Slot& b = peers.slot(b_id);
   peers.Acquire("a");
   b.sent_packets = 1;
-  b.sent_octets = 2;
+  b.sent_bytes = 2;
   b.received_packets = 3;
-  b.received_octets = 4;
+  b.received_bytes = 4;
   b.path_mtu = 1400;
   b.fragmentable_packets = 5;
   b.other_source_packets = 6;
@@ -76,9 +75,9 @@ TEST(PeerTable, ReadsNobodysRowThenTheOthersByName) {
   EXPECT_EQ(rows[1].name, "a");
   EXPECT_EQ(rows[2].name, "b");
   EXPECT_EQ(rows[2].counts.sent_packets, 1u);
-  EXPECT_EQ(rows[2].counts.sent_octets, 2u);
+  EXPECT_EQ(rows[2].counts.sent_bytes, 2u);
   EXPECT_EQ(rows[2].counts.received_packets, 3u);
-  EXPECT_EQ(rows[2].counts.received_octets, 4u);
+  EXPECT_EQ(rows[2].counts.received_bytes, 4u);
   EXPECT_EQ(rows[2].counts.path_mtu, 1400u);
   EXPECT_EQ(rows[2].counts.fragmentable_packets, 5u);
   EXPECT_EQ(rows[2].counts.other_source_packets, 6u);

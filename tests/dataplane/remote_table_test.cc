@@ -75,7 +75,7 @@ TEST(RemoteTable, PublishesOncePerUpdateAndNotWhenNothingDiffers) {
   EXPECT_EQ(table.version(), start + 1);
 }
 
-TEST(RemoteTable, ResyncRemovesWhatIsNotWantedAndUpdatePrefersRemoval) {
+TEST(RemoteTable, ResyncRemovesWhatIsNotDesiredAndUpdatePrefersRemoval) {
   PeerTable peers;
   RemoteTable table(Local(), peers);
   table.Resync(DefaultLeases());
@@ -206,11 +206,11 @@ TEST(RemoteTable, AgreesWithALinearSearchThroughRandomUpdates) {
   std::map<IpPrefix, RemoteSpec> naive;
   const auto random_address = [&]() -> IpAddress {
     if (random() % 2 == 0) return IpAddress::V4(0x0af0'0000 | (random() & 0x000f'03ff));
-    std::array<std::byte, 16> octets{std::byte{0xfd}};
-    octets[7] = static_cast<std::byte>(random() % 4);
-    octets[8] = static_cast<std::byte>(random() % 4);
-    octets[15] = static_cast<std::byte>(random() % 4);
-    return IpAddress::V6(octets);
+    std::array<std::byte, 16> bytes{std::byte{0xfd}};
+    bytes[7] = static_cast<std::byte>(random() % 4);
+    bytes[8] = static_cast<std::byte>(random() % 4);
+    bytes[15] = static_cast<std::byte>(random() % 4);
+    return IpAddress::V6(bytes);
   };
   std::vector<std::shared_ptr<const RemoteSnapshot>> held;
   for (int step = 0; step < 400; ++step) {

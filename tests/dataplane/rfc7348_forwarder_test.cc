@@ -25,7 +25,7 @@ TEST(Rfc7348, Section4_3_VtepsMustNotFragment) {
   EXPECT_EQ(LoadBe16(packet.data + 6), 0x4000);
 }
 
-// The one departure. Where a path carries less than any pod can be brought to send (552 octets over
+// The one departure. Where a path carries less than any pod can be brought to send (552 bytes over
 // IPv4, 1280 over IPv6), all would be lost: there, and for such packets only, DF is left out.
 TEST(Rfc7348, Section4_3_ButAPathBelowWhatPodsFollowMayFragment) {
   Node node;
@@ -84,7 +84,7 @@ TEST(Rfc7348, Section5_TheSourcePortIsAHashOfTheInnerFlowInTheDynamicRange) {
   Node node;
   std::set<std::uint16_t> ports;
   for (std::uint16_t flow = 1; flow <= 200; ++flow) {
-    const Octets inner = ToPeer().Udp(flow, 53).Build();
+    const ByteVector inner = ToPeer().Udp(flow, 53).Build();
     const std::uint16_t port = LoadBe16(node.Encapsulate(inner).data + 20);
     EXPECT_GE(port, 49152);
     EXPECT_EQ(LoadBe16(node.Encapsulate(inner).data + 20), port) << "one flow, one port";
@@ -118,8 +118,8 @@ TEST(Rfc7348, Section6_1_TaggedInnerFramesAreDiscarded) {
   // "Decapsulated VXLAN frames with the inner VLAN tag SHOULD be discarded", "a VTEP SHOULD NOT
   // include an inner VLAN tag".
   Node node;
-  const Octets frame = PacketBuilder("10.244.1.7", "10.244.2.9")
-                           .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02"), 7);
+  const ByteVector frame = PacketBuilder("10.244.1.7", "10.244.2.9")
+                               .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02"), 7);
   EXPECT_EQ(node.Decapsulate(VxlanBuilder::AroundFrame(frame).Build()).verdict,
             Verdict::kVlanTagged);
   EXPECT_EQ(LoadBe16(node.Encapsulate(ToPeer().Build()).data + 48), 0x0800);

@@ -23,11 +23,11 @@ constexpr Family kV6 = {"fd00:2::9", "fd00:1::7", 40};
 
 // The pod's SYN from port 80 to the sender's 4000, with an MSS option (RFC 9293 section 3.2) where
 // `mss` is not zero.
-Octets Syn(const Family& family, std::uint16_t mss) {
-  Octets packet = PacketBuilder(family.pod, family.sender)
-                      .Tcp(80, 4000, TcpHeader::kSyn | TcpHeader::kAck)
-                      .Payload(mss == 0 ? 0 : 4)
-                      .Build();
+ByteVector Syn(const Family& family, std::uint16_t mss) {
+  ByteVector packet = PacketBuilder(family.pod, family.sender)
+                          .Tcp(80, 4000, TcpHeader::kSyn | TcpHeader::kAck)
+                          .Payload(mss == 0 ? 0 : 4)
+                          .Build();
   if (mss == 0) return packet;
   std::byte* const tcp = packet.data() + family.ip_header;
   Store8(tcp + 12, 6 << 4);
@@ -36,8 +36,8 @@ Octets Syn(const Family& family, std::uint16_t mss) {
 }
 
 // "Too big" from the pod's side, of a segment from the sender's port 4000 to the pod's 80.
-Octets TooBig(const Family& family, std::uint32_t mtu, std::uint16_t port = 4000) {
-  const Octets offending =
+ByteVector TooBig(const Family& family, std::uint32_t mtu, std::uint16_t port = 4000) {
+  const ByteVector offending =
       PacketBuilder(family.sender, family.pod).Tcp(port, 80).Payload(20).Build();
   PacketBuilder error(family.pod, family.sender);
   family.ip_header == 20 ? error.Icmp(3, 4, mtu) : error.Icmp(2, 0, mtu);
@@ -47,7 +47,7 @@ Octets TooBig(const Family& family, std::uint32_t mtu, std::uint16_t port = 4000
 // The size by which a superframe from the sender is cut, pods' MTU being 1450.
 class Learning {
  public:
-  void See(const Octets& to_wire) { sizes_.Learn(buffers_.Make(to_wire)); }
+  void See(const ByteVector& to_wire) { sizes_.Learn(buffers_.Make(to_wire)); }
   std::uint32_t SizeOf(PacketBuilder superframe) {
     const auto batch = std::make_unique<Batch>();
     batch->Add(buffers_.Make(superframe.PartialTransportChecksum().Build()));
@@ -92,7 +92,7 @@ TEST(SegmentSizes, AreNoLargerThanTheReceiverSaidInItsSyn) {
   }
 }
 
-// Or a sender that has been told would have its segments made long again, for ever.
+// Or a sender that has been told would have its segments made long again, forever.
 TEST(SegmentSizes, FollowWhatAHopBehindThePodTakes) {
   for (const Family& family : {kV4, kV6}) {
     Learning flow;
@@ -110,11 +110,11 @@ TEST(SegmentSizes, FollowWhatAHopBehindThePodTakes) {
 
 TEST(SegmentSizes, LearnNothingFromHalfOfAPacket) {
   for (const Family& family : {kV4, kV6}) {
-    for (const Octets& whole : {Syn(family, 700), TooBig(family, 1300)}) {
+    for (const ByteVector& whole : {Syn(family, 700), TooBig(family, 1300)}) {
       for (std::size_t size = 1; size < whole.size(); ++size) {
         Buffers buffers(1);
         SegmentSizes sizes;
-        Packet packet = buffers.Make(Octets(whole.begin(), whole.begin() + size));
+        Packet packet = buffers.Make(ByteVector(whole.begin(), whole.begin() + size));
         sizes.Learn(packet);  // the sanitizers look on
       }
     }

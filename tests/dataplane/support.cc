@@ -39,18 +39,18 @@ ForwarderConfig DefaultConfig() {
   return config;
 }
 
-Packet Buffers::Make(const Octets& octets) {
+Packet Buffers::Make(const ByteVector& bytes) {
   Packet packet = slab_.Lend(next_++ % slab_.count());
-  std::memcpy(packet.data, octets.data(), octets.size());
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  std::memcpy(packet.data, bytes.data(), bytes.size());
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   packet.tailroom -= packet.length;
   return packet;
 }
 
-Packet Buffers::MakeSuperframe(const Octets& octets, Segmentation kind,
+Packet Buffers::MakeSuperframe(const ByteVector& bytes, Segmentation kind,
                                std::uint16_t segment_size) {
-  Packet packet = Make(octets);
-  const auto inner = ParseInnerIp(octets);
+  Packet packet = Make(bytes);
+  const auto inner = ParseInnerIp(bytes);
   if (!inner) std::abort();
   packet.segmentation = kind;
   packet.segment_size = segment_size;
@@ -67,7 +67,9 @@ Packet Buffers::MakeSuperframe(const Octets& octets, Segmentation kind,
   return packet;
 }
 
-Octets OctetsOf(const Packet& packet) { return Octets(packet.data, packet.data + packet.length); }
+ByteVector BytesOf(const Packet& packet) {
+  return ByteVector(packet.data, packet.data + packet.length);
+}
 
 Node::Node(const ForwarderConfig& config, const std::vector<RemoteSpec>& leases)
     : remotes(config.local, peers), forwarder(config, remotes, peers, counters) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small cluster for tests of the forwarder, and batches made from octets.
+// A small cluster for tests of the forwarder, and batches made from bytes.
 //
 // We are node `us` at 192.0.2.2, MAC 02:..:02, pods 10.244.2.0/24 and fd00:2::/64. Peers by
 // default:
@@ -29,23 +29,23 @@ RemoteSpec Lease(std::string_view peer, std::string_view subnet, std::string_vie
 std::vector<RemoteSpec> DefaultLeases();
 ForwarderConfig DefaultConfig();
 
-// Owns the octets of the packets that it makes, each in a buffer of its own with room on both
+// Owns the bytes of the packets that it makes, each in a buffer of its own with room on both
 // sides.
 class Buffers {
  public:
   explicit Buffers(std::size_t count = kMaxBatch) : slab_(count) {}
-  Packet Make(const Octets& octets);
+  Packet Make(const ByteVector& bytes);
   // A TCP or UDP superframe: `packet` is one large IP packet, of whose checksum the pseudo-header's
   // sum is left.
-  Packet MakeSuperframe(const Octets& packet, Segmentation kind, std::uint16_t segment_size);
+  Packet MakeSuperframe(const ByteVector& packet, Segmentation kind, std::uint16_t segment_size);
 
  private:
   PacketSlab slab_;
   std::size_t next_ = 0;
 };
 
-// The packet's octets, for comparison.
-Octets OctetsOf(const Packet& packet);
+// The packet's bytes, for comparison.
+ByteVector BytesOf(const Packet& packet);
 
 // A forwarder with its surroundings.
 class Node {
@@ -55,9 +55,9 @@ class Node {
 
   // One packet through Encapsulate (Decapsulate). The result lives as long as the node.
   Packet& Encapsulate(const Packet& packet);
-  Packet& Encapsulate(const Octets& inner) { return Encapsulate(buffers.Make(inner)); }
+  Packet& Encapsulate(const ByteVector& inner) { return Encapsulate(buffers.Make(inner)); }
   Packet& Decapsulate(const Packet& packet);
-  Packet& Decapsulate(const Octets& outer) { return Decapsulate(buffers.Make(outer)); }
+  Packet& Decapsulate(const ByteVector& outer) { return Decapsulate(buffers.Make(outer)); }
   PeerCounts CountsOf(std::string_view peer) const;  // empty name: nobody's
 
   Timestamp now{};

@@ -23,11 +23,11 @@ PacketBuilder Udp(std::size_t payload) {
 TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
   const struct {
     const char* description;
-    Octets packet;
+    ByteVector packet;
     std::uint16_t segment_size;  // as the port says it
     ChecksumState checksum;
     Segmentation segmentation;
-    std::uint16_t wanted_segment_size;
+    std::uint16_t desired_segment_size;
   } rows[] = {
       {"finished", Tcp(100).Build(), 0, ChecksumState::kOnWire, Segmentation::kNone, 0},
       {"wrong, not unfinished", Tcp(100).WrongTransportChecksum().Build(), 0,
@@ -50,7 +50,7 @@ TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
       {"an unfinished ping longer than the MTU, no TCP",
        PacketBuilder("fd00:1::7", "fd00:2::9")
            .Ping(1, 1)
-           .Payload(Octets(3000, std::byte{0x50}))
+           .Payload(ByteVector(3000, std::byte{0x50}))
            .PartialTransportChecksum()
            .Build(),
        0, ChecksumState::kPartial, Segmentation::kNone, 0},
@@ -66,8 +66,8 @@ TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
     const Packet& packet = (*batch)[0];
     EXPECT_EQ(packet.checksum, row.checksum);
     EXPECT_EQ(packet.segmentation, row.segmentation);
-    EXPECT_EQ(packet.segment_size, row.wanted_segment_size);
-    EXPECT_EQ(OctetsOf(packet), row.packet) << "only the descriptor changes";
+    EXPECT_EQ(packet.segment_size, row.desired_segment_size);
+    EXPECT_EQ(BytesOf(packet), row.packet) << "only the descriptor changes";
     if (row.checksum != ChecksumState::kPartial || row.segmentation != Segmentation::kNone)
       continue;
     ASSERT_TRUE(CompleteChecksum((*batch)[0]));
@@ -81,7 +81,7 @@ TEST(VirtualUnderlay, AHeaderAsLongAsTheMtuMakesNoSuperframe) {
   const auto batch = std::make_unique<Batch>();
   batch->Add(
       buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
-  AcceptUnfinished(*batch, *InnerMtu::Of(72), SegmentSizes());  // 40 octets of IP, 32 of TCP
+  AcceptUnfinished(*batch, *InnerMtu::Of(72), SegmentSizes());  // 40 bytes of IP, 32 of TCP
   EXPECT_EQ((*batch)[0].segmentation, Segmentation::kNone);
   EXPECT_EQ((*batch)[0].checksum, ChecksumState::kPartial);
   const auto other = std::make_unique<Batch>();
@@ -111,29 +111,30 @@ TEST(VirtualUnderlay, DroppedAndMarkedPacketsAreLeftAlone) {
 // Anybody may have sent an aggregate's first datagram, and the others may be honest ones.
 TEST(VirtualUnderlay, AnAggregateThatIsOneUnfinishedUdpPacketIsASuperframe) {
   Buffers buffers;
-  const auto received = [&](const Octets& payload, std::size_t segment_size) {
+  const auto received = [&](const ByteVector& payload, std::size_t segment_size) {
     Packet packet = buffers.Make(payload);
     packet.segmentation = Segmentation::kDatagrams;
     packet.segment_size = static_cast<std::uint16_t>(segment_size);
     TellSuperframeFromAggregate(packet);
     return packet.segmentation;
   };
-  const Octets one = VxlanBuilder(Udp(100).Build()).BuildPayload();
-  const Octets two = Concatenate(one, one);
-  const Octets uncut = VxlanBuilder(Udp(100).PartialTransportChecksum().Build()).BuildPayload();
+  const ByteVector one = VxlanBuilder(Udp(100).Build()).BuildPayload();
+  const ByteVector two = Concatenate(one, one);
+  const ByteVector uncut = VxlanBuilder(Udp(100).PartialTransportChecksum().Build()).BuildPayload();
   EXPECT_EQ(received(uncut, 18), Segmentation::kNone) << "18 is the inner segment size";
   EXPECT_EQ(received(two, one.size()), Segmentation::kDatagrams) << "two whole datagrams";
   EXPECT_EQ(received(one, 18), Segmentation::kDatagrams) << "its checksum is finished";
   EXPECT_EQ(received(Concatenate(uncut, one), uncut.size()), Segmentation::kDatagrams)
       << "it ends before the aggregate does";
-  Octets greedy = Concatenate(uncut, one);  // says that the honest one is its own payload
+  ByteVector greedy = Concatenate(uncut, one);  // says that the honest one is its own payload
   StoreBe16(greedy.data() + 22 + 2, static_cast<std::uint16_t>(greedy.size() - 22));
   EXPECT_EQ(received(greedy, uncut.size()), Segmentation::kDatagrams)
       << "what it says of UDP contradicts it";
-  const Octets tcp = VxlanBuilder(Tcp(100).PartialTransportChecksum().Build()).BuildPayload();
+  const ByteVector tcp = VxlanBuilder(Tcp(100).PartialTransportChecksum().Build()).BuildPayload();
   EXPECT_EQ(received(tcp, 18), Segmentation::kDatagrams) << "the kernel says sizes of UDP only";
-  EXPECT_EQ(received(Octets(7), 5), Segmentation::kDatagrams) << "no room for a VXLAN header";
-  EXPECT_EQ(received(Octets(100), 50), Segmentation::kDatagrams) << "no VXLAN: not ours to judge";
+  EXPECT_EQ(received(ByteVector(7), 5), Segmentation::kDatagrams) << "no room for a VXLAN header";
+  EXPECT_EQ(received(ByteVector(100), 50), Segmentation::kDatagrams)
+      << "no VXLAN: not ours to judge";
 }
 
 TEST(VirtualUnderlay, MoreUdpSegmentsThanAnySocketSendsAreRefused) {

@@ -58,13 +58,13 @@ struct Rig {
   Worker worker;
 };
 
-Octets ToPeer(std::size_t octets = 100) {
+ByteVector ToPeer(std::size_t octets = 100) {
   return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(1, 2).TotalLength(octets).Build();
 }
-Octets FromPeerPayload() {
+ByteVector FromPeerPayload() {
   return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).BuildPayload();
 }
-Octets FromPeer() {
+ByteVector FromPeer() {
   return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).Build();
 }
 
@@ -79,7 +79,7 @@ TEST(Worker, MovesPacketsBothWays) {
   const CounterValues values = rig.node.counters.Read();
   EXPECT_EQ(Of(values.to_wire, Verdict::kForward), 1u);
   EXPECT_EQ(Of(values.to_pods, Verdict::kForward), 1u);
-  EXPECT_EQ(values.to_wire.octets, 100u);
+  EXPECT_EQ(values.to_wire.bytes, 100u);
 }
 
 TEST(Worker, CountsDropsOfForwarderAndPorts) {
@@ -134,7 +134,7 @@ TEST(Worker, CutsSuperframesForAWireThatCannot) {
     PortFeatures wire;
     wire.datagram_aggregation = aggregates;
     Rig rig(PortKind::kWireDatagram, pod, wire);
-    const Octets inner =
+    const ByteVector inner =
         PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(60'000).Build();
     Rig::Send(*rig.pods.second, {rig.node.buffers.Make(ToPeer()),
                                  rig.node.buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000),
@@ -147,7 +147,7 @@ TEST(Worker, CutsSuperframesForAWireThatCannot) {
     EXPECT_EQ(sent->size(), aggregates ? 3u : 62u);
     EXPECT_EQ((*sent)[0].length, 122u) << "order is kept";
     EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), 62u);
-    EXPECT_EQ(rig.node.counters.Read().to_wire.octets, 200u + 60'000 + 60 * 40);
+    EXPECT_EQ(rig.node.counters.Read().to_wire.bytes, 200u + 60'000 + 60 * 40);
   }
 }
 
@@ -168,19 +168,19 @@ TEST(Worker, CutsMoreThanItHasRoomForAtOnce) {
     SCOPED_TRACE(row.description);
     Rig rig(PortKind::kWireDatagram, pod);
     auto batch = std::make_unique<Batch>();
-    std::vector<std::uint16_t> wanted;  // source ports, in order
+    std::vector<std::uint16_t> desired;  // source ports, in order
     for (std::uint16_t i = 0; i < kMaxBatch; ++i) {
       PacketBuilder inner("10.244.2.9", "10.244.1.7");
       if (row.is_superframe(i)) {
         inner.Tcp(i, 2).Payload(2500);
         batch->Add(rig.node.buffers.MakeSuperframe(inner.Build(), Segmentation::kTcp, 1000));
-        wanted.insert(wanted.end(), 3, i);
+        desired.insert(desired.end(), 3, i);
       } else {
         batch->Add(rig.node.buffers.Make(inner.Udp(i, 2).Payload(20).Build()));
-        wanted.push_back(i);
+        desired.push_back(i);
       }
     }
-    ASSERT_GT(wanted.size(), kMaxBatch);
+    ASSERT_GT(desired.size(), kMaxBatch);
     rig.pods.second->Send(*batch);
     while (rig.worker.Step({}) != 0) {
     }
@@ -193,8 +193,8 @@ TEST(Worker, CutsMoreThanItHasRoomForAtOnce) {
         sent.push_back(LoadBe16(octets.data() + kIpv4HeaderSize));
       }
     }
-    EXPECT_EQ(sent, wanted);
-    EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), wanted.size());
+    EXPECT_EQ(sent, desired);
+    EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kForward), desired.size());
   }
 }
 
@@ -236,7 +236,8 @@ TEST(Worker, ASuperframeThatWasDroppedIsNotCut) {
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;
   Rig rig(PortKind::kWireDatagram, pod);
-  const Octets inner = PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build();
+  const ByteVector inner =
+      PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build();
   const Packet good = rig.node.buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
   Packet bad = rig.node.buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
   bad.checksum_start = 60'000;
@@ -253,7 +254,7 @@ TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
   PortFeatures wire;
   wire.datagram_aggregation = true;
   Rig rig(PortKind::kWireDatagram, pod, wire);
-  Octets aggregate;
+  ByteVector aggregate;
   for (std::uint32_t i = 0; i < 20; ++i) {
     aggregate = Concatenate(aggregate, VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9")
                                                         .Tcp(1, 2, TcpHeader::kAck, 1 + i * 500)
@@ -307,8 +308,9 @@ TEST(Worker, SplitsMoreDatagramsThanABatchHolds) {
   PortFeatures wire;
   wire.datagram_aggregation = true;
   Rig rig(PortKind::kWireDatagram, {}, wire);
-  const Octets one = VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).BuildPayload();
-  Octets aggregate;
+  const ByteVector one =
+      VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).BuildPayload();
+  ByteVector aggregate;
   for (int i = 0; i < 300; ++i) aggregate = Concatenate(aggregate, one);
   Packet packet = rig.node.buffers.Make(aggregate);
   packet.segmentation = Segmentation::kDatagrams;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as a document of the admin endpoint: what is accepted comes back equal from its JSON.
+// Any bytes as a document of the admin endpoint: what is accepted comes back equal from its JSON.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

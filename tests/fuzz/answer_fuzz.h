@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as an answer to a list or a watch: what is told does not depend on how they were cut,
+// Any bytes as an answer to a list or a watch: what is told does not depend on how they were cut,
 // and keeps its promises.
 #pragma once
 
@@ -47,23 +47,23 @@ class AnswerLog : public kube::AnswerListener {
   }
 };
 
-// The first octet says list or watch, the second how long the first piece is, the third how long
+// The first byte says list or watch, the second how long the first piece is, the third how long
 // the others are.
 inline void FuzzAnswer(kube::Encoding encoding, const std::uint8_t* data, std::size_t size) {
   if (size < 3) return;
   const auto kind = data[0] % 2 == 0 ? kube::AnswerKind::kList : kube::AnswerKind::kWatch;
-  const std::string_view octets(reinterpret_cast<const char*>(data) + 3, size - 3);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 3, size - 3);
   const auto read = [&](std::size_t first, std::size_t others) {
     const kube::AnnotationKeys keys;
     AnswerLog log;
     const auto reader = MakeAnswerReader(encoding, kind, keys, "us", log);
     absl::Status status;
     std::size_t piece = first;
-    for (std::size_t at = 0; at < octets.size() && status.ok(); piece = others) {
+    for (std::size_t at = 0; at < bytes.size() && status.ok(); piece = others) {
       // A heap copy of exactly this size: a read past the end meets the sanitizer.
       const std::vector<char> part(
-          octets.begin() + static_cast<std::ptrdiff_t>(at),
-          octets.begin() + static_cast<std::ptrdiff_t>(std::min(octets.size(), at + piece)));
+          bytes.begin() + static_cast<std::ptrdiff_t>(at),
+          bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), at + piece)));
       status = reader->Read(std::string_view(part.data(), part.size()));
       at += part.size();
     }
@@ -71,7 +71,7 @@ inline void FuzzAnswer(kube::Encoding encoding, const std::uint8_t* data, std::s
     if (!status.ok()) CheckMessage(status.message());
     return log.text + std::string(status.message());
   };
-  Require(read(octets.size() + 1, 1) == read(data[1] + std::size_t{1}, data[2] + std::size_t{1}));
+  Require(read(bytes.size() + 1, 1) == read(data[1] + std::size_t{1}, data[2] + std::size_t{1}));
 }
 
 }  // namespace weft::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as a capture file: reading ends, stays inside the file, and repeats its last answer.
+// Any bytes as a capture file: reading ends, stays inside the file, and repeats its last answer.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -8,8 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using weft::dataplane::CaptureReader;
-  const auto* octets = reinterpret_cast<const std::byte*>(data);
-  auto reader = CaptureReader::FromOctets("fuzz", std::vector<std::byte>(octets, octets + size));
+  const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  auto reader = CaptureReader::FromBytes("fuzz", std::vector<std::byte>(bytes, bytes + size));
   if (!reader.ok()) return 0;
   unsigned sum = 0;
   std::size_t total = 0;
@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     if (!*record) break;
-    for (const std::byte octet : (*record)->octets) sum += std::to_integer<unsigned>(octet);
-    total += (*record)->octets.size();
+    for (const std::byte octet : (*record)->bytes) sum += std::to_integer<unsigned>(octet);
+    total += (*record)->bytes.size();
     if (total > size) std::abort();  // records do not overlap
   }
   return sum == 1 && size == 0;  // never; keeps the reads

@@ -21,10 +21,10 @@ using fuzz::Require;
 
 constexpr std::uint32_t kPayload = 40;
 
-const std::vector<Octets>& Templates() {
+const std::vector<ByteVector>& Templates() {
   const auto v4 = [] { return PacketBuilder("10.244.1.7", "10.244.2.9").DontFragment(); };
   const auto v6 = [] { return PacketBuilder("fd00:1::7", "fd00:2::9"); };
-  static const std::vector<Octets> templates = {
+  static const std::vector<ByteVector> templates = {
       v4().Tcp(1, 2).Payload(kPayload).Build(),
       v6().Tcp(1, 2).Payload(kPayload).Build(),
       v4().Udp(1, 2).Payload(kPayload).Build(),
@@ -49,7 +49,7 @@ struct Stream {
   std::uint16_t next_identification = 0;
 };
 
-void RightChecksums(Octets& packet) {
+void RightChecksums(ByteVector& packet) {
   if (packet.size() >= Ipv4Header::kSize && Load8(packet.data()) == 0x45) {
     StoreBe16(packet.data() + 10, 0);
     StoreBe16(packet.data() + 10, SumIpv4Header(packet.data()).Checksum());
@@ -60,55 +60,55 @@ void RightChecksums(Octets& packet) {
 // Flags: 1 in sequence behind the one before, 2 identification counts on, 4 checksums are made
 // right last, 8 cut by the argument, 16 padded by it, 32 dropped already, 64 with a partial
 // checksum. The low bits of the number of patches say how many.
-Octets ReadPacket(fuzz::Input& input, Stream& stream, Packet& descriptor) {
-  Octets octets = Templates()[input.Byte() % Templates().size()];
+ByteVector ReadPacket(fuzz::Input& input, Stream& stream, Packet& descriptor) {
+  ByteVector bytes = Templates()[input.Byte() % Templates().size()];
   const std::uint8_t flags = input.Byte();
   const std::uint8_t argument = input.Byte();
   const std::uint8_t patches = input.Byte() & 7;
-  const bool v4 = Load8(octets.data()) >> 4 == 4;
-  if ((flags & 2) != 0 && v4) StoreBe16(octets.data() + 4, stream.next_identification++);
-  const auto inner = ParseInnerIp(octets);
+  const bool v4 = Load8(bytes.data()) >> 4 == 4;
+  if ((flags & 2) != 0 && v4) StoreBe16(bytes.data() + 4, stream.next_identification++);
+  const auto inner = ParseInnerIp(bytes);
   if ((flags & 1) != 0 && inner->protocol == IpProtocol::kTcp) {
-    std::byte* const tcp = octets.data() + inner->header_length;
+    std::byte* const tcp = bytes.data() + inner->header_length;
     StoreBe32(tcp + 4, stream.next_sequence);
     const std::uint32_t header = inner->header_length + (Load8(tcp + 12) >> 4) * 4u;
-    stream.next_sequence += static_cast<std::uint32_t>(octets.size()) - header;
+    stream.next_sequence += static_cast<std::uint32_t>(bytes.size()) - header;
   }
   if ((flags & 8) != 0)
-    octets.resize(octets.size() - std::min<std::size_t>(argument, octets.size() - 1));
-  if ((flags & 16) != 0) octets.resize(octets.size() + argument);
+    bytes.resize(bytes.size() - std::min<std::size_t>(argument, bytes.size() - 1));
+  if ((flags & 16) != 0) bytes.resize(bytes.size() + argument);
   for (int i = 0; i < patches; ++i) {
     const std::uint8_t at = input.Byte();
     const std::byte value{input.Byte()};
-    if (at < octets.size()) octets[at] = value;
+    if (at < bytes.size()) bytes[at] = value;
   }
-  if ((flags & 4) != 0) RightChecksums(octets);
+  if ((flags & 4) != 0) RightChecksums(bytes);
   if ((flags & 32) != 0) descriptor.verdict = Verdict::kForeignVni;
   if ((flags & 64) != 0) descriptor.checksum = ChecksumState::kPartial;
-  return octets;
+  return bytes;
 }
 
 // Both are right, but for what RFC 6864 leaves open and the two forms of a sum of zero.
-void RequireSameSegment(const Octets& cut, const Octets& original) {
+void RequireSameSegment(const ByteVector& cut, const ByteVector& original) {
   if (cut == original) return;
   fuzz::RequireRight(cut);
   fuzz::RequireRight(original);
   const auto inner = ParseInnerIp(original);
-  const auto plain = [&](Octets octets) {
+  const auto plain = [&](ByteVector bytes) {
     if (inner->is_v4()) {
-      if (inner->dont_fragment) StoreBe16(octets.data() + 4, 0);
-      StoreBe16(octets.data() + 10, 0);
+      if (inner->dont_fragment) StoreBe16(bytes.data() + 4, 0);
+      StoreBe16(bytes.data() + 10, 0);
     }
-    StoreBe16(octets.data() + inner->header_length + (inner->protocol == IpProtocol::kTcp ? 16 : 6),
+    StoreBe16(bytes.data() + inner->header_length + (inner->protocol == IpProtocol::kTcp ? 16 : 6),
               0);
-    return octets;
+    return bytes;
   };
   Require(plain(cut) == plain(original), "a segment is what was joined");
 }
 
 // A superframe, finished whole, is a right packet too.
 void RequireRightWhole(const Packet& superframe) {
-  Octets copy = fuzz::OctetsOf(superframe);
+  ByteVector copy = fuzz::BytesOf(superframe);
   Packet whole = superframe;
   whole.data = copy.data();
   Require(CompleteChecksum(whole), "its checksum lies in it");
@@ -130,7 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool slices = (setting & 8) != 0;  // end to end in one buffer, as an aggregate's are
   const std::uint32_t tailroom = setting >> 4 << 8;  // of a packet in a buffer of its own
   Stream stream;
-  std::vector<Octets> originals;
+  std::vector<ByteVector> originals;
   std::vector<Packet> descriptors;
   while (!input.empty() && originals.size() < kMaxBatch) {
     Packet descriptor;
@@ -139,8 +139,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
 
   constexpr std::uint32_t kBetween = 22;  // VXLAN and Ethernet headers were there
-  Octets aggregate;
-  for (const Octets& each : originals) {
+  ByteVector aggregate;
+  for (const ByteVector& each : originals) {
     aggregate.resize(aggregate.size() + kBetween);
     aggregate.insert(aggregate.end(), each.begin(), each.end());
   }
@@ -168,7 +168,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(packet.verdict == descriptors[at].verdict, "verdicts stay with their packets");
     if (packet.segmentation == Segmentation::kNone) {
       Require(packet.checksum == descriptors[at].checksum, "a packet alone stays as it was");
-      Require(fuzz::OctetsOf(packet) == originals[at++], "a packet alone stays as it was");
+      Require(fuzz::BytesOf(packet) == originals[at++], "a packet alone stays as it was");
       continue;
     }
     Require(packet.verdict == Verdict::kForward && pods.partial_checksum, "who takes superframes");
@@ -179,7 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     RequireRightWhole(packet);
     const auto segments = fuzz::CutUp(packet, PortKind::kPodL3, {});
     Require(segments.size() == WirePackets(packet) && segments.size() >= 2, "WirePackets");
-    for (const Octets& segment : segments) {
+    for (const ByteVector& segment : segments) {
       Require(at < originals.size(), "no more packets than there were");
       RequireSameSegment(segment, originals[at++]);
     }

@@ -132,13 +132,13 @@ Setting ReadSetting(Input& input) {
 
 // A packet with bytes of its own, nothing readable behind them.
 struct Sample {
-  Octets octets;
+  ByteVector bytes;
   Packet descriptor;  // its data and length count for nothing
 };
 
-const std::vector<Octets>& OutwardTemplates() {
+const std::vector<ByteVector>& OutwardTemplates() {
   const auto to = [](const char* destination) { return PacketBuilder("10.244.2.9", destination); };
-  static const std::vector<Octets> templates = {
+  static const std::vector<ByteVector> templates = {
       to("10.244.1.7").Udp(4000, 53).Payload(20).Build(),
       to("10.244.3.7").Tcp(1, 2).MarkEcn(Ecn::kEct0).Payload(70).Build(),
       to("10.244.3.200").Tcp(3, 4).Tos(63, Ecn::kCe).Build(),
@@ -166,14 +166,14 @@ const std::vector<Octets>& OutwardTemplates() {
   return templates;
 }
 
-const std::vector<Octets>& InwardTemplates() {
+const std::vector<ByteVector>& InwardTemplates() {
   const auto from = [](const char* source) { return PacketBuilder(source, "10.244.2.9"); };
-  const Octets usual = from("10.244.1.7").Udp(53, 4000).Payload(20).Build();
-  const Octets ecn = from("10.244.1.7").MarkEcn(Ecn::kEct0).Payload(20).Build();
-  const Octets foreign = from("10.250.0.1").Tcp(1, 2).Payload(30).Build();
-  const Octets v6 = PacketBuilder("fd00:1::7", "fd00:2::9").Tcp(1, 2).Payload(9).Build();
+  const ByteVector usual = from("10.244.1.7").Udp(53, 4000).Payload(20).Build();
+  const ByteVector ecn = from("10.244.1.7").MarkEcn(Ecn::kEct0).Payload(20).Build();
+  const ByteVector foreign = from("10.250.0.1").Tcp(1, 2).Payload(30).Build();
+  const ByteVector v6 = PacketBuilder("fd00:1::7", "fd00:2::9").Tcp(1, 2).Payload(9).Build();
   const MacAddress us = Mac("02:00:00:00:00:02");
-  static const std::vector<Octets> templates = {
+  static const std::vector<ByteVector> templates = {
       VxlanBuilder(usual).Build(),
       VxlanBuilder(usual).UdpChecksum().Build(),
       VxlanBuilder(usual).WrongUdpChecksum().Build(),
@@ -206,7 +206,7 @@ const std::vector<Octets>& InwardTemplates() {
   return templates;
 }
 
-void RightHeaderChecksum(Octets& packet) {
+void RightHeaderChecksum(ByteVector& packet) {
   if (packet.size() < Ipv4Header::kSize || Load8(packet.data()) != 0x45) return;
   StoreBe16(packet.data() + 10, 0);
   StoreBe16(packet.data() + 10, SumIpv4Header(packet.data()).Checksum());
@@ -214,13 +214,13 @@ void RightHeaderChecksum(Octets& packet) {
 
 // What a datagram port leaves of an outer packet, whatever that is.
 void KeepPayload(Sample& sample) {
-  Octets& octets = sample.octets;
+  ByteVector& octets = sample.bytes;
   const bool v6 = octets.size() >= 48 && Load8(octets.data()) >> 4 == 6;
   const std::uint32_t headers = v6 ? 48 : 28;
   if (octets.size() <= headers) return;
   Packet& packet = sample.descriptor;
   const IpFamily family = v6 ? IpFamily::kV6 : IpFamily::kV4;
-  packet.outer_address = IpAddress::FromOctets(family, octets.data() + (v6 ? 8 : 12));
+  packet.outer_address = IpAddress::FromBytes(family, octets.data() + (v6 ? 8 : 12));
   packet.outer_ecn = static_cast<std::uint8_t>(LoadBe16(octets.data()) >> (v6 ? 4 : 0) & 3);
   packet.outer_port = LoadBe16(octets.data() + headers - 8);
   octets.erase(octets.begin(), octets.begin() + headers);
@@ -237,11 +237,11 @@ Sample ReadSample(const Setting& setting, Input& input) {
   Sample sample;
   if (which == 255) {
     const Bytes raw = input.Take(patches);
-    sample.octets.assign(raw.begin(), raw.end());
+    sample.bytes.assign(raw.begin(), raw.end());
   } else {
-    sample.octets = templates[which % templates.size()];
+    sample.bytes = templates[which % templates.size()];
   }
-  Octets& octets = sample.octets;
+  ByteVector& octets = sample.bytes;
   Packet& packet = sample.descriptor;
   if (const auto inner = ParseInnerIp(octets); setting.encapsulate && inner) {
     packet.checksum_start = static_cast<std::uint16_t>(inner->header_length);
@@ -318,7 +318,7 @@ class Path {
     void Reset() {
       for (PeerId id = 0; id <= Leases().size(); ++id) {
         PeerTable::Slot& slot = peers.slot(id);
-        slot.sent_packets = slot.sent_octets = slot.received_packets = slot.received_octets = 0;
+        slot.sent_packets = slot.sent_bytes = slot.received_packets = slot.received_bytes = 0;
         slot.path_mtu = 0;
         slot.path_mtu_expiry = 0;
         slot.fragmentable_packets = slot.other_source_packets = 0;
@@ -337,11 +337,11 @@ class Path {
 
   // A copy of exact size with headroom, so that reads past the end are seen.
   Packet Lend(const Sample& sample) {
-    auto& buffer = buffers_.emplace_back(kHeadroom + sample.octets.size());
-    std::copy(sample.octets.begin(), sample.octets.end(), buffer.begin() + kHeadroom);
+    auto& buffer = buffers_.emplace_back(kHeadroom + sample.bytes.size());
+    std::copy(sample.bytes.begin(), sample.bytes.end(), buffer.begin() + kHeadroom);
     Packet packet = sample.descriptor;
     packet.data = buffer.data() + kHeadroom;
-    packet.length = static_cast<std::uint32_t>(sample.octets.size());
+    packet.length = static_cast<std::uint32_t>(sample.bytes.size());
     packet.headroom = kHeadroom;
     return packet;
   }
@@ -350,7 +350,7 @@ class Path {
   Tables& tables_;
   Counters counters_;
   Forwarder forwarder_;
-  std::vector<Octets> buffers_;
+  std::vector<ByteVector> buffers_;
 };
 
 bool SameBytes(Bytes a, Bytes b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
@@ -372,8 +372,8 @@ void RequireSamePacket(const Packet& a, const Packet& b) {
 }
 
 void RequireSameCounts(const PeerCounts& a, const PeerCounts& b) {
-  Require(a.sent_packets == b.sent_packets && a.sent_octets == b.sent_octets, "a peer's sent");
-  Require(a.received_packets == b.received_packets && a.received_octets == b.received_octets,
+  Require(a.sent_packets == b.sent_packets && a.sent_bytes == b.sent_bytes, "a peer's sent");
+  Require(a.received_packets == b.received_packets && a.received_bytes == b.received_bytes,
           "a peer's received");
   Require(a.path_mtu == b.path_mtu && a.fragmentable_packets == b.fragmentable_packets,
           "a peer's path MTU");
@@ -389,9 +389,9 @@ void RequireSame(const Path& a, const Path& b) {
   for (std::size_t i = 0; i < a.rows.size(); ++i)
     RequireSameCounts(a.rows[i].counts, b.rows[i].counts);
   Require(a.values.to_wire.packets == b.values.to_wire.packets &&
-              a.values.to_wire.octets == b.values.to_wire.octets &&
+              a.values.to_wire.bytes == b.values.to_wire.bytes &&
               a.values.to_pods.packets == b.values.to_pods.packets &&
-              a.values.to_pods.octets == b.values.to_pods.octets &&
+              a.values.to_pods.bytes == b.values.to_pods.bytes &&
               a.values.icmp_errors_sent == b.values.icmp_errors_sent &&
               a.values.strict_would_drop == b.values.strict_would_drop,
           "the counters");
@@ -409,7 +409,7 @@ class Rules {
   }
 
   void CheckOutward(const Sample& sample, const Packet& result) const {
-    const Parsed<InnerPacket> inner = ParseInnerIp(sample.octets);
+    const Parsed<InnerPacket> inner = ParseInnerIp(sample.bytes);
     const RemoteSpec* lease = nullptr;
     const bool routed = inner && inner->ttl != 0 && !inner->destination().IsMulticast() &&
                         inner->destination() != Ip("255.255.255.255") &&
@@ -449,11 +449,11 @@ class Rules {
                 ethernet->source == setting_.local().mac &&
                 ethernet->ether_type == inner->ether_type(),
             "the inner Ethernet header");
-    Require(SameBytes(frame.subspan(EthernetHeader::kSize), inner->octets()), "the inner packet");
+    Require(SameBytes(frame.subspan(EthernetHeader::kSize), inner->bytes()), "the inner packet");
   }
 
   void CheckInward(const Sample& sample, const Packet& result) const {
-    const std::optional<Octets> inner = Received(sample);
+    const std::optional<ByteVector> inner = Received(sample);
     Require((result.verdict == Verdict::kForward) == inner.has_value(), "who may send what to us");
     if (inner) Require(SameBytes(result.bytes(), *inner), "the inner packet");
   }
@@ -503,8 +503,8 @@ class Rules {
   }
 
   // What the pod gets; empty: nothing.
-  std::optional<Octets> Received(const Sample& sample) const {
-    Bytes payload = sample.octets;
+  std::optional<ByteVector> Received(const Sample& sample) const {
+    Bytes payload = sample.bytes;
     IpAddress source = sample.descriptor.outer_address;
     Ecn outer_ecn = EcnOf(sample.descriptor.outer_ecn);
     if (setting_.wire == PortKind::kWirePacket) {
@@ -527,7 +527,7 @@ class Rules {
     if (!MayComeFrom(source, ethernet->source, LeaseOf(inner->source()))) return std::nullopt;
     const std::optional<Ecn> ecn = DecapsulationEcn(inner->ecn, outer_ecn);
     if (!ecn) return std::nullopt;
-    Octets received(inner->octets().begin(), inner->octets().end());
+    ByteVector received(inner->bytes().begin(), inner->bytes().end());
     if (*ecn != inner->ecn) SetEcn(received.data(), inner->family, *ecn);
     return received;
   }

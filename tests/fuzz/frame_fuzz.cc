@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as a frame: the first says what they begin with, the rest is the frame. Every parser
+// Any bytes as a frame: the first says what they begin with, the rest is the frame. Every parser
 // sees them, what parses survives Emit, and Describe always has something to say.
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as what HNS answers: what is read comes back equal from our own document, and what is
+// Any bytes as what HNS answers: what is read comes back equal from our own document, and what is
 // shown to people is one bounded line.
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as a document of either direction: reading ends, and what was read, written and read
+// Any bytes as a document of either direction: reading ends, and what was read, written and read
 // again is the same.
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as a call to an emulated host or as its answer: what is read, written and read again
+// Any bytes as a call to an emulated host or as its answer: what is read, written and read again
 // is the same, or is refused in one sentence.
 #include <cstdint>
 #include <cstdlib>

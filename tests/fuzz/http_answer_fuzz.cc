@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as an API server's answer: however they are cut, they mean the same. The first octet
+// Any bytes as an API server's answer: however they are cut, they mean the same. The first byte
 // is how many come at once.
 #include <algorithm>
 #include <cstddef>
@@ -25,9 +25,9 @@ struct Heard final : weft::http1::AnswerSink {
     content_type = head.content_type;
     return true;
   }
-  bool OnBody(std::string_view octets) override {
-    Require(status != 0 && !octets.empty());
-    body += octets;
+  bool OnBody(std::string_view bytes) override {
+    Require(status != 0 && !bytes.empty());
+    body += bytes;
     return true;
   }
   int status = 0;

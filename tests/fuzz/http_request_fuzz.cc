@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as an HTTP request or response: reading ends, and does not depend on how they were
+// Any bytes as an HTTP request or response: reading ends, and does not depend on how they were
 // cut.
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ using weft::admin::ResponseReader;
 
 constexpr std::size_t kLimit = 1024;
 
-// Takes `text` in pieces of `piece` octets.
+// Takes `text` in pieces of `piece` bytes.
 template <class Reader>
 Reading TakeIn(Reader& reader, std::string_view text, std::size_t piece) {
   Reading reading = Reading::kMore;

@@ -2,7 +2,7 @@
 // Any answers at any times to the list-and-watch machine: it keeps the promises of its actions and
 // of a SourceListener, and what people are told is one bounded line.
 //
-// The input is a script: an octet that says what happens, and what that needs.
+// The input is a script: an byte that says what happens, and what that needs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,16 +29,16 @@ class Script {
   Script(const std::uint8_t* data, std::size_t size)
       : rest_(reinterpret_cast<const char*>(data), size) {}
   bool empty() const { return rest_.empty(); }
-  std::uint8_t Octet() {
+  std::uint8_t Byte() {
     if (rest_.empty()) return 0;
-    const auto octet = static_cast<std::uint8_t>(rest_.front());
+    const auto byte = static_cast<std::uint8_t>(rest_.front());
     rest_.remove_prefix(1);
-    return octet;
+    return byte;
   }
-  std::string_view Octets(std::size_t most) {
-    const std::string_view octets = rest_.substr(0, most);
-    rest_.remove_prefix(octets.size());
-    return octets;
+  std::string_view ByteVector(std::size_t most) {
+    const std::string_view bytes = rest_.substr(0, most);
+    rest_.remove_prefix(bytes.size());
+    return bytes;
   }
 
  private:
@@ -62,9 +62,9 @@ class StrictListener final : public weft::lease::SourceListener {
   void OnRefused(const weft::lease::RefusedNode& node) override {
     Require(!node.name.empty() && !node.reason.empty() && (in_snapshot_ || synced_));
   }
-  void OnTrouble(const absl::Status& status) override {
-    Require(status != trouble_);  // only what is new
-    trouble_ = status;
+  void OnCondition(const absl::Status& status) override {
+    Require(status != condition_);  // only what is new
+    condition_ = status;
     Require(status.ok() || (!status.message().empty() && status.message().size() < 2000));
     for (const char c : status.message()) Require(c >= ' ' && c < '\x7f');
   }
@@ -72,7 +72,7 @@ class StrictListener final : public weft::lease::SourceListener {
  private:
   bool in_snapshot_ = false;
   bool synced_ = false;
-  absl::Status trouble_;
+  absl::Status condition_;
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Script script(data, size);
   weft::testing::ManualClock clock;
   StrictListener listener;
-  const auto random = [&script] { return script.Octet() / 256.0; };
+  const auto random = [&script] { return script.Byte() / 256.0; };
   weft::kube::ListWatch machine(clock, random, weft::kube::AnnotationKeys(), "us", listener);
   weft::kube::Action action = machine.Start();
   bool answered = false;  // the exchange that runs
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Require(send->request.target.starts_with("/api/v1/nodes") && send->deadline > clock.Now());
       answered = false;
     }
-    const std::uint8_t what = waits ? 0xff : script.Octet();
+    const std::uint8_t what = waits ? 0xff : script.Byte();
     if (what == 0xff) {  // the time comes
       auto until = clock.Now();
       std::visit(
@@ -119,11 +119,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       answered = true;
       weft::kube::HttpHead head;
       head.status = kCodes[what % std::size(kCodes)];
-      head.content_type = kTypes[script.Octet() % std::size(kTypes)];
-      if (what >= 0x80) head.retry_after = std::chrono::seconds(script.Octet()) * 1000;
+      head.content_type = kTypes[script.Byte() % std::size(kTypes)];
+      if (what >= 0x80) head.retry_after = std::chrono::seconds(script.Byte()) * 1000;
       action = machine.OnHead(head);
     } else {
-      action = machine.OnBody(script.Octets(what));
+      action = machine.OnBody(script.ByteVector(what));
     }
   }
   return 0;

@@ -47,7 +47,7 @@ void CheckMessage(Bytes packet) {
   const auto message = NeighbourMessage::Parse(packet);
   if (!message) return;
   CheckValid(packet, *message);
-  Octets emitted(NeighbourMessage::kMaxSize, std::byte{0xa5});
+  ByteVector emitted(NeighbourMessage::kMaxSize, std::byte{0xa5});
   emitted.resize(message->Emit(emitted));
   Require(NeighbourMessage::Parse(emitted) == message, "a message survives Emit");
   fuzz::RequireRight(emitted);
@@ -81,17 +81,17 @@ class FramePort final : public PacketPort {
   }
   void Send(Batch& batch) override {
     for (const Packet& packet : batch)
-      if (packet.verdict == Verdict::kForward) sent.push_back(fuzz::OctetsOf(packet));
+      if (packet.verdict == Verdict::kForward) sent.push_back(fuzz::BytesOf(packet));
   }
   std::vector<Packet> waiting;
-  std::vector<Octets> sent;
+  std::vector<ByteVector> sent;
 
  private:
   PortFeatures features_;
 };
 
 // A delivered packet: the frame's, one hop on.
-void CheckDelivered(const Packet& packet, const Octets& frame, bool completes) {
+void CheckDelivered(const Packet& packet, const ByteVector& frame, bool completes) {
   const auto before = ParseInnerFrame(frame);
   Require(before.ok(), "what is delivered is IP");
   const auto inner = ParseInnerIp(packet.bytes());
@@ -99,8 +99,8 @@ void CheckDelivered(const Packet& packet, const Octets& frame, bool completes) {
   Require(before->ttl > 1 && inner->ttl + 1 == before->ttl, "one hop on");
   const std::size_t from = inner->is_v4() ? 12 : 8;  // the addresses
   const std::size_t to = completes ? inner->header_length : inner->total_length;
-  Require(fuzz::SameBytes(inner->octets().subspan(from, to - from),
-                          before->octets().subspan(from, to - from)),
+  Require(fuzz::SameBytes(inner->bytes().subspan(from, to - from),
+                          before->bytes().subspan(from, to - from)),
           "otherwise the same");
 }
 
@@ -124,7 +124,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   fuzz::ExactBuffers buffers;
   static const auto batch = std::make_unique<Batch>();
-  std::vector<Octets> originals;
+  std::vector<ByteVector> originals;
   while (!input.empty() && originals.size() < kMaxBatch) {
     const std::size_t high = input.Byte();
     const Bytes frame = input.Take(std::max<std::size_t>(high << 8 | input.Byte(), 1));
@@ -139,7 +139,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((*batch)[i].verdict == Verdict::kForward)
       CheckDelivered((*batch)[i], originals[i], options.complete_checksums);
   }
-  for (const Octets& frame : frames.sent) CheckOwnFrame(frame);
+  for (const ByteVector& frame : frames.sent) CheckOwnFrame(frame);
 
   // Back to the pods: to a MAC that was learnt, or the pod is asked for it.
   frames.sent.clear();
@@ -152,7 +152,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     batch->Add(buffers.Lend(packet));
   }
   edge.Send(*batch);
-  for (const Octets& frame : frames.sent) {
+  for (const ByteVector& frame : frames.sent) {
     const auto inner = ParseInnerFrame(frame);
     const auto ethernet = EthernetHeader::Parse(frame);
     Require(ethernet.ok() && ethernet->source == kOurs, "a frame of ours");

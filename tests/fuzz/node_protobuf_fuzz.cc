@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any octets as a Node in protobuf, and as a Status: refused or read, and what is read keeps the
+// Any bytes as a Node in protobuf, and as a Status: refused or read, and what is read keeps the
 // promises that the JSON codec keeps.
 #include <cstddef>
 #include <cstdint>
@@ -24,11 +24,11 @@ void CheckLine(std::string_view line) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view octets(reinterpret_cast<const char*>(data), size);
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static const NodeReader reader({}, "us");
 
   NodeFields fields;
-  if (const auto status = DecodeProtobufNode(octets, reader.keys(), fields); status.ok()) {
+  if (const auto status = DecodeProtobufNode(bytes, reader.keys(), fields); status.ok()) {
     weft::kube::DecodedNode node;
     reader.Read(fields, node);
     weft::fuzz::CheckNode(node);
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
 
   for (const char* type : {"application/vnd.kubernetes.protobuf", "application/json", ""}) {
-    const ApiStatus status = weft::kube::DecodeApiStatus(500, type, octets);
+    const ApiStatus status = weft::kube::DecodeApiStatus(500, type, bytes);
     CheckLine(status.message);
     CheckLine(status.reason);
     weft::fuzz::Require(status.code > 0 && status.code < 1000);

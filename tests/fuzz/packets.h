@@ -34,10 +34,10 @@ class ExactBuffers {
   }
 
  private:
-  std::deque<Octets> buffers_;
+  std::deque<ByteVector> buffers_;
 };
 
-inline Octets OctetsOf(const dataplane::Packet& packet) {
+inline ByteVector BytesOf(const dataplane::Packet& packet) {
   return {packet.data, packet.data + packet.length};
 }
 
@@ -46,12 +46,12 @@ inline bool SameBytes(Bytes a, Bytes b) {
 }
 
 // The single packets that the cutter makes of a superframe, from the first byte of `data` on.
-inline std::vector<Octets> CutUp(const dataplane::Packet& superframe, dataplane::PortKind wire,
-                                 const dataplane::PortFeatures& features) {
+inline std::vector<ByteVector> CutUp(const dataplane::Packet& superframe, dataplane::PortKind wire,
+                                     const dataplane::PortFeatures& features) {
   static dataplane::PacketSlab slab(1);
   static const auto batch = std::make_unique<dataplane::Batch>();
   static const auto datagrams = std::make_unique<dataplane::Batch>();
-  std::vector<Octets> cut;
+  std::vector<ByteVector> cut;
   dataplane::SuperframeCutter cutter(superframe, wire, features);
   while (!cutter.done()) {
     batch->clear();
@@ -65,7 +65,7 @@ inline std::vector<Octets> CutUp(const dataplane::Packet& superframe, dataplane:
       for (std::uint32_t offset = 0; offset < packet.length;) {
         datagrams->clear();
         offset = SplitAggregate(packet, offset, *datagrams);
-        for (const dataplane::Packet& datagram : *datagrams) cut.push_back(OctetsOf(datagram));
+        for (const dataplane::Packet& datagram : *datagrams) cut.push_back(BytesOf(datagram));
       }
     }
   }

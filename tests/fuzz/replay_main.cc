@@ -21,9 +21,9 @@ bool Replay(const std::filesystem::path& file) {
   }
   std::printf("%s\n", file.filename().string().c_str());
   std::fflush(stdout);
-  const std::vector<char> octets{std::istreambuf_iterator<char>(in), {}};
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   // An exact-size heap copy, as libFuzzer makes one: a read past the end meets the sanitizer.
-  const std::vector<std::uint8_t> input(octets.begin(), octets.end());
+  const std::vector<std::uint8_t> input(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(input.data(), input.size());
   return true;
 }

@@ -23,13 +23,13 @@ namespace {
 
 using fuzz::Require;
 
-const std::vector<Octets>& Templates() {
+const std::vector<ByteVector>& Templates() {
   const auto v4 = [] {
     return PacketBuilder("10.244.2.9", "10.244.1.7").PartialTransportChecksum();
   };
   const auto v6 = [] { return PacketBuilder("fd00:2::9", "fd00:1::7").PartialTransportChecksum(); };
   constexpr std::uint16_t kLast = TcpHeader::kAck | TcpHeader::kPsh | TcpHeader::kFin;
-  static const std::vector<Octets> templates = {
+  static const std::vector<ByteVector> templates = {
       v4().Tcp(1, 2, kLast).Payload(4000).Build(),
       v6().Tcp(1, 2, kLast | TcpHeader::kCwr).Payload(3000).Build(),
       v4().Udp(1, 2).Payload(2900).Build(),
@@ -66,9 +66,9 @@ void CheckHeaders(const InnerPacket& inner, const Packet& superframe, std::size_
 
 // What a port would send of the stamped superframe, checked one by one.
 void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
-                   const std::vector<Octets>& segments) {
+                   const std::vector<ByteVector>& segments) {
   Require(segments.size() == WirePackets(superframe), "WirePackets");
-  std::uint64_t inner_octets = 0;
+  std::uint64_t inner_bytes = 0;
   std::size_t sent = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     Bytes rest = segments[i];
@@ -84,7 +84,7 @@ void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
     Require(inner.ok(), "the inner frame");
     fuzz::RequireRight(rest.subspan(22));
     CheckHeaders(*inner, superframe, i, sent, i + 1 == segments.size());
-    inner_octets += inner->total_length;
+    inner_bytes += inner->total_length;
     const Bytes transport = inner->transport();
     const std::size_t header =
         inner->protocol == IpProtocol::kTcp ? (Load8(transport.data() + 12) >> 4) * 4u : 8u;
@@ -96,7 +96,7 @@ void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
     sent += piece.size();
   }
   Require(sent == payload.size(), "all of the payload");
-  Require(inner_octets == InnerOctets(superframe), "InnerOctets");
+  Require(inner_bytes == InnerBytes(superframe), "InnerOctets");
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace weft::dataplane;
   fuzz::Input input(data, size);
   const std::uint8_t setting = input.Byte();
-  Octets octets = Templates()[input.Byte() % Templates().size()];
+  ByteVector bytes = Templates()[input.Byte() % Templates().size()];
   Packet descriptor;
   descriptor.segmentation = (setting & 1) == 0 ? Segmentation::kTcp : Segmentation::kUdp;
   const PortKind wire = (setting & 2) == 0 ? PortKind::kWirePacket : PortKind::kWireDatagram;
@@ -126,17 +126,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!input.empty()) {
     const std::uint8_t at = input.Byte();
     const std::byte value{input.Byte()};
-    if (at < octets.size()) octets[at] = value;
+    if (at < bytes.size()) bytes[at] = value;
   }
   // What the field holds is the sender's to answer for.
-  if (const auto inner = ParseInnerIp(octets)) {
+  if (const auto inner = ParseInnerIp(bytes)) {
     const bool is_tcp = descriptor.segmentation == Segmentation::kTcp;
     const std::uint32_t field = inner->header_length + (is_tcp ? 16u : 6u);
-    if (field + 2 <= octets.size()) {
-      StoreBe16(octets.data() + field, PseudoHeader(inner->source(), inner->destination(),
-                                                    is_tcp ? IpProtocol::kTcp : IpProtocol::kUdp,
-                                                    inner->total_length - inner->header_length)
-                                           .Fold());
+    if (field + 2 <= bytes.size()) {
+      StoreBe16(bytes.data() + field, PseudoHeader(inner->source(), inner->destination(),
+                                                   is_tcp ? IpProtocol::kTcp : IpProtocol::kUdp,
+                                                   inner->total_length - inner->header_length)
+                                          .Fold());
     }
   }
 
@@ -170,19 +170,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   batch->clear();
   replies->clear();
   Packet& packet = batch->Add(descriptor);
-  const Packet lent = buffers.Lend(octets);
+  const Packet lent = buffers.Lend(bytes);
   packet.data = lent.data;
   packet.length = lent.length;
   packet.headroom = lent.headroom;
   forwarder.Encapsulate(*batch, *replies);
   if (packet.verdict != Verdict::kForward || packet.segmentation == Segmentation::kNone) return 0;
 
-  const Octets stamped = fuzz::OctetsOf(packet);
+  const ByteVector stamped = fuzz::BytesOf(packet);
   const Bytes payload = Bytes(stamped).subspan(SuperframeHeaderLength(packet));
   Require(payload.size() > packet.segment_size, "a superframe stands for several packets");
   const auto singles = fuzz::CutUp(packet, wire, {});
   CheckSegments(packet, payload, wire, singles);
   Require(singles == fuzz::CutUp(packet, wire, aggregating), "aggregates hold the same packets");
-  Require(stamped == fuzz::OctetsOf(packet), "the superframe stays as it is");
+  Require(stamped == fuzz::BytesOf(packet), "the superframe stays as it is");
   return 0;
 }

@@ -26,8 +26,8 @@ std::string Escape(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   for (const char c : text) {
-    const auto octet = static_cast<unsigned char>(c);
-    absl::StrAppend(&out, "%", kDigits.substr(octet >> 4, 1), kDigits.substr(octet & 15, 1));
+    const auto byte = static_cast<unsigned char>(c);
+    absl::StrAppend(&out, "%", kDigits.substr(byte >> 4, 1), kDigits.substr(byte & 15, 1));
   }
   return out;
 }

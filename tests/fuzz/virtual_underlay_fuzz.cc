@@ -32,12 +32,12 @@ void CheckAggregate(const Packet& whole) {
 }
 
 // `packet` is what AcceptUnfinished left.
-void CheckFinished(const Packet& packet, const Octets& original, InnerMtu mtu) {
-  Require(fuzz::OctetsOf(packet) == original, "no byte is written");
+void CheckFinished(const Packet& packet, const ByteVector& original, InnerMtu mtu) {
+  Require(fuzz::BytesOf(packet) == original, "no byte is written");
   if (packet.checksum == ChecksumState::kOnWire) {
     return Require(packet.segmentation == Segmentation::kNone, "a superframe is unfinished");
   }
-  Octets copy = original;
+  ByteVector copy = original;
   Packet whole = packet;
   whole.data = copy.data();
   Require(CompleteChecksum(whole), "the checksum lies in it");
@@ -50,11 +50,11 @@ void CheckFinished(const Packet& packet, const Octets& original, InnerMtu mtu) {
   }
   const std::uint32_t header = SuperframeHeaderLength(packet);
   Require(header != 0 && header <= packet.length && packet.segment_size != 0, "its headers");
-  Require(packet.segmentation == Segmentation::kUdp || header + packet.segment_size <= mtu.octets(),
+  Require(packet.segmentation == Segmentation::kUdp || header + packet.segment_size <= mtu.bytes(),
           "TCP segments fit the pods' MTU");
   const auto segments = fuzz::CutUp(packet, PortKind::kPodL3, {});
   std::size_t sent = header;
-  for (const Octets& segment : segments) {
+  for (const ByteVector& segment : segments) {
     fuzz::RequireRight(segment);
     const Bytes piece = Bytes(segment).subspan(header);
     Require(sent + piece.size() <= original.size() &&
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes frame = payload.subspan(std::min(payload.size(), std::size_t{8}));
   const auto inner = ParseInnerFrame(frame);
   if (!inner) return 0;
-  Octets ip(payload.begin() + kBefore, payload.begin() + kBefore + inner->total_length);
+  ByteVector ip(payload.begin() + kBefore, payload.begin() + kBefore + inner->total_length);
   if ((setting & 1) != 0 && CompleteTransportChecksum(ip)) {
     const std::size_t start = inner->header_length;
     const std::size_t field = start + (inner->protocol == IpProtocol::kTcp   ? 16

@@ -9,11 +9,11 @@
 namespace weft::hns {
 namespace {
 
-OverlayWish WithBase() {
-  OverlayWish wish = Wish();
-  wish.adapter = "vEthernet (Ethernet)";
-  wish.base_network = true;
-  return wish;
+OverlaySpec WithBase() {
+  OverlaySpec spec = Spec();
+  spec.adapter = "vEthernet (Ethernet)";
+  spec.base_network = true;
+  return spec;
 }
 
 // As Microsoft's scripts have it: 192.168.255.0/30, VSID 9999; without flag 8 it persists.
@@ -24,7 +24,7 @@ TEST(BaseNetworkTest, IsMicrosofts) {
 }
 
 TEST(BaseNetworkTest, OneThatKeepsTheSwitchIsEnough) {
-  const OverlayWish wish = WithBase();
+  const OverlaySpec spec = WithBase();
   const struct {
     const char* description;
     const char *name, *type;
@@ -68,17 +68,17 @@ TEST(BaseNetworkTest, OneThatKeepsTheSwitchIsEnough) {
     network.type = row.type;
     network.flags = row.flags;
     network.policies = row.policies;
-    EXPECT_EQ(MissingBaseNetwork(wish, std::vector{network}).has_value(), !row.enough)
+    EXPECT_EQ(MissingBaseNetwork(spec, std::vector{network}).has_value(), !row.enough)
         << row.description;
   }
 }
 
 // OVN's has it, too: all networks of one vSwitch.
 TEST(BaseNetworkTest, HasThePodNetworksPort) {
-  OverlayWish wish = WithBase();
-  EXPECT_EQ(BaseNetwork(wish).vxlan_port(), std::nullopt);
-  wish.port = 8472;
-  EXPECT_EQ(BaseNetwork(wish).vxlan_port(), 8472);
+  OverlaySpec spec = WithBase();
+  EXPECT_EQ(BaseNetwork(spec).vxlan_port(), std::nullopt);
+  spec.port = 8472;
+  EXPECT_EQ(BaseNetwork(spec).vxlan_port(), 8472);
 }
 
 TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchSaysWhy) {
@@ -119,20 +119,20 @@ TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchSaysWhy) {
     network.type = row.type;
     network.policies = row.policies;
     network.degraded = row.degraded;
-    const std::string trouble = BaseNetworkTrouble(WithBase(), network);
+    const std::string condition = BaseNetworkCondition(WithBase(), network);
     if (*row.why == '\0')
-      EXPECT_EQ(trouble, "") << row.description;
+      EXPECT_EQ(condition, "") << row.description;
     else
-      EXPECT_THAT(trouble, ::testing::AllOf(::testing::HasSubstr(row.why),
-                                            ::testing::HasSubstr("drain this node, delete it")))
+      EXPECT_THAT(condition, ::testing::AllOf(::testing::HasSubstr(row.why),
+                                              ::testing::HasSubstr("drain this node, delete it")))
           << row.description;
   }
 }
 
-TEST(BaseNetworkTest, IsMadeOnlyWhereWanted) {
-  EXPECT_EQ(MissingBaseNetwork(Wish(), {}), std::nullopt);
+TEST(BaseNetworkTest, IsMadeOnlyWhereDesired) {
+  EXPECT_EQ(MissingBaseNetwork(Spec(), {}), std::nullopt);
   EXPECT_TRUE(MissingBaseNetwork(WithBase(), {}));
-  OverlayWish namesake = WithBase();
+  OverlaySpec namesake = WithBase();
   namesake.name = "External";
   EXPECT_EQ(MissingBaseNetwork(namesake, {}), std::nullopt);
 }

@@ -77,7 +77,7 @@ class BridgeFaultMatrixTest : public ::testing::TestWithParam<std::size_t> {
 
   void Prepare(BridgeStage& stage, const Start& start) {
     stage.host.Add({"Storage", {Ip("10.9.9.9")}});
-    if (start.stands) EXPECT_EQ(stage.Drive().state, BridgeState::kHolds);
+    if (start.stands) EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
     stage.hns.Set(hns().settings);
     stage.StartKeeper();
     stage.api.calls = 0;
@@ -96,7 +96,7 @@ class BridgeFaultMatrixTest : public ::testing::TestWithParam<std::size_t> {
         const BridgeOutcome outcome = stage.Drive(most);
         EXPECT_FALSE(outcome.sentence.empty());
         const IpPrefix link_local = Cidr("169.254.0.0/16");
-        EXPECT_FALSE(outcome.state == BridgeState::kHolds &&
+        EXPECT_FALSE(outcome.state == BridgeState::kInSync &&
                      link_local.Contains(*outcome.management_ip))
             << "peers cannot reach " << outcome.management_ip->ToString();
         return;
@@ -127,9 +127,9 @@ class BridgeFaultMatrixTest : public ::testing::TestWithParam<std::size_t> {
     stage.keeper->Recheck();
     Drive(stage, 5min);
     const BridgeOutcome outcome = stage.Round();
-    EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
     EXPECT_TRUE(stage.Stands());
-    EXPECT_EQ(outcome.management_ip, stage.wish.node_address) << "it stands on another NIC";
+    EXPECT_EQ(outcome.management_ip, stage.spec.node_address) << "it stands on another NIC";
     const auto interfaces = stage.host.endpoints();
     ASSERT_EQ(interfaces.size(), 1u) << "the host has no interface of it";
     EXPECT_EQ(interfaces[0].id, outcome.endpoint_id);

@@ -27,7 +27,7 @@ using MaybeRefused = std::optional<Hresult>;
 TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
   BridgeStage stage;
   const BridgeOutcome outcome = stage.Round();
-  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_EQ(outcome.next, std::nullopt);
   EXPECT_TRUE(stage.Stands());
   EXPECT_EQ(outcome.network_id, stage.Networks()[0].id);
@@ -56,7 +56,7 @@ TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
   BridgeStage stage;
   const auto ledger = std::make_shared<FormerLedger>();
   const auto make = [&](const char* name, const char* subnet, bool made) {
-    OverlayWish each = Wish();
+    OverlaySpec each = Spec();
     each.name = name;
     each.subnet = Cidr(subnet);
     const Network network = OverlayNetwork(each);
@@ -74,9 +74,9 @@ TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
   pod.name = "pod1";
   pod.network = ours;
   const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
-  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, ledger);
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.spec, ledger);
   BridgeOutcome outcome = stage.Drive();
-  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("(pod1)"))));
   EXPECT_THAT(ledger->gone, IsEmpty());
 
@@ -88,13 +88,13 @@ TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
   EXPECT_THAT(stage.Networks(), SizeIs(3)) << "cbr0, theirs, External";
 }
 
-// Some HNS take no network beside another of its subnet.
+// Some HNS take no network next to another of its subnet.
 TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
   emulator::Settings settings;
   settings.overlapping_subnets_accepted = false;
   BridgeStage stage(settings);
-  OverlayWish before = Wish();
-  before.subnet = stage.wish.subnet;
+  OverlaySpec before = Spec();
+  before.subnet = stage.spec.subnet;
   const Guid ours = stage.stranger.Create(OverlayNetwork(before)).value().Read().value().id;
   const auto ledger = std::make_shared<FormerLedger>();
   ledger->networks.push_back({before.name, ours, true});
@@ -102,14 +102,14 @@ TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
   pod.name = "pod1";
   pod.network = ours;
   const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
-  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, ledger);
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.spec, ledger);
   BridgeOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr(before.name), HasSubstr("(pod1)"))));
 
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(in_it, "pod1").ok());
   outcome = stage.Drive();
-  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, IsEmpty());
   EXPECT_THAT(stage.Networks(), SizeIs(1));
 }
@@ -127,14 +127,14 @@ TEST(BridgeKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   BridgeOutcome outcome = stage.Drive(1h);
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
   EXPECT_THAT(outcome.sentence, HasSubstr("not replaced again"));
-  EXPECT_THAT(stage.keeper->Look()->refused, HasSubstr("not replaced again"));
+  EXPECT_THAT(stage.keeper->Inspect()->refused, HasSubstr("not replaced again"));
   EXPECT_THAT(stage.Networks(), SizeIs(1));
   const Guid id = stage.Networks()[0].id;
 
   const auto ledger = std::make_shared<FormerLedger>();
   ledger->networks.push_back(
-      {stage.wish.name, id, true, "L2Bridge 10.244.3.0/24", /*this_boot=*/true});
-  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.wish, ledger);
+      {stage.spec.name, id, true, "L2Bridge 10.244.3.0/24", /*this_boot=*/true});
+  stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.spec, ledger);
   outcome = stage.Drive(1h);
   EXPECT_THAT(outcome.sentence, HasSubstr("not replaced again"));
   EXPECT_EQ(stage.Networks()[0].id, id);
@@ -146,9 +146,9 @@ TEST(BridgeKeeperTest, ARestartWithNothingChangedAttachesOnceAndChangesNothing) 
   stage.Drive();
   stage.api.changes.clear();
   stage.StartKeeper();
-  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
   stage.keeper->Recheck();
-  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
   EXPECT_THAT(stage.api.changes, ElementsAre(HasSubstr("/attach {")));
 }
 
@@ -158,12 +158,12 @@ TEST(BridgeKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_EQ(outcome.state, BridgeState::kManagementIp);
   EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("cbr0"), HasSubstr("management IP yet")));
   EXPECT_EQ(outcome.next, stage.Now() + 500ms);
-  EXPECT_EQ(stage.Drive(20min).state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Drive(20min).state, BridgeState::kInSync);
 }
 
 TEST(BridgeKeeperTest, SomeHnsGiveTheManagementIpAfterTheAttach) {
   BridgeStage stage({.management_ip_after_attach = true});
-  EXPECT_EQ(stage.Drive(1min).state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Drive(1min).state, BridgeState::kInSync);
   EXPECT_TRUE(stage.Stands());
 }
 
@@ -173,7 +173,7 @@ TEST(BridgeKeeperTest, AlreadyAttachedIsSaidByNumber) {
     if (step.document.find("/attach") == std::string::npos) return std::nullopt;
     return hresult::kEndpointAlreadyAttached;
   };
-  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
 }
 
 TEST(BridgeKeeperTest, AnEndpointWhoseAdapterDoesNotComeIsMadeAgain) {
@@ -194,7 +194,7 @@ TEST(BridgeKeeperTest, AnEndpointWhoseAdapterDoesNotComeIsMadeAgain) {
   EXPECT_TRUE(stage.Endpoints()[0].attached);
   EXPECT_GT(*outcome.next, stage.Now() + 30s) << "with a growing delay";
   stage.keeper->SetAdapterThere(true);
-  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
 }
 
 TEST(BridgeKeeperTest, ANetworkThatWentIsMadeAgainWithItsEndpoint) {
@@ -204,7 +204,7 @@ TEST(BridgeKeeperTest, ANetworkThatWentIsMadeAgainWithItsEndpoint) {
   ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
   stage.keeper->Recheck();
   const BridgeOutcome outcome = stage.Drive(1min);
-  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_NE(outcome.network_id, before.id);
   EXPECT_TRUE(stage.Stands());
 }
@@ -217,8 +217,8 @@ TEST(BridgeKeeperTest, NeverUnderRunningPods) {
   pod.network = stage.Networks()[0].id;
   pod.ip_configurations = {{Ip("10.244.3.5"), 24}};
   const Guid id = stage.stranger.CreateEndpoint(pod).value().id;
-  stage.wish.subnet = Cidr("10.244.3.0/25");
-  stage.keeper->SetWish(stage.wish);
+  stage.spec.subnet = Cidr("10.244.3.0/25");
+  stage.keeper->SetSpec(stage.spec);
   stage.api.changes.clear();
   BridgeOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
@@ -226,7 +226,7 @@ TEST(BridgeKeeperTest, NeverUnderRunningPods) {
   EXPECT_THAT(stage.api.changes, IsEmpty());
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(id, "pod1").ok());
   outcome = stage.Drive(1min);
-  EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
   EXPECT_TRUE(stage.Stands());
 }
@@ -235,9 +235,9 @@ TEST(BridgeLookTest, SaysWhatTheKeeperThenDoes) {
   BridgeStage stage;
   const auto text = [&] {
     stage.api.changes.clear();
-    const BridgePlan plan = Caller(stage.api).Run(LookAtBridge(stage.wish)).value();
+    const BridgePlan plan = Caller(stage.api).Run(InspectBridge(stage.spec)).value();
     EXPECT_THAT(stage.api.changes, IsEmpty());
-    return CallsText(DriftOf(plan, stage.wish));
+    return CallsText(DriftOf(plan, stage.spec));
   };
   EXPECT_EQ(text(),
             "create the network cbr0\n"
@@ -245,7 +245,7 @@ TEST(BridgeLookTest, SaysWhatTheKeeperThenDoes) {
             "attach the endpoint cbr0_ep to the host\n");
   stage.Drive();
   EXPECT_EQ(text(), "");
-  stage.wish.subnet = Cidr("10.244.9.0/24");
+  stage.spec.subnet = Cidr("10.244.9.0/24");
   EXPECT_THAT(text(), AllOf(StartsWith("delete the network cbr0 ("),
                             HasSubstr("\ncreate the network cbr0\ndelete the endpoint cbr0_ep (")));
   stage.StartKeeper();
@@ -279,10 +279,10 @@ TEST(BridgeKeeperTest, CallsFail) {
           };
           BridgeOutcome outcome = stage.Drive(1min);
           EXPECT_FALSE(outcome.sentence.empty());
-          if (outcome.state == BridgeState::kHolds) EXPECT_TRUE(stage.Stands());
+          if (outcome.state == BridgeState::kInSync) EXPECT_TRUE(stage.Stands());
           stage.api.before = stage.api.after = nullptr;
           outcome = stage.Drive(1min);
-          EXPECT_EQ(outcome.state, BridgeState::kHolds) << outcome.sentence;
+          EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
           EXPECT_TRUE(stage.Stands());
           EXPECT_LE(stage.api.calls, 150u);
         }
@@ -340,7 +340,7 @@ TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrSaidToStay) {
   wrong.network = ours.network;
   wrong.ip_configurations = {{Ip("10.244.3.77"), 24}};
   ASSERT_TRUE(stage.stranger.CreateEndpoint(wrong).ok());
-  EXPECT_THAT(CallsText(stage.keeper->Look().value()),
+  EXPECT_THAT(CallsText(stage.keeper->Inspect().value()),
               AllOf(StartsWith("delete the endpoint cbr0_ep ("), HasSubstr("\ncreate the endpoint"),
                     HasSubstr("\nattach the endpoint")));
   stage.keeper->Recheck();
@@ -354,23 +354,23 @@ TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrSaidToStay) {
   EXPECT_EQ(outcome.endpoint_id, std::nullopt) << "it is not the one that is wanted";
   EXPECT_THAT(stage.Endpoints(), SizeIs(1));
   stage.api.before = nullptr;
-  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
   EXPECT_TRUE(stage.Stands());
 }
 
-TEST(BridgeKeeperTest, TheSameWishCostsNoCall) {
+TEST(BridgeKeeperTest, TheSameSpecCostsNoCall) {
   BridgeStage stage;
   stage.Drive();
   stage.api.calls = 0;
-  stage.keeper->SetWish(stage.wish);
-  EXPECT_EQ(stage.Round().state, BridgeState::kHolds);
+  stage.keeper->SetSpec(stage.spec);
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
   EXPECT_EQ(stage.api.calls, 0u);
 }
 
 TEST(BridgeLookTest, WithoutHnsItSaysSo) {
   BridgeStage stage;
   stage.hns.StopService();
-  EXPECT_TRUE(absl::IsUnavailable(stage.keeper->Look().status()));
+  EXPECT_TRUE(absl::IsUnavailable(stage.keeper->Inspect().status()));
 }
 
 TEST(BridgeLookTest, ARefusalMayBeInTheAnswerAlone) {
@@ -378,7 +378,7 @@ TEST(BridgeLookTest, ARefusalMayBeInTheAnswerAlone) {
   stage.api.answer = [](const Step&, Reply& reply) {
     reply.text = R"({"Success":false,"Error":"no","ErrorCode":2147942405})";
   };
-  EXPECT_EQ(HresultOf(stage.keeper->Look().status()), hresult::kAccessDenied);
+  EXPECT_EQ(HresultOf(stage.keeper->Inspect().status()), hresult::kAccessDenied);
 }
 
 TEST(BridgeKeeperTest, HnsRestarts) {
@@ -388,7 +388,7 @@ TEST(BridgeKeeperTest, HnsRestarts) {
     stage.Drive();
     stage.hns.RestartService({.networks = networks});
     stage.keeper->OnServiceGone();
-    EXPECT_EQ(stage.Drive(1min).state, BridgeState::kHolds);
+    EXPECT_EQ(stage.Drive(1min).state, BridgeState::kInSync);
     EXPECT_TRUE(stage.Stands());
   }
 }
@@ -400,14 +400,14 @@ TEST(BridgeKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
     std::vector<std::string> told;
     BridgeState state;
   } rows[] = {
-      {"by name", "Ethernet", "", "", {"Ethernet"}, BridgeState::kHolds},
+      {"by name", "Ethernet", "", "", {"Ethernet"}, BridgeState::kInSync},
       {"a virtual one, then by MAC",
        "Host",
        "Ethernet",
        "",
        {"Host", "Ethernet"},
-       BridgeState::kHolds},
-      {"a virtual one, then HNS chooses", "Host", "", "", {"Host", ""}, BridgeState::kHolds},
+       BridgeState::kInSync},
+      {"a virtual one, then HNS chooses", "Host", "", "", {"Host", ""}, BridgeState::kInSync},
       {"a virtual one, then several",
        "Host",
        "",
@@ -420,10 +420,10 @@ TEST(BridgeKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
     SCOPED_TRACE(row.description);
     BridgeStage stage;
     stage.host.Add({"Host", {}, true, /*is_virtual=*/true});
-    stage.wish.adapter = row.name;
-    stage.wish.adapter_by_mac = row.by_mac;
-    stage.wish.any_adapter = true;
-    stage.wish.ambiguous = row.ambiguous;
+    stage.spec.adapter = row.name;
+    stage.spec.adapter_by_mac = row.by_mac;
+    stage.spec.any_adapter = true;
+    stage.spec.ambiguous = row.ambiguous;
     stage.StartKeeper();
     std::vector<std::string> told;
     stage.api.before = [&](const Step& step) -> MaybeRefused {
@@ -454,7 +454,7 @@ TEST(BridgeKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
 
 TEST(BridgeKeeperTest, HnsOnAnotherAdapterIsANote) {
   BridgeStage stage;
-  stage.wish.node_address = Ip("192.168.2.10");
+  stage.spec.node_address = Ip("192.168.2.10");
   stage.StartKeeper();
   EXPECT_THAT(stage.Drive().notes, ElementsAre(HasSubstr("on the adapter with 192.168.1.10")));
 }

@@ -14,7 +14,7 @@ using ::testing::SizeIs;
 const Guid kNetwork = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
 const Guid kEndpoint = *Guid::Parse("66fedb88-4b11-4da4-8cd1-59970718a804");
 
-BridgeWish Cbr0() {
+BridgeSpec Cbr0() {
   return {.name = "cbr0",
           .subnet = Cidr("10.244.3.0/24"),
           .dns_servers = "10.96.0.10",

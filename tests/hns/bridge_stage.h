@@ -11,7 +11,7 @@
 
 #include "hns/api/renewed_api.h"
 #include "hns/api/response.h"
-#include "hns/bridge_look.h"
+#include "hns/bridge_drift.h"
 #include "hns/bridge_machine.h"
 #include "tests/hns/overlay_stage.h"
 
@@ -26,7 +26,7 @@ struct BridgeStage {
   std::unique_ptr<Api> process;
   WatchedApi api{hns};
   Client stranger{hns};
-  BridgeWish wish{.name = "cbr0",
+  BridgeSpec spec{.name = "cbr0",
                   .subnet = Cidr("10.244.3.0/24"),
                   .dns_servers = "",
                   .adapter = "Ethernet",
@@ -39,7 +39,7 @@ struct BridgeStage {
     auto next = std::make_unique<RenewedApi>([this] { return hns.NewProcess(); });
     api.Use(*next);
     process = std::move(next);
-    keeper = std::make_unique<BridgeKeeper>(api, wish);
+    keeper = std::make_unique<BridgeKeeper>(api, spec);
   }
   TimePoint Now() const { return TimePoint(clock.now); }
   BridgeOutcome Round() { return keeper->Round(Now()); }
@@ -50,7 +50,7 @@ struct BridgeStage {
       // As the daemon tells at each look at the host's adapters.
       const bool there = !outcome.endpoint_id || !host.endpoints().empty();
       keeper->SetAdapterThere(there);
-      if (!there && outcome.state == BridgeState::kHolds) continue;
+      if (!there && outcome.state == BridgeState::kInSync) continue;
       if (!outcome.next || *outcome.next > end || rounds == 5000) return outcome;
       clock.now = std::max(clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
                                           outcome.next->time_since_epoch()));
@@ -68,7 +68,7 @@ struct BridgeStage {
     const auto endpoints = Endpoints();
     return networks.size() == 1 && endpoints.size() == 1 &&
            endpoints[0].network == networks[0].id && endpoints[0].name == "cbr0_ep" &&
-           endpoints[0].address == wish.endpoint_address() && endpoints[0].attached;
+           endpoints[0].address == spec.endpoint_address() && endpoints[0].attached;
   }
 };
 

@@ -148,7 +148,7 @@ TEST_F(ClientTest, AListThatCannotBeReadIsAnError) {
 }
 
 // One that is broken costs a list that bears it no other; a service that goes costs it all.
-TEST_F(ClientTest, WhatCannotBeReadIsEnteredWhereThatIsWanted) {
+TEST_F(ClientTest, WhatCannotBeReadIsEnteredWhereThatIsDesired) {
   const std::string both = std::string("[\"") + kFirst + "\",\"" + kSecond + "\"]";
   std::vector<Unread> unread;
   api_.AnswerText("HcnEnumerateNetworks", both);
@@ -243,13 +243,13 @@ TEST_F(ClientTest, ARecordAfterASuccessIsAFailure) {
 }
 
 TEST_F(ClientTest, CreatesANetworkInOneCallAndKeepsItOpen) {
-  Network wish;
-  wish.name = "flannel.4096";
-  wish.type = "Overlay";
-  const auto network = client_.Create(wish);
+  Network spec;
+  spec.name = "flannel.4096";
+  spec.type = "Overlay";
+  const auto network = client_.Create(spec);
   ASSERT_TRUE(network.ok());
   EXPECT_THAT(api_.calls, ElementsAre("HcnCreateNetwork 00000000-0000-0000-0000-000000000000 " +
-                                      NetworkJson(wish)));
+                                      NetworkJson(spec)));
   EXPECT_EQ(api_.open.count(network->handle()), 1u);
 }
 
@@ -297,36 +297,36 @@ TEST_F(ClientTest, ListsTheEndpointsOfANetwork) {
 }
 
 TEST_F(ClientTest, CreatesAnEndpointOnItsNetwork) {
-  Endpoint wish;
-  wish.name = "r";
-  wish.network = *Guid::Parse(kFirst);
+  Endpoint spec;
+  spec.name = "r";
+  spec.network = *Guid::Parse(kFirst);
   api_.AnswerText("HcnQueryEndpointProperties", std::string(R"({"ID":")") + kSecond + "\"}");
-  const auto endpoint = client_.CreateEndpoint(wish);
+  const auto endpoint = client_.CreateEndpoint(spec);
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
   EXPECT_EQ(endpoint->id.ToString(), kSecond);
   EXPECT_THAT(api_.calls, ElementsAre(std::string("HcnOpenNetwork ") + kFirst,
                                       "HcnCreateEndpoint 1 00000000-0000-0000-0000-000000000000 " +
-                                          EndpointJson(wish),
+                                          EndpointJson(spec),
                                       std::string("HcnQueryEndpointProperties 2 ") + kAll,
                                       "HcnCloseEndpoint 2", "HcnCloseNetwork 1"));
 }
 
 TEST_F(ClientTest, AnEndpointMayFailAtEachStep) {
-  Endpoint wish;
-  wish.name = "r";
-  wish.network = *Guid::Parse(kFirst);
+  Endpoint spec;
+  spec.name = "r";
+  spec.network = *Guid::Parse(kFirst);
   api_.AnswerCode("HcnOpenNetwork", hresult::kNetworkNotFound);
-  EXPECT_EQ(client_.CreateEndpoint(wish).status().message(),
+  EXPECT_EQ(client_.CreateEndpoint(spec).status().message(),
             std::string("create the endpoint r: open its network ") + kFirst +
                 ": HCN_E_NETWORK_NOT_FOUND (0x803B0001)");
   api_.AnswerCode("HcnCreateEndpoint", hresult::kInvalidIp);
-  EXPECT_EQ(client_.CreateEndpoint(wish).status().message(),
+  EXPECT_EQ(client_.CreateEndpoint(spec).status().message(),
             "create the endpoint r: HCN_E_INVALID_IP (0x803B001E)");
   api_.AnswerCode("HcnQueryEndpointProperties", hresult::kUnspecified);
-  EXPECT_EQ(client_.CreateEndpoint(wish).status().message(),
+  EXPECT_EQ(client_.CreateEndpoint(spec).status().message(),
             "read the new endpoint r: E_FAIL (0x80004005)");
   api_.AnswerText("HcnQueryEndpointProperties", "[]");
-  const absl::Status broken = client_.CreateEndpoint(wish).status();
+  const absl::Status broken = client_.CreateEndpoint(spec).status();
   EXPECT_TRUE(absl::IsDataLoss(broken));
   EXPECT_THAT(std::string(broken.message()), StartsWith("read the new endpoint r: "));
 }

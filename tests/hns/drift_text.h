@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 
 namespace weft::hns {
 

@@ -23,13 +23,13 @@ using namespace std::chrono_literals;
 // flannel.4096 stands, made by a keeper; flannel.4097 is wanted.
 struct ChangeOfVni : OverlayStage {
   explicit ChangeOfVni(emulator::Settings settings = {}) : OverlayStage(settings) {
-    EXPECT_EQ(Drive().state, OverlayState::kHolds);
-    former = {Overlay().value().id, wish.name};
+    EXPECT_EQ(Drive().state, OverlayState::kInSync);
+    former = {Overlay().value().id, spec.name};
   }
   void Change() {
-    wish.name = "flannel.4097";
-    wish.isolation_id = Vsid(4097);
-    for (auto& [destination, route] : routes) route.isolation_id = wish.isolation_id;
+    spec.name = "flannel.4097";
+    spec.isolation_id = Vsid(4097);
+    for (auto& [destination, route] : routes) route.isolation_id = spec.isolation_id;
   }
   // The same process, or one that begins and is told by what it had written down.
   OverlayOutcome Go(bool restart, std::vector<FormerNetwork> made) {
@@ -38,7 +38,7 @@ struct ChangeOfVni : OverlayStage {
       StartKeeper();
       keeper->SetFormer(std::move(made));
     } else {
-      keeper->SetWish(wish);
+      keeper->SetSpec(spec);
       SetRoutes(routes);
     }
     api.changes.clear();
@@ -61,16 +61,16 @@ struct EndpointLedger final : ObjectLedger {
   std::vector<std::string> gone;
 };
 
-TEST(FormerNetworkTest, GoesOnceTheWantedOneHolds) {
+TEST(FormerNetworkTest, GoesOnceTheDesiredOneHolds) {
   for (const bool restart : {false, true}) {
     ChangeOfVni stage;
     const OverlayOutcome outcome = stage.Go(restart, {stage.former});
-    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
     EXPECT_TRUE(outcome.made);
     EXPECT_THAT(outcome.former, IsEmpty());
     EXPECT_THAT(outcome.notes, IsEmpty());
     EXPECT_FALSE(stage.Named("flannel.4096"));
-    EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+    EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
     ASSERT_FALSE(stage.api.changes.empty());
     EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4097"));
     EXPECT_THAT(stage.api.changes.back(), HasSubstr(stage.former.id.ToString()))
@@ -84,7 +84,7 @@ TEST(FormerNetworkTest, ItsEndIsPlanned) {
   stage.StartKeeper();
   stage.keeper->SetFormer({stage.former});
   stage.api.changes.clear();
-  const Drift drift = stage.keeper->Look().value();
+  const Drift drift = stage.keeper->Inspect().value();
   EXPECT_THAT(stage.api.changes, IsEmpty());
   EXPECT_THAT(CallsText(drift),
               EndsWith("delete the network flannel.4096 (" + stage.former.id.ToString() +
@@ -96,13 +96,13 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
     ChangeOfVni stage;
     const Guid pod = stage.AddPod("pod1", "10.244.3.5");
     OverlayOutcome outcome = stage.Go(restart, {stage.former});
-    EXPECT_EQ(outcome.state, OverlayState::kHolds) << "the new one does not wait for it";
+    EXPECT_EQ(outcome.state, OverlayState::kInSync) << "the new one does not wait for it";
     EXPECT_THAT(outcome.former, ElementsAre(stage.former));
     EXPECT_THAT(outcome.notes,
                 ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("1 endpoint lives"),
                                   HasSubstr("pod1"), HasSubstr("drain this node"))));
     EXPECT_TRUE(stage.Named("flannel.4096"));
-    EXPECT_EQ(CallsText(stage.keeper->Look().value()), "") << "nor is its end planned";
+    EXPECT_EQ(CallsText(stage.keeper->Inspect().value()), "") << "nor is its end planned";
 
     ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
     stage.keeper->Recheck();
@@ -132,7 +132,7 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   const auto ledger = std::make_shared<EndpointLedger>(std::vector<KnownObject>{
       {"weft-10.244.3.9", own, true}, {"pod1", pod, false}, {"pod1", std::nullopt, true}});
   stage.Change();
-  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, ledger);
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec, ledger);
   stage.keeper->SetFormer({stage.former});
   stage.SetRoutes(stage.routes);
   EXPECT_THAT(stage.Drive().notes,
@@ -140,7 +140,7 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   EXPECT_THAT(ledger->gone, IsEmpty());
 
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
-  EXPECT_THAT(CallsText(stage.keeper->Look().value()),
+  EXPECT_THAT(CallsText(stage.keeper->Inspect().value()),
               AllOf(HasSubstr("delete the endpoint weft-10.244.3.9\n"),
                     HasSubstr("delete the network flannel.4096 (")));
   stage.api.before = [](const WatchedApi::Step& step) -> std::optional<Hresult> {
@@ -184,46 +184,46 @@ TEST(FormerNetworkTest, OneThatCannotBeReadStays) {
       if (concerned(step)) reply.text = "nonsense";
     };
     const OverlayOutcome outcome = stage.Go(true, {stage.former});
-    EXPECT_EQ(outcome.state, OverlayState::kHolds);
+    EXPECT_EQ(outcome.state, OverlayState::kInSync);
     EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("still exists: list the ")));
     EXPECT_THAT(outcome.former, ElementsAre(stage.former));
     EXPECT_TRUE(stage.Named("flannel.4096"));
-    EXPECT_FALSE(stage.keeper->Look().ok());
+    EXPECT_FALSE(stage.keeper->Inspect().ok());
   }
 }
 
-TEST(FormerNetworkTest, TheWantedOneItselfIsNone) {
+TEST(FormerNetworkTest, TheDesiredOneItselfIsNone) {
   OverlayStage stage;
   stage.Drive();
   const Guid id = stage.Overlay()->id;
-  stage.keeper->SetFormer({{id, stage.wish.name}});
+  stage.keeper->SetFormer({{id, stage.spec.name}});
   stage.api.changes.clear();
   EXPECT_THAT(stage.Drive().former, IsEmpty());
   EXPECT_THAT(stage.api.changes, IsEmpty());
 }
 
-TEST(FormerNetworkTest, StaysUntilTheWantedOneHolds) {
+TEST(FormerNetworkTest, StaysUntilTheDesiredOneHolds) {
   ChangeOfVni stage;
   stage.Change();
-  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish);
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec);
   stage.keeper->SetFormer({stage.former});
   EXPECT_EQ(stage.Round().state, OverlayState::kRoutes) << "the peers are not known yet";
   EXPECT_TRUE(stage.Named("flannel.4096"));
   stage.SetRoutes(stage.routes);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
 TEST(FormerNetworkTest, OneThatWeDidNotMakeIsNobodysBusiness) {
   ChangeOfVni stage;
   // Nothing was written down: upstream's, adopted by us.
-  EXPECT_EQ(stage.Go(true, {}).state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Go(true, {}).state, OverlayState::kInSync);
   EXPECT_TRUE(stage.Named("flannel.4096"));
 
   // Ours went, and somebody else made one of that name.
   ChangeOfVni other;
   ASSERT_TRUE(other.stranger.DeleteNetwork(other.former.id, "").ok());
-  ASSERT_TRUE(other.stranger.Create(OverlayNetwork(Wish())).ok());
+  ASSERT_TRUE(other.stranger.Create(OverlayNetwork(Spec())).ok());
   EXPECT_THAT(other.Go(true, {other.former}).former, IsEmpty());
   EXPECT_TRUE(other.Named("flannel.4096"));
   EXPECT_THAT(other.api.changes, Not(Contains(other.former.id.ToString())));
@@ -231,10 +231,10 @@ TEST(FormerNetworkTest, OneThatWeDidNotMakeIsNobodysBusiness) {
 
 TEST(FormerNetworkTest, AnAdoptedOneIsNotMadeByTheKeeper) {
   OverlayStage stage;
-  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(stage.wish)).ok());
+  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(stage.spec)).ok());
   EXPECT_FALSE(stage.Drive().made);
-  stage.wish.name = "flannel.4097";
-  stage.keeper->SetWish(stage.wish);
+  stage.spec.name = "flannel.4097";
+  stage.keeper->SetSpec(stage.spec);
   EXPECT_TRUE(stage.Drive().made);
   EXPECT_TRUE(stage.Named("flannel.4096"));
 }
@@ -243,8 +243,8 @@ TEST(FormerNetworkTest, ThereAndBack) {
   ChangeOfVni stage;
   stage.AddPod("pod1", "10.244.3.5");
   EXPECT_THAT(stage.Go(false, {}).former, ElementsAre(stage.former));
-  stage.wish = Wish();
-  stage.keeper->SetWish(stage.wish);
+  stage.spec = Spec();
+  stage.keeper->SetSpec(stage.spec);
   const OverlayOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.network_id, stage.former.id) << "the pod's network was kept";
   EXPECT_TRUE(outcome.made);
@@ -255,7 +255,7 @@ TEST(FormerNetworkTest, ThereAndBack) {
 // Nobody knows whether real HNS takes two overlay networks with one subnet.
 TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
   ChangeOfVni empty({.overlapping_subnets_accepted = false});
-  EXPECT_EQ(empty.Go(true, {empty.former}).state, OverlayState::kHolds);
+  EXPECT_EQ(empty.Go(true, {empty.former}).state, OverlayState::kInSync);
   EXPECT_FALSE(empty.Named("flannel.4096"));
   EXPECT_TRUE(empty.Named("flannel.4097"));
 
@@ -272,7 +272,7 @@ TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
 // The same of one VSID: E_INVALIDARG, which may be about the adapter, too.
 TEST(FormerNetworkTest, GoesBeforeHnsIsLeftToChooseTheAdapter) {
   ChangeOfVni stage({.same_vsid_accepted = false});
-  stage.wish.name = "another name";
+  stage.spec.name = "another name";
   stage.StartKeeper();
   stage.keeper->SetFormer({stage.former});
   std::size_t without = 0;
@@ -284,7 +284,7 @@ TEST(FormerNetworkTest, GoesBeforeHnsIsLeftToChooseTheAdapter) {
       ++without;
     return std::nullopt;
   };
-  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
   EXPECT_FALSE(stage.Named("flannel.4096"));
   EXPECT_EQ(without, 0u);
 }
@@ -296,7 +296,7 @@ TEST(FormerNetworkTest, ARefusedDeleteIsANoteUntilItSucceeds) {
     return hresult::kSharedSwitchModification;
   };
   OverlayOutcome outcome = stage.Go(true, {stage.former});
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("still exists"),
                                                HasSubstr("SHARED_SWITCH"))));
   stage.api.before = nullptr;
@@ -314,7 +314,7 @@ TEST(FormerNetworkTest, HnsMayGoAmidIt) {
     return hresult::kRpcCallFailed;
   };
   const OverlayOutcome outcome = stage.Go(true, {stage.former});
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_FALSE(stage.Named("flannel.4096"));
 
   // The same while it makes room: that is no refusal of the new one.
@@ -325,7 +325,7 @@ TEST(FormerNetworkTest, HnsMayGoAmidIt) {
   room.StartKeeper();
   room.keeper->SetFormer({room.former});
   EXPECT_EQ(room.Round().state, OverlayState::kHns);
-  EXPECT_EQ(room.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(room.Drive().state, OverlayState::kInSync);
 }
 
 TEST(FormerNetworkTest, OfManyInhabitantsThreeAreNamed) {

@@ -92,7 +92,7 @@ AnsweredCall Refused(const std::string& call, Hresult code) {
 
 // As HNS shows it once it is bound to the adapter.
 Network Shown(std::vector<Policy> more = {}) {
-  Network network = OverlayNetwork(Wish());
+  Network network = OverlayNetwork(Spec());
   network.id = Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804").value();
   network.policies.push_back(ProviderAddressPolicy(Ip("192.168.1.10")));
   network.policies.push_back(
@@ -107,10 +107,10 @@ Network ShownWithRoute() {
 }
 
 Network OfAnotherSubnet() {
-  OverlayWish wish = Wish();
-  wish.subnet = Cidr("10.244.9.0/24");
-  Network network = Shown(OverlayNetwork(wish).policies);
-  network.subnets = OverlayNetwork(wish).subnets;
+  OverlaySpec spec = Spec();
+  spec.subnet = Cidr("10.244.9.0/24");
+  Network network = Shown(OverlayNetwork(spec).policies);
+  network.subnets = OverlayNetwork(spec).subnets;
   return network;
 }
 
@@ -129,21 +129,21 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
       {"no network: created, HostRoute, route, read back",
        {Version13(), none("flannel.4096"), Done(create), Read(policies({})),
         Done("add 1 HostRoute"), Done("add 1 RemoteSubnetRoute"), Read(ShownWithRoute())},
-       OverlayState::kHolds},
+       OverlayState::kInSync},
       {"all is there: nothing is changed",
        {Version13(), List("flannel.4096", {ShownWithRoute()}), Done("open flannel.4096")},
-       OverlayState::kHolds},
+       OverlayState::kInSync},
       {"a route is missing",
        {Version13(), List("flannel.4096", {policies({HostRoutePolicy()})}),
         Done("open flannel.4096"), Done("add 1 RemoteSubnetRoute"), Read(ShownWithRoute())},
-       OverlayState::kHolds},
+       OverlayState::kInSync},
       {"a route of nobody: removed",
        {Version13(),
         List("flannel.4096",
              {policies({HostRoutePolicy(), RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")),
                         RemoteSubnetRoutePolicy(RouteTo("10.244.7.0/24"))})}),
         Done("open flannel.4096"), Done("remove 1 RemoteSubnetRoute"), Read(ShownWithRoute())},
-       OverlayState::kHolds},
+       OverlayState::kInSync},
       {"the network differs: its pods are asked for before it is deleted",
        {Version13(),
         List("flannel.4096", {OfAnotherSubnet()}),
@@ -151,7 +151,7 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
         Done("delete flannel.4096"),
         Done(create),
         Read(ShownWithRoute())},
-       OverlayState::kHolds},
+       OverlayState::kInSync},
       {"the network differs and a pod of ours lives in it: left",
        {Version13(),
         List("flannel.4096", {OfAnotherSubnet()}),
@@ -160,12 +160,12 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
       {"the adapter is refused: the node's address in its place",
        {Version13(), none("flannel.4096"), Refused(create, hresult::kAdapterNotFound),
         Done("create flannel.4096 on "), Read(ShownWithRoute())},
-       OverlayState::kHolds},
+       OverlayState::kInSync},
       {"the name is taken and not listed",
        {Version13(), none("flannel.4096"), Refused(create, hresult::kNetworkAlreadyExists)},
        OverlayState::kNetwork},
       {"no management IP yet: nothing is written",
-       {Version13(), none("flannel.4096"), Done(create), Read(OverlayNetwork(Wish()))},
+       {Version13(), none("flannel.4096"), Done(create), Read(OverlayNetwork(Spec()))},
        OverlayState::kManagementIp},
       {"HNS goes before the list",
        {Version13(),
@@ -185,9 +185,9 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.given);
-    OverlayWish wish = Wish();
-    wish.by_address = true;
-    OverlayMachine machine(wish);
+    OverlaySpec spec = Spec();
+    spec.by_address = true;
+    OverlayMachine machine(spec);
     machine.SetRoutes(RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
     Sequence<OverlayOutcome> round = machine.Round(TimePoint(1h));
     const std::vector<std::string> calls = CallsMade(round, row.steps);
@@ -203,7 +203,7 @@ TEST(OverlayMachineTest, ASequenceMayBeDroppedAtEveryCall) {
       Read(Shown()),         Done("add 1 HostRoute"),  Done("add 1 RemoteSubnetRoute"),
       Read(ShownWithRoute())};
   for (std::size_t made = 0; made < steps.size(); ++made) {
-    OverlayMachine machine(Wish());
+    OverlayMachine machine(Spec());
     machine.SetRoutes(RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
     Sequence<OverlayOutcome> round = machine.Round(TimePoint(1h));
     const std::vector<AnsweredCall> some(steps.begin(),
@@ -236,19 +236,19 @@ TEST(BridgeMachineTest, TheOrderOfCalls) {
        {answer("GET /networks/", "[]"), answer("GET /endpoints/", "[]"),
         answer("POST /networks/", network), answer("POST /endpoints/", endpoint),
         answer(attach, "")},
-       BridgeState::kHolds},
+       BridgeState::kInSync},
       {"all is there: attached once, as upstream does",
        {answer("GET /networks/", network), answer("GET /endpoints/", endpoint), answer(attach, "")},
-       BridgeState::kHolds},
+       BridgeState::kInSync},
       {"it is attached already",
        {answer("GET /networks/", network), answer("GET /endpoints/", endpoint),
         refused(attach, hresult::kEndpointAlreadyAttached)},
-       BridgeState::kHolds},
+       BridgeState::kInSync},
       {"the adapter is refused: the next name",
        {answer("GET /networks/", "[]"), answer("GET /endpoints/", "[]"),
         refused("POST /networks/", hresult::kAdapterNotFound), answer("POST /networks/", network),
         answer("POST /endpoints/", endpoint), answer(attach, "")},
-       BridgeState::kHolds},
+       BridgeState::kInSync},
       {"HNS goes",
        {answer("GET /networks/", "[]"), refused("GET /endpoints/", hresult::kRpcServerUnavailable)},
        BridgeState::kHns},

@@ -58,7 +58,7 @@ class OverlayLedgerTest : public ::testing::Test {
   void Start() {
     ledger->lines.clear();
     stage.api.changes.clear();
-    stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish, ledger);
+    stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec, ledger);
     stage.keeper->SetRoutes({}, true);
   }
 
@@ -79,8 +79,8 @@ TEST_F(OverlayLedgerTest, OursIsEnteredInTheShapeInWhichItWasMade) {
   for (const bool read_again : {false, true}) {
     SCOPED_TRACE(read_again);
     stage.hns.Set({.vsid_shown = false});
-    stage.wish.port = 8472;
-    stage.wish.name = read_again ? "flannel.2" : "flannel.1";
+    stage.spec.port = 8472;
+    stage.spec.name = read_again ? "flannel.2" : "flannel.1";
     Start();
     stage.api.before = [this, read_again, done = false](const WatchedApi::Step& step) mutable {
       std::optional<Hresult> refused;
@@ -110,7 +110,7 @@ TEST_F(OverlayLedgerTest, WhatIsFoundWasNotMade) {
 }
 
 TEST_F(OverlayLedgerTest, TheBaseNetworkIsEnteredToo) {
-  stage.wish.base_network = true;
+  stage.spec.base_network = true;
   Start();
   stage.Round();
   EXPECT_THAT(ledger->lines,
@@ -121,7 +121,7 @@ TEST_F(OverlayLedgerTest, TheBaseNetworkIsEnteredToo) {
 }
 
 TEST_F(OverlayLedgerTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
-  stage.wish.by_address = false;  // one way only
+  stage.spec.by_address = false;  // one way only
   Start();
   emulator::Fault fault{.function = "HcnCreateNetwork", .code = hresult::kAdapterNotFound};
   stage.hns.Add(fault);
@@ -139,7 +139,7 @@ TEST_F(OverlayLedgerTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
 
 TEST_F(OverlayLedgerTest, AReplacementGoesBeforeItComes) {
   stage.Round();
-  stage.wish.isolation_id = Vsid(4100);
+  stage.spec.isolation_id = Vsid(4100);
   Start();
   stage.Round();
   EXPECT_THAT(
@@ -152,7 +152,7 @@ TEST_F(OverlayLedgerTest, OthersThatWereEnteredAreLookedFor) {
   ledger->entries = {{"flannel.4096", std::nullopt, true},
                      {"flannel.5000", std::nullopt, true},
                      {"External", std::nullopt, true}};
-  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.wish)).ok());
+  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.spec)).ok());
   stage.Round();
   EXPECT_THAT(ledger->lines,
               ElementsAre("0 confirm External: Overlay 192.168.255.0/30 VSID 9999",
@@ -172,7 +172,7 @@ TEST_F(OverlayLedgerTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
   look(std::chrono::minutes(0));
   look(std::chrono::minutes(9));
   EXPECT_THAT(ledger->lines, Not(gone));
-  Network restored = OverlayNetwork(Wish());
+  Network restored = OverlayNetwork(Spec());
   restored.name = "flannel.5000";
   const auto made = stage.stranger.Create(restored);
   ASSERT_TRUE(made.ok()) << made.status();
@@ -193,11 +193,11 @@ TEST_F(OverlayLedgerTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
     world.Drive();
     const auto known = std::make_shared<Lines>(world.api);
     known->entries = {{"flannel.4096", world.Overlay()->id, made}};
-    world.wish.name = "flannel.4097";
-    world.wish.isolation_id = Vsid(4097);
-    world.keeper = std::make_unique<OverlayKeeper>(world.api, world.wish, known);
+    world.spec.name = "flannel.4097";
+    world.spec.isolation_id = Vsid(4097);
+    world.keeper = std::make_unique<OverlayKeeper>(world.api, world.spec, known);
     world.SetRoutes({});
-    EXPECT_EQ(world.Drive().state, OverlayState::kHolds);
+    EXPECT_EQ(world.Drive().state, OverlayState::kInSync);
     EXPECT_NE(world.Named("flannel.4096").has_value(), made);
     EXPECT_EQ(known->lines.back().ends_with("forget flannel.4096"), made);
   }
@@ -208,30 +208,30 @@ TEST_F(OverlayLedgerTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
 TEST_F(OverlayLedgerTest, AnotherThatCannotBeListedOrHasAnotherId) {
   const Guid before = *Guid::Parse("00000100-0000-4000-8000-000000000001");
   ledger->entries = {{"flannel.4097", before, true}};
-  Network other = OverlayNetwork(Wish());
+  Network other = OverlayNetwork(Spec());
   other.name = "flannel.4097";
   ASSERT_TRUE(stage.stranger.Create(other).ok());
   stage.api.before = [](const WatchedApi::Step& step) -> std::optional<Hresult> {
     if (step.document.find("flannel.4097") == std::string::npos) return std::nullopt;
     return hresult::kUnspecified;
   };
-  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
   EXPECT_EQ(ledger->ids.count("flannel.4097"), 0u);
   stage.api.before = nullptr;
   stage.keeper->Recheck();
-  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
   EXPECT_EQ(ledger->ids["flannel.4097"], stage.Named("flannel.4097").value().id);
   EXPECT_THAT(ledger->lines, Not(Contains(HasSubstr("forget "))));
 }
 
 // Found again at each look, it is former once; the wanted one never is.
-TEST_F(OverlayLedgerTest, EachFormerOnceAndNotTheWantedOne) {
+TEST_F(OverlayLedgerTest, EachFormerOnceAndNotTheDesiredOne) {
   stage.Round();
   const Guid id = stage.Overlay()->id;
   stage.AddPod("pod1", "10.244.3.5");
   stage.hns.Set({.management_ip = std::chrono::minutes(20)});
-  stage.wish.name = "flannel.4097";
-  stage.wish.isolation_id = Vsid(4097);
+  stage.spec.name = "flannel.4097";
+  stage.spec.isolation_id = Vsid(4097);
   Start();
   ledger->entries = {{"flannel.4096", id, true}};
   for (int rounds = 0; rounds < 2; ++rounds) {
@@ -244,13 +244,13 @@ TEST_F(OverlayLedgerTest, EachFormerOnceAndNotTheWantedOne) {
 }
 
 TEST(ShapeTest, TellsWhatHnsDoesNotShow) {
-  OverlayWish wish = Wish();
+  OverlaySpec spec = Spec();
   for (const std::uint16_t port : {std::uint16_t{4789}, std::uint16_t{8472}}) {
-    wish.port = port;
-    const std::string shape = ShapeOf(OverlayNetwork(wish));
+    spec.port = port;
+    const std::string shape = ShapeOf(OverlayNetwork(spec));
     EXPECT_EQ(shape, port == 4789 ? "Overlay 10.244.3.0/24 VSID 4096"
                                   : "Overlay 10.244.3.0/24 VSID 4096 port 8472");
-    Network shown = OverlayNetwork(wish);
+    Network shown = OverlayNetwork(spec);
     shown.policies.clear();
     shown.subnets[0].isolation_id.reset();
     FillFromShape(shape, shown);
@@ -261,25 +261,25 @@ TEST(ShapeTest, TellsWhatHnsDoesNotShow) {
 
 // Otherwise a network that HNS shows otherwise than it was made would be deleted without end.
 TEST_F(OverlayLedgerTest, WhatWasMadeSinceTheSystemStartedIsNotReplaced) {
-  OverlayWish other = stage.wish;
+  OverlaySpec other = stage.spec;
   other.isolation_id = Vsid(4100);
   const auto opened = stage.stranger.Create(OverlayNetwork(other));
   ASSERT_TRUE(opened.ok());
-  const auto entry = [&](bool made, bool this_boot, const OverlayWish& as) {
+  const auto entry = [&](bool made, bool this_boot, const OverlaySpec& as) {
     return KnownObject{"flannel.4096", std::nullopt, made, ShapeOf(OverlayNetwork(as)), this_boot};
   };
   stage.api.changes.clear();
-  ledger->entries = {entry(true, true, stage.wish)};
+  ledger->entries = {entry(true, true, stage.spec)};
   const OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
   EXPECT_THAT(outcome.sentence,
               AllOf(HasSubstr("VSID 4100 instead of 4096"), HasSubstr("not replaced again")));
   EXPECT_THAT(stage.api.changes, IsEmpty());
   for (const KnownObject& allowed :
-       {entry(true, false, stage.wish), entry(false, true, stage.wish), entry(true, true, other)}) {
+       {entry(true, false, stage.spec), entry(false, true, stage.spec), entry(true, true, other)}) {
     ledger->entries = {allowed};
     Start();
-    EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
+    EXPECT_EQ(stage.Drive(1min).state, OverlayState::kInSync);
     ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "flannel.4096").ok());
     ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(other)).ok());
   }
@@ -289,11 +289,11 @@ TEST(BridgeLedgerTest, NetworkAndEndpoint) {
   OverlayStage stage;
   stage.api.changes.clear();
   const auto ledger = std::make_shared<Lines>(stage.api);
-  const BridgeWish wish{.name = "cbr0",
+  const BridgeSpec spec{.name = "cbr0",
                         .subnet = Cidr("10.244.3.0/24"),
                         .dns_servers = "",
                         .node_address = Ip("192.168.1.10")};
-  BridgeKeeper keeper(stage.api, wish, ledger);
+  BridgeKeeper keeper(stage.api, spec, ledger);
   for (int rounds = 0; rounds < 10; ++rounds) {
     stage.clock.now += std::chrono::seconds(30);
     keeper.Round(stage.Now());
@@ -305,7 +305,7 @@ TEST(BridgeLedgerTest, NetworkAndEndpoint) {
   EXPECT_EQ(ShapeOf(*stage.Named("cbr0")), "L2Bridge 10.244.3.0/24") << "as reset will see it";
 
   const auto again = std::make_shared<Lines>(stage.api);
-  BridgeKeeper next(stage.api, wish, again);
+  BridgeKeeper next(stage.api, spec, again);
   next.Round(stage.Now());
   EXPECT_THAT(again->lines, SizeIs(2)) << "both are found";
   EXPECT_EQ(again->ids, ledger->ids);

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 // flannel.4096 on 10.244.3.0/24, behind 192.168.1.10; 10.244.1.0/24 is behind 172.16.244.1.
 Network Standing() {
-  Network network = OverlayNetwork(Wish());
+  Network network = OverlayNetwork(Spec());
   network.id = *Guid::Parse("aaaa0001-0000-4000-8000-000000000000");
   network.policies.push_back(ProviderAddressPolicy(Ip("192.168.1.10")));
   network.policies.push_back(RemoteSubnetRoutePolicy(RouteTo("10.0.0.0/8")));
@@ -63,7 +63,7 @@ TEST(OverlayEndpointTest, WhatTheNetworkCannotHaveIsRefusedWithTheNextStep) {
   const struct {
     const char* description;
     Network network;
-    OverlayEndpointWish wish;
+    OverlayEndpointSpec spec;
     const char* says;
   } rows[] = {
       {"no overlay", bridge, {.address = Ip("10.244.3.5")}, "L2Bridge, not an overlay"},
@@ -74,7 +74,7 @@ TEST(OverlayEndpointTest, WhatTheNetworkCannotHaveIsRefusedWithTheNextStep) {
       {"no management IP", young, {.address = Ip("10.244.3.5")}, "management IP yet"},
   };
   for (const auto& row : rows) {
-    const auto endpoint = OverlayEndpoint(row.network, row.wish);
+    const auto endpoint = OverlayEndpoint(row.network, row.spec);
     EXPECT_THAT(endpoint.status().message(), HasSubstr(row.says)) << row.description;
   }
 }

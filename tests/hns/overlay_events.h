@@ -82,7 +82,7 @@ TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
           on->clock.now += std::chrono::minutes(2);
           on->routes.erase(Cidr("10.244.2.0/24"));
           on->routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
-          on->successor = std::make_unique<OverlayKeeper>(on->other, on->wish, nullptr,
+          on->successor = std::make_unique<OverlayKeeper>(on->other, on->spec, nullptr,
                                                           [on] { return on->Now(); });
           on->successor->SetRoutes(on->routes, true);
           const TimePoint end = on->Now() + std::chrono::minutes(2);
@@ -143,8 +143,8 @@ TEST_P(OverlayFaultMatrixTest, TheAdapterIsRenamedAtEveryCall) {
     for (const char* name : kNames) {
       if (!usual() && name != kNames[0]) continue;
       const auto rename = [name](OverlayStage& stage) {
-        stage.wish.adapter = name;
-        stage.keeper->SetWish(stage.wish);
+        stage.spec.adapter = name;
+        stage.keeper->SetSpec(stage.spec);
       };
       const auto arm = [&](OverlayStage& stage) {
         stage.host.Add({name, {}, true, /*is_virtual=*/true});
@@ -168,7 +168,7 @@ TEST_P(OverlayFaultMatrixTest, TheAdapterIsPulledOutAtEveryCall) {
       At(stage, call, kBefore, [on = &stage] { on->host.Remove("Ethernet"); });
     };
     const auto mend = [](OverlayStage& stage) {
-      stage.host.Add({"Ethernet", {stage.wish.node_address}});
+      stage.host.Add({"Ethernet", {stage.spec.node_address}});
     };
     Case(scenario, call, "pulled out for minutes", arm, {}, mend);
   });
@@ -212,11 +212,11 @@ TEST_P(OverlayFaultMatrixTest, StrangersActAtEveryCall) {
          if (!network) return;
          EXPECT_TRUE(stage.stranger.DeleteNetwork(network->id, network->name).ok());
          // Slow ones refuse it so soon after a delete.
-         stage.stranger.Create(OverlayNetwork(stage.wish)).IgnoreError();
+         stage.stranger.Create(OverlayNetwork(stage.spec)).IgnoreError();
        }},
       {"ours is made by somebody else",
        [](OverlayStage& stage) {
-         if (!stage.Overlay()) stage.stranger.Create(OverlayNetwork(stage.wish)).IgnoreError();
+         if (!stage.Overlay()) stage.stranger.Create(OverlayNetwork(stage.spec)).IgnoreError();
        }},
   };
   ForEachCall([&](const Scenario& scenario, const Step& call) {

@@ -108,16 +108,16 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     // What strangers did is found by looking.
     stage.keeper->Recheck();
     const OverlayOutcome outcome = Run(stage, std::chrono::minutes(5));
-    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
     EXPECT_EQ(outcome.applied, outcome.desired);
-    EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+    EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
     const auto network = stage.Overlay();
     ASSERT_TRUE(network);
     EXPECT_TRUE(network->Has("HostRoute"));
-    EXPECT_EQ(Differences(stage.wish, *network).size(), 0u);
+    EXPECT_EQ(Differences(stage.spec, *network).size(), 0u);
     EXPECT_EQ(outcome.network_id, network->id);
     EXPECT_EQ(outcome.dr_mac, network->dr_mac());
-    if (stage.wish.base_network) {
+    if (stage.spec.base_network) {
       stage.clock.now += std::chrono::minutes(1);  // it may have been made just now
       const auto base = stage.Named("External");
       ASSERT_TRUE(base);
@@ -134,7 +134,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
   }
 
   void Prepare(OverlayStage& stage) const {
-    stage.wish.port = hns().port;
+    stage.spec.port = hns().port;
     stage.routes.merge(ManyRoutes(hns().peers));
     stage.StartKeeper();
   }
@@ -169,7 +169,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
         tell(stage);
         continue;
       }
-      if (outcome.state == OverlayState::kHolds && !outcome.next) return outcome;
+      if (outcome.state == OverlayState::kInSync && !outcome.next) return outcome;
       if (!outcome.next || *outcome.next > end) return outcome;
       stage.clock.now = std::max(
           stage.clock.now,
@@ -183,7 +183,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     EXPECT_FALSE(outcome.sentence.empty());
     EXPECT_EQ(outcome.desired, stage.routes.size());
     if (stopped_) EXPECT_EQ(outcome.state, OverlayState::kHns) << outcome.sentence;
-    if (outcome.state != OverlayState::kHolds) {
+    if (outcome.state != OverlayState::kInSync) {
       EXPECT_TRUE(outcome.next) << outcome.sentence;
       return;
     }
@@ -192,7 +192,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     const IpPrefix link_local = Cidr("169.254.0.0/16");
     EXPECT_FALSE(outcome.management_ip && link_local.Contains(*outcome.management_ip))
         << "peers cannot reach " << outcome.management_ip->ToString();
-    if (!strangers_act_) EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+    if (!strangers_act_) EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   }
 
   std::vector<Step> Calls(const Scenario& scenario) {

@@ -28,7 +28,7 @@ bool Says(const Step& step, std::string_view function, std::string_view text) {
 TEST(OverlayKeeperTest, FromAnEmptyHnsInOneRound) {
   OverlayStage stage;
   const OverlayOutcome outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_EQ(outcome.sentence, "the HNS network flannel.4096 holds 2 routes");
   EXPECT_EQ(outcome.next, std::nullopt);
   EXPECT_EQ(outcome.desired, 2u);
@@ -42,15 +42,15 @@ TEST(OverlayKeeperTest, FromAnEmptyHnsInOneRound) {
   EXPECT_EQ(outcome.dr_mac, network.dr_mac());
   EXPECT_EQ(outcome.base_network_id, std::nullopt);
   EXPECT_TRUE(network.Has("HostRoute"));
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
-  EXPECT_EQ(stage.api.changes.front(), NetworkJson(OverlayNetwork(Wish())));
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
+  EXPECT_EQ(stage.api.changes.front(), NetworkJson(OverlayNetwork(Spec())));
 }
 
 TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
   for (const std::size_t peers : {0u, 1u, 100u, 1000u, 5000u}) {
     OverlayStage stage;
     stage.SetRoutes(ManyRoutes(peers));
-    EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+    EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
     EXPECT_LE(stage.api.calls, peers / 100 + 20) << peers;
     EXPECT_EQ(stage.RoutesThere().size(), peers);
     RecordProperty("calls for " + std::to_string(peers), std::to_string(stage.api.calls));
@@ -59,7 +59,7 @@ TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
     stage.api.changes.clear();
     stage.StartKeeper();
     const OverlayOutcome outcome = stage.Round();
-    EXPECT_EQ(outcome.state, OverlayState::kHolds);
+    EXPECT_EQ(outcome.state, OverlayState::kInSync);
     EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
     EXPECT_THAT(stage.api.changes, IsEmpty());
   }
@@ -77,11 +77,11 @@ TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
     std::size_t creates;
     OverlayState state;
   } rows[] = {
-      {"by name", "Ethernet", "", "", 1, OverlayState::kHolds},
-      {"a virtual one, then by MAC", "Host", "Ethernet", "", 2, OverlayState::kHolds},
-      {"one that is not there, then by MAC", "Other", "Ethernet", "", 2, OverlayState::kHolds},
-      {"a virtual one, then by the node's address", "Host", "", "", 2, OverlayState::kHolds},
-      {"by the node's address", "", "", "", 1, OverlayState::kHolds},
+      {"by name", "Ethernet", "", "", 1, OverlayState::kInSync},
+      {"a virtual one, then by MAC", "Host", "Ethernet", "", 2, OverlayState::kInSync},
+      {"one that is not there, then by MAC", "Other", "Ethernet", "", 2, OverlayState::kInSync},
+      {"a virtual one, then by the node's address", "Host", "", "", 2, OverlayState::kInSync},
+      {"by the node's address", "", "", "", 1, OverlayState::kInSync},
       {"a virtual one, then several", "Host", "", "A and B have its MAC", 1,
        OverlayState::kNetwork},
       {"several", "", "", "A and B have its MAC", 0, OverlayState::kNetwork},
@@ -92,10 +92,10 @@ TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
     stage.host.Remove("Ethernet");
     stage.host.Add(nic);
     stage.host.Add(vnic);
-    stage.wish.adapter = row.name;
-    stage.wish.adapter_by_mac = row.by_mac;
-    stage.wish.by_address = true;
-    stage.wish.ambiguous = row.ambiguous;
+    stage.spec.adapter = row.name;
+    stage.spec.adapter_by_mac = row.by_mac;
+    stage.spec.by_address = true;
+    stage.spec.ambiguous = row.ambiguous;
     stage.StartKeeper();
     std::size_t creates = 0;
     stage.api.before = [&](const Step& step) -> MaybeRefused {
@@ -107,7 +107,7 @@ TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
     EXPECT_THAT(outcome.sentence, HasSubstr(row.ambiguous));
     EXPECT_EQ(creates, row.creates);
     EXPECT_THAT(outcome.notes, IsEmpty());
-    EXPECT_EQ(stage.host.HasSwitch("Ethernet"), row.state == OverlayState::kHolds);
+    EXPECT_EQ(stage.host.HasSwitch("Ethernet"), row.state == OverlayState::kInSync);
   }
 }
 
@@ -129,11 +129,11 @@ TEST(OverlayKeeperTest, HnsIsLeftToChooseWhereNothingElseHelps) {
     OverlayStage stage;
     stage.hns.Set({.network_provider_address = false});
     stage.host.Add({"Host", {}, true, /*is_virtual=*/true});
-    stage.wish.adapter = row.name;
+    stage.spec.adapter = row.name;
     stage.StartKeeper();
     const TimePoint begin = stage.Now();
     const OverlayOutcome outcome = stage.Drive();
-    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
     EXPECT_GE(stage.Now() - begin, row.until);
     EXPECT_LE(stage.Now() - begin, row.until + 10s);
   }
@@ -152,7 +152,7 @@ TEST(OverlayKeeperTest, HnsIsNotLeftToChooseWhileAFormerNetworkGoes) {
     if (stage.Now() >= end) return std::nullopt;
     return hresult::kInvalidArgument;
   };
-  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
   EXPECT_GT(creates, 4u);
   EXPECT_EQ(without, 0u);
 }
@@ -160,7 +160,7 @@ TEST(OverlayKeeperTest, HnsIsNotLeftToChooseWhileAFormerNetworkGoes) {
 // At last HNS is left to choose; then it begins with the name again.
 TEST(OverlayKeeperTest, WhereNoWayFitsEachIsTriedInTurn) {
   OverlayStage stage;
-  stage.wish.by_address = true;
+  stage.spec.by_address = true;
   stage.StartKeeper();
   std::vector<std::string> told;
   stage.api.before = [&](const Step& step) -> MaybeRefused {
@@ -180,7 +180,7 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   OverlayStage stage;
   stage.Drive();
   stage.StartKeeper();
-  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish);
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec);
   OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kRoutes);
   EXPECT_THAT(outcome.sentence, HasSubstr("the peers are not known yet"));
@@ -188,31 +188,31 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   EXPECT_TRUE(outcome.dr_mac) << "can be published already";
 
   stage.keeper->SetRoutes(RoutesTo({"10.244.1.0/24"}), false);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.RoutesThere(), SizeIs(2));
   stage.SetRoutes(RoutesTo({"10.244.1.0/24"}));
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 
   // Once they are, they stay known.
   stage.routes = {};
   stage.keeper->SetRoutes({}, false);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.RoutesThere(), IsEmpty());
 }
 
-TEST(OverlayKeeperTest, TheSameWishCostsNoCall) {
+TEST(OverlayKeeperTest, TheSameSpecCostsNoCall) {
   OverlayStage stage;
   stage.Drive();
   stage.api.calls = 0;
-  stage.keeper->SetWish(stage.wish);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  stage.keeper->SetSpec(stage.spec);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_EQ(stage.api.calls, 0u);
 }
 
 TEST(OverlayKeeperTest, AHostRouteThatIsNotReadBackYetIsNoNote) {
   OverlayStage stage;
-  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.wish);
+  stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec);
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kRoutes) << "the peers are not known";
   EXPECT_THAT(outcome.notes, IsEmpty());
@@ -227,18 +227,18 @@ TEST(OverlayKeeperTest, AWriteThatMayNotHaveArrivedEndsTheRound) {
   } rows[] = {
       {"HcnModifyNetwork", "HostRoute", hresult::kRpcCallFailed, OverlayState::kHns},
       {"HcnModifyNetwork", "HostRoute", hresult::kNetworkNotFound, OverlayState::kNetwork},
-      {"HcnModifyNetwork", "HostRoute", hresult::kUnspecified, OverlayState::kHolds},
+      {"HcnModifyNetwork", "HostRoute", hresult::kUnspecified, OverlayState::kInSync},
       {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kRpcCallFailed, OverlayState::kHns},
       {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kNetworkNotFound, OverlayState::kRoutes},
       {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kUnspecified, OverlayState::kRoutes},
       {"HcnCreateNetwork", "External", hresult::kRpcCallFailed, OverlayState::kHns},
       {"HcnEnumerateNetwork", "", hresult::kRpcCallFailed, OverlayState::kHns},
-      {"HcnEnumerateNetwork", "", hresult::kUnspecified, OverlayState::kHolds},
+      {"HcnEnumerateNetwork", "", hresult::kUnspecified, OverlayState::kInSync},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.function) + " " + row.text + " " + std::string(Name(row.code)));
     OverlayStage stage;
-    stage.wish.base_network = true;
+    stage.spec.base_network = true;
     stage.StartKeeper();
     stage.api.before = [&, done = false](const Step& step) mutable -> MaybeRefused {
       if (done || !Says(step, row.function, row.text)) return std::nullopt;
@@ -261,14 +261,14 @@ TEST(OverlayKeeperTest, WhatCannotBeReadIsReadAgain) {
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
   EXPECT_THAT(outcome.sentence, StartsWith("read the network flannel.4096: "));
   stage.api.answer = nullptr;
-  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, AReplacementWhoseDeleteIsRefusedCreatesNothing) {
   OverlayStage stage;
   stage.Drive();
-  stage.wish.isolation_id = Vsid(4100);
-  stage.keeper->SetWish(stage.wish);
+  stage.spec.isolation_id = Vsid(4100);
+  stage.keeper->SetSpec(stage.spec);
   stage.api.changes.clear();
   stage.api.before = [](const Step& step) -> MaybeRefused {
     if (step.function != "HcnDeleteNetwork") return std::nullopt;
@@ -285,12 +285,12 @@ TEST(OverlayKeeperTest, OneThatTookOursPlaceIsOpened) {
   OverlayStage stage;
   stage.Drive();
   ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
-  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(Wish())).ok());
+  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(Spec())).ok());
   stage.keeper->Recheck();
   const OverlayOutcome outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 }
 
 TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
@@ -303,7 +303,7 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_TRUE(outcome.network_id);
   outcome = stage.Drive(10min);
   EXPECT_THAT(outcome.sentence, HasSubstr(" min: it binds the adapter"));
-  EXPECT_EQ(stage.Drive(20min).state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive(20min).state, OverlayState::kInSync);
   EXPECT_THAT(stage.api.changes, SizeIs(4)) << "network, HostRoute, a route, the other";
 
   // Once more, for a network that took its place: what stood in the other counts no more.
@@ -315,7 +315,7 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   // A peer that comes meanwhile does not make it be read later.
   stage.clock.now += 20min;
   stage.SetRoutes(stage.routes);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, TheRouterMacIsWaitedForToo) {
@@ -330,7 +330,7 @@ TEST(OverlayKeeperTest, TheRouterMacIsWaitedForToo) {
   EXPECT_THAT(outcome.sentence, HasSubstr("router MAC for "));
   EXPECT_THAT(stage.RoutesThere(), IsEmpty());
   outcome = stage.Drive(20min);
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_EQ(outcome.dr_mac, stage.Overlay()->dr_mac());
 }
 
@@ -341,15 +341,15 @@ TEST(OverlayKeeperTest, AChangedPeerIsOutForTwoCallsOnly) {
   const RemoteSubnetRoute changed = RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99");
   stage.routes.insert_or_assign(changed.destination, changed);
   stage.keeper->PutRoute(changed);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.api.changes, ElementsAre(HasSubstr("Remove"), HasSubstr("Add")));
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 
   stage.keeper->EraseRoute(changed.destination);
   stage.routes.erase(changed.destination);
   stage.api.calls = 0;
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   EXPECT_EQ(stage.api.calls, 2u) << "remove, read back: the network stayed open";
 }
 
@@ -364,8 +364,8 @@ TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
   EXPECT_EQ(outcome.network_id, std::nullopt);
   EXPECT_EQ(outcome.applied, 0u);
   outcome = stage.Drive(30s);
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 }
 
 TEST(OverlayKeeperTest, ANameThatIsTakenAndNotListed) {
@@ -379,18 +379,18 @@ TEST(OverlayKeeperTest, ANameThatIsTakenAndNotListed) {
                     HasSubstr("service hns"), HasSubstr("not help, reboot this node")));
   EXPECT_LE(*outcome.next - stage.Now(), 10s);
   stage.hns.ReleaseName("flannel.4096");
-  EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive(1min).state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, OneThatIsMadeMeanwhileIsAdopted) {
   OverlayStage stage;
   stage.api.before = [&](const Step& step) -> MaybeRefused {
     if (Says(step, "HcnCreateNetwork", "flannel.4096") && !stage.Overlay())
-      EXPECT_TRUE(stage.stranger.Create(OverlayNetwork(Wish())).ok());
+      EXPECT_TRUE(stage.stranger.Create(OverlayNetwork(Spec())).ok());
     return std::nullopt;
   };
   EXPECT_EQ(stage.Round().next, stage.Now()) << "at once";
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, AHostRouteThatHnsDoesNotTakeIsANote) {
@@ -400,14 +400,14 @@ TEST(OverlayKeeperTest, AHostRouteThatHnsDoesNotTakeIsANote) {
     return hresult::kInvalidPolicyType;
   };
   OverlayOutcome outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("its own pods"), HasSubstr("HostRoute"),
                                                HasSubstr("HCN_E_INVALID_POLICY_TYPE"))));
   EXPECT_EQ(outcome.next, stage.Now() + 1s);
   stage.api.before = nullptr;
   stage.clock.now += 1s;
   outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_THAT(outcome.notes, IsEmpty());
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
 }
@@ -421,8 +421,8 @@ TEST(OverlayKeeperTest, AHostRouteThatFindsNothingIsANoteOnceTheNetworkIsFoundAg
   };
   EXPECT_EQ(stage.Round().next, stage.Now()) << "it is looked for at once";
   const OverlayOutcome outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("ERROR_NOT_FOUND")));
 }
 
@@ -438,10 +438,10 @@ TEST(OverlayKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   EXPECT_THAT(outcome.sentence,
               AllOf(HasSubstr("VSID 4097 instead of 4096"), HasSubstr("not replaced again")));
   EXPECT_THAT(stage.api.changes, SizeIs(1)) << "the create";
-  EXPECT_THAT(stage.keeper->Look()->refused, HasSubstr("not replaced again")) << "as it does";
+  EXPECT_THAT(stage.keeper->Inspect()->refused, HasSubstr("not replaced again")) << "as it does";
   // Another desired state is another network.
-  stage.wish.subnet = Cidr("10.244.9.0/24");
-  stage.keeper->SetWish(stage.wish);
+  stage.spec.subnet = Cidr("10.244.9.0/24");
+  stage.keeper->SetSpec(stage.spec);
   stage.Drive(1h);
   EXPECT_THAT(stage.api.changes, SizeIs(3)) << "one delete, one create";
 }
@@ -471,13 +471,13 @@ TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
       stage.keeper->SetAdapterThere(true);
       outcome = stage.Drive();
     }
-    EXPECT_EQ(outcome.state, OverlayState::kHolds);
+    EXPECT_EQ(outcome.state, OverlayState::kInSync);
     EXPECT_THAT(outcome.notes, IsEmpty());
     EXPECT_FALSE(outcome.awaits_adapter);
     EXPECT_TRUE(stage.Overlay()->Has(policy_type::kHostRoute));
 
     // The next one's adapter is another.
-    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, stage.wish.name).ok());
+    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, stage.spec.name).ok());
     stage.keeper->Recheck();
     EXPECT_TRUE(stage.Round().awaits_adapter);
     EXPECT_FALSE(stage.Overlay()->Has(policy_type::kHostRoute));
@@ -486,10 +486,10 @@ TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
 
 TEST(OverlayKeeperTest, WithItsHostRouteNoAdapterIsWaitedFor) {
   OverlayStage stage;
-  ASSERT_EQ(stage.Drive().state, OverlayState::kHolds);
+  ASSERT_EQ(stage.Drive().state, OverlayState::kInSync);
   stage.StartKeeper();
   stage.keeper->SetAdapterThere(false);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_FALSE(stage.Round().awaits_adapter);
 }
 
@@ -500,7 +500,7 @@ TEST(OverlayKeeperTest, ALinkLocalAddressIsNoManagementIp) {
   EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
   EXPECT_THAT(outcome.sentence, HasSubstr("management IP (169.254.149.216 is none)"));
   outcome = stage.Drive(1min);
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_EQ(outcome.management_ip, Ip("192.168.1.10"));
 }
 
@@ -508,9 +508,9 @@ TEST(OverlayKeeperTest, ALinkLocalAddressIsTheManagementIpOfANodeThatHasIt) {
   OverlayStage stage;
   stage.host.Remove("Ethernet");
   stage.host.Add({"Ethernet", {Ip("169.254.7.7")}});
-  stage.wish.node_address = Ip("169.254.7.7");
+  stage.spec.node_address = Ip("169.254.7.7");
   stage.StartKeeper();
-  EXPECT_EQ(stage.Drive(1min).state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive(1min).state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
@@ -526,9 +526,9 @@ TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
   EXPECT_EQ(outcome.applied, 0u);
   stage.hns.StartService({.networks = emulator::Restart::Networks::kLost});
   outcome = stage.Drive(1min);
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 }
 
 TEST(OverlayKeeperTest, ARestartThatNobodyToldIsFoundByTheDeadHandle) {
@@ -537,8 +537,8 @@ TEST(OverlayKeeperTest, ARestartThatNobodyToldIsFoundByTheDeadHandle) {
   stage.hns.RestartService({.routes_kept = false});
   stage.keeper->PutRoute(RouteTo("10.244.7.0/24"));
   stage.routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
-  EXPECT_EQ(stage.Drive(1s).state, OverlayState::kHolds);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.Drive(1s).state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
 }
 
@@ -550,10 +550,10 @@ TEST(OverlayKeeperTest, ARecheckFindsWhatStrangersDid) {
   stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")));
   stage.RemovePolicy(HostRoutePolicy());
   stage.AddPolicy(theirs);
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds) << "nothing was read";
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync) << "nothing was read";
   stage.keeper->Recheck();
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
-  EXPECT_EQ(stage.RoutesThere(), stage.RoutesWanted());
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
 }
 
@@ -562,8 +562,8 @@ TEST(OverlayKeeperTest, NeverUnderRunningPods) {
   stage.Drive();
   const Guid pod = stage.AddPod("pod1", "10.244.3.5");
   const Guid before = stage.Overlay()->id;
-  stage.wish.isolation_id = Vsid(4100);
-  stage.keeper->SetWish(stage.wish);
+  stage.spec.isolation_id = Vsid(4100);
+  stage.keeper->SetSpec(stage.spec);
   stage.api.changes.clear();
   OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
@@ -574,7 +574,7 @@ TEST(OverlayKeeperTest, NeverUnderRunningPods) {
 
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
   outcome = stage.Drive(1min);
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
   EXPECT_NE(stage.Overlay()->id, before);
   EXPECT_EQ(stage.Overlay()->subnets[0].isolation_id, 4100u);
@@ -595,8 +595,8 @@ TEST(OverlayKeeperTest, PodsOfAnotherPodCidrAreGivenFiveMinutes) {
                             R"("Settings":{"EndpointId":")" +
                                 pod.ToString() + R"("}})")
                     .ok());
-    stage.wish.subnet = Cidr("10.244.4.0/24");
-    stage.keeper->SetWish(stage.wish);
+    stage.spec.subnet = Cidr("10.244.4.0/24");
+    stage.keeper->SetSpec(stage.spec);
     OverlayOutcome outcome = stage.Drive(4min);
     EXPECT_EQ(outcome.state, OverlayState::kNetwork);
     EXPECT_THAT(outcome.sentence,
@@ -605,32 +605,32 @@ TEST(OverlayKeeperTest, PodsOfAnotherPodCidrAreGivenFiveMinutes) {
     EXPECT_EQ(stage.Overlay()->id, before);
     if (they_end) ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
     outcome = stage.Drive(they_end ? 10s : 2min);
-    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
     EXPECT_NE(stage.Overlay()->id, before);
   }
 }
 
 TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   OverlayStage stage;
-  stage.wish.base_network = true;
+  stage.spec.base_network = true;
   stage.api.before = [](const Step& step) -> MaybeRefused {
     if (!Says(step, "HcnCreateNetwork", "External")) return std::nullopt;
     return hresult::kUnspecified;
   };
   stage.StartKeeper();
   OverlayOutcome outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+  EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_THAT(stage.api.changes.front(), HasSubstr("External"));
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("may not outlive a reboot")));
   stage.api.changes.clear();
   stage.keeper->Recheck();
-  EXPECT_EQ(stage.Round().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.api.changes, IsEmpty()) << "not before its time";
   stage.api.before = nullptr;
   stage.clock.now =
       std::chrono::duration_cast<emulator::Milliseconds>(outcome.next.value().time_since_epoch());
   outcome = stage.Round();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_THAT(outcome.notes, IsEmpty());
   EXPECT_EQ(outcome.base_network_id, stage.Named("External").value().id);
 
@@ -638,7 +638,7 @@ TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   stage.StartKeeper();
   stage.api.changes.clear();
   outcome = stage.Drive();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_EQ(outcome.base_network_id, std::nullopt) << "not made by this one";
   EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4096"));
 }
@@ -646,7 +646,7 @@ TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
 // calico#11840: its NIC has another identity after a reboot, and nothing mends it.
 TEST(OverlayKeeperTest, ABaseNetworkThatLostItsAdapterIsNamed) {
   OverlayStage stage;
-  stage.wish.base_network = true;
+  stage.spec.base_network = true;
   stage.StartKeeper();
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
   emulator::Restart reboot = emulator::kReboot;
@@ -662,13 +662,13 @@ TEST(OverlayKeeperTest, ABaseNetworkThatLostItsAdapterIsNamed) {
 }
 
 // One of another's is believed as well, and looked at as well.
-TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsLookedAt) {
+TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsInspected) {
   OverlayStage stage;
-  Network other = OverlayNetwork(Wish());
+  Network other = OverlayNetwork(Spec());
   other.name = "ovn";
   other.flags = 0;  // persistent
   ASSERT_TRUE(stage.stranger.Create(other).ok());
-  stage.wish.base_network = true;
+  stage.spec.base_network = true;
   stage.StartKeeper();
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
   EXPECT_FALSE(stage.Named("External"));
@@ -680,7 +680,7 @@ TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsLookedAt) {
               ::testing::Contains(AllOf(HasSubstr("the base network ovn does not"),
                                         HasSubstr("by the program that made it"))));
   // One that does keep it is enough.
-  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.wish)).ok());
+  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.spec)).ok());
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Drive(1min).notes, IsEmpty());
 }
@@ -689,18 +689,18 @@ TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsLookedAt) {
 TEST(OverlayKeeperTest, OnlyTheBaseNetworkNeedsToSeeAllOthers) {
   for (const bool base : {false, true}) {
     OverlayStage stage;
-    Network other = OverlayNetwork(Wish());
+    Network other = OverlayNetwork(Spec());
     other.name = "vxlan0";
     ASSERT_TRUE(stage.stranger.Create(other).ok());
     const std::string broken = stage.Named("vxlan0")->id.ToString();
-    stage.wish.base_network = base;
+    stage.spec.base_network = base;
     stage.api.before = [&](const Step& step) -> MaybeRefused {
       if (!Says(step, "HcnOpenNetwork", broken)) return std::nullopt;
       return hresult::kDegradedOperation;
     };
     stage.StartKeeper();
     const OverlayOutcome outcome = stage.Round();
-    EXPECT_EQ(outcome.state, OverlayState::kHolds) << outcome.sentence;
+    EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
     EXPECT_THAT(outcome.notes, SizeIs(base ? 1 : 0));
     EXPECT_FALSE(stage.Named("External"));
   }
@@ -714,7 +714,7 @@ TEST(OverlayKeeperTest, AnHnsThatTakesFewAtOnceCostsThatManyCalls) {
   for (const auto& row : rows) {
     OverlayStage stage({.batch_limit = row.limit});
     stage.SetRoutes(ManyRoutes(1000));
-    EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+    EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
     EXPECT_LE(stage.api.calls, row.calls) << row.limit;
     RecordProperty("calls with batches of " + std::to_string(row.limit),
                    std::to_string(stage.api.calls));
@@ -725,32 +725,32 @@ TEST(OverlayKeeperTest, AnOldHnsIsToldAndMayBeUpdated) {
   OverlayStage stage({.version = {9, 1}});
   EXPECT_THAT(stage.Round().sentence, HasSubstr("HNS 9.1 knows no remote subnets"));
   stage.hns.Set({.version = {9, 5}});
-  EXPECT_EQ(stage.Drive().state, OverlayState::kHolds);
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, ADifferentAdapterOrAddressIsANote) {
   OverlayStage stage;
   stage.Drive();
-  stage.wish.adapter = "vEthernet (Ethernet 2)";
-  stage.wish.node_address = Ip("192.168.1.11");
-  stage.keeper->SetWish(stage.wish);
+  stage.spec.adapter = "vEthernet (Ethernet 2)";
+  stage.spec.node_address = Ip("192.168.1.11");
+  stage.keeper->SetSpec(stage.spec);
   const OverlayOutcome outcome = stage.Drive();
-  EXPECT_EQ(outcome.state, OverlayState::kHolds);
+  EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_THAT(outcome.notes,
               ElementsAre(HasSubstr("stands on the adapter Ethernet, not on Ethernet 2"),
                           HasSubstr("HNS sends from 192.168.1.10")));
 
   // Whatever the adapter is, where none is asked for.
-  stage.wish = Wish();
-  stage.wish.adapter = "";
-  stage.keeper->SetWish(stage.wish);
+  stage.spec = Spec();
+  stage.spec.adapter = "";
+  stage.keeper->SetSpec(stage.spec);
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
 }
 
 // The address is looked at again while HNS answers; it wakes no one while HNS is away.
 TEST(OverlayKeeperTest, ADifferentAddressWaitsForHns) {
   OverlayStage stage;
-  stage.wish.node_address = Ip("192.168.1.11");
+  stage.spec.node_address = Ip("192.168.1.11");
   stage.StartKeeper();
   EXPECT_EQ(stage.Drive().next, stage.Now() + 1s);
   stage.hns.StopService();

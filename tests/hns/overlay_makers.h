@@ -15,7 +15,7 @@ inline IpAddress Ip(std::string_view text) { return IpAddress::Parse(text).value
 inline MacAddress Mac(std::string_view text) { return MacAddress::Parse(text).value(); }
 inline IsolationId Vsid(std::uint32_t value) { return IsolationId::Of(value).value(); }
 
-inline OverlayWish Wish() {
+inline OverlaySpec Spec() {
   return {.name = "flannel.4096",
           .subnet = Cidr("10.244.3.0/24"),
           .isolation_id = Vsid(4096),
@@ -23,7 +23,7 @@ inline OverlayWish Wish() {
           .node_address = Ip("192.168.1.10")};
 }
 
-// `text` is the destination; provider and MAC follow from its third octet, and from `mac`.
+// `text` is the destination; provider and MAC follow from its third byte, and from `mac`.
 inline RemoteSubnetRoute RouteTo(std::string_view text,
                                  std::string_view mac = "0e:2a:00:00:00:01") {
   const IpPrefix destination = Cidr(text);

@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 
 constexpr Version k2019{9, 5}, k2022{13, 3};
 
-Network Standing(const OverlayWish& wish) {
-  Network network = OverlayNetwork(wish);
+Network Standing(const OverlaySpec& spec) {
+  Network network = OverlayNetwork(spec);
   network.id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   network.policies.push_back({"ProviderAddress", R"({"ProviderAddress":"192.168.1.10"})"});
   network.policies.push_back({"DrMacAddress", R"({"Address":"00-15-5D-C2-00-BF"})"});
@@ -35,7 +35,7 @@ Endpoint Pod(const Network& network, std::string_view name, std::string_view add
 // The text is that of a trace of upstream v0.28.9.
 TEST(OverlayPlanTest, TheDocumentIsUpstreams) {
   EXPECT_EQ(
-      NetworkJson(OverlayNetwork(Wish())),
+      NetworkJson(OverlayNetwork(Spec())),
       R"({"Name":"flannel.4096","Type":"Overlay","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"Ethernet"}}],"MacPool":{},"Dns":{},"Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID","Settings":{"IsolationId":4096}}],"Routes":[{"NextHop":"10.244.3.1","DestinationPrefix":"0.0.0.0/0"}]}]}],"Flags":8,"Health":{"Extra":{}},"SchemaVersion":{"Major":2,"Minor":0}})");
 }
 
@@ -53,9 +53,9 @@ TEST(OverlayPlanTest, HnsIsToldTheAdapterBelowItsOwn) {
   };
   for (const auto& row : rows) {
     EXPECT_EQ(PhysicalAdapter(row.shown), row.physical);
-    OverlayWish wish = Wish();
-    wish.adapter = row.shown;
-    EXPECT_EQ(OverlayNetwork(wish).adapter_name(), row.physical);
+    OverlaySpec spec = Spec();
+    spec.adapter = row.shown;
+    EXPECT_EQ(OverlayNetwork(spec).adapter_name(), row.physical);
   }
 }
 
@@ -81,17 +81,17 @@ TEST(OverlayPlanTest, TheAdapterIsToldInOneWayAfterTheOther) {
       {"ambiguous", "", "", "several", true, {}},
   };
   for (const auto& row : rows) {
-    OverlayWish wish = Wish();
-    wish.adapter = row.name;
-    wish.adapter_by_mac = row.by_mac;
-    wish.ambiguous = row.ambiguous;
-    wish.by_address = row.by_address;
+    OverlaySpec spec = Spec();
+    spec.adapter = row.name;
+    spec.adapter_by_mac = row.by_mac;
+    spec.ambiguous = row.ambiguous;
+    spec.by_address = row.by_address;
     std::vector<std::string> ways;
-    for (std::size_t way = 0; way < AdapterWays(wish).size(); ++way) {
-      const Network document = OverlayNetwork(wish, way);
+    for (std::size_t way = 0; way < AdapterWays(spec).size(); ++way) {
+      const Network document = OverlayNetwork(spec, way);
       const auto address = document.provider_address();
       ways.push_back(address ? address->ToString() : document.adapter_name());
-      EXPECT_EQ(BaseNetwork(wish, way).policies, document.policies) << row.description;
+      EXPECT_EQ(BaseNetwork(spec, way).policies, document.policies) << row.description;
     }
     EXPECT_EQ(ways, row.ways) << row.description;
   }
@@ -99,93 +99,93 @@ TEST(OverlayPlanTest, TheAdapterIsToldInOneWayAfterTheOther) {
 
 // One that stands needs no adapter.
 TEST(OverlayPlanTest, AnAmbiguousAdapterIsRefusedWhereANetworkIsToBeMade) {
-  OverlayWish wish = Wish();
-  wish.adapter.clear();
-  wish.ambiguous = "Team and NIC 1 have its MAC";
-  wish.base_network = true;
-  NetworkPlan plan = PlanNetwork(wish, k2022, {}, {});
+  OverlaySpec spec = Spec();
+  spec.adapter.clear();
+  spec.ambiguous = "Team and NIC 1 have its MAC";
+  spec.base_network = true;
+  NetworkPlan plan = PlanNetwork(spec, k2022, {}, {});
   EXPECT_EQ(plan.action, NetworkAction::kRefuse);
-  EXPECT_EQ(plan.reason, wish.ambiguous);
+  EXPECT_EQ(plan.reason, spec.ambiguous);
   EXPECT_FALSE(plan.base);
-  Network network = OverlayNetwork(Wish());
-  plan = PlanNetwork(wish, k2022, std::vector{network}, {});
+  Network network = OverlayNetwork(Spec());
+  plan = PlanNetwork(spec, k2022, std::vector{network}, {});
   EXPECT_EQ(plan.action, NetworkAction::kAdopt);
   network.subnets[0].prefix = Cidr("10.244.9.0/24");
-  plan = PlanNetwork(wish, k2022, std::vector{network}, {});
+  plan = PlanNetwork(spec, k2022, std::vector{network}, {});
   EXPECT_EQ(plan.action, NetworkAction::kRefuse) << "and not deleted first";
   EXPECT_FALSE(plan.base);
 }
 
 TEST(OverlayPlanTest, AnotherPortIsAPolicyWhereHnsHasIt) {
-  OverlayWish wish = Wish();
-  wish.port = 8472;
-  NetworkPlan plan = PlanNetwork(wish, k2022, {}, {});
+  OverlaySpec spec = Spec();
+  spec.port = 8472;
+  NetworkPlan plan = PlanNetwork(spec, k2022, {}, {});
   EXPECT_EQ(plan.action, NetworkAction::kCreate);
   EXPECT_EQ(plan.document.vxlan_port(), 8472);
 
-  plan = PlanNetwork(wish, k2019, {}, {});
+  plan = PlanNetwork(spec, k2019, {}, {});
   EXPECT_EQ(plan.action, NetworkAction::kRefuse);
   EXPECT_THAT(plan.reason, AllOf(HasSubstr("Backend.Port is 8472"), HasSubstr("HNS 9.5"),
                                  HasSubstr("set Backend.Port to 4789")));
 }
 
 TEST(OverlayPlanTest, AnHnsWithoutRemoteSubnetsIsRefused) {
-  const NetworkPlan plan = PlanNetwork(Wish(), {9, 1}, {}, {});
+  const NetworkPlan plan = PlanNetwork(Spec(), {9, 1}, {}, {});
   EXPECT_EQ(plan.action, NetworkAction::kRefuse);
   EXPECT_THAT(plan.reason, AllOf(HasSubstr("HNS 9.1"), HasSubstr("9.2 or later")));
 }
 
 TEST(OverlayPlanTest, ARightNetworkIsAdoptedWhoeverMadeIt) {
-  const Network network = Standing(Wish());
+  const Network network = Standing(Spec());
   Network of_v1 = network;  // another spelling, another adapter, other flags, more policies
   of_v1.type = "overlay";
   of_v1.flags = 0;
   of_v1.policies = {NetAdapterNamePolicy("Ethernet 2"), {"Strange", "{}"}};
   for (const Network& there : {network, of_v1}) {
-    const NetworkPlan plan = PlanNetwork(Wish(), k2022, std::vector{there}, {});
+    const NetworkPlan plan = PlanNetwork(Spec(), k2022, std::vector{there}, {});
     EXPECT_EQ(plan.action, NetworkAction::kAdopt);
     EXPECT_EQ(plan.existing->id, network.id);
     EXPECT_EQ(plan.base, std::nullopt);
   }
 }
 
-TEST(OverlayPlanTest, OthersAreNotLookedAt) {
-  Network other = Standing(Wish());
+TEST(OverlayPlanTest, OthersAreNotInspected) {
+  Network other = Standing(Spec());
   other.name = "Flannel.4096";  // HNS's names have a case
-  EXPECT_EQ(PlanNetwork(Wish(), k2022, std::vector{other}, {}).action, NetworkAction::kCreate);
+  EXPECT_EQ(PlanNetwork(Spec(), k2022, std::vector{other}, {}).action, NetworkAction::kCreate);
 }
 
 TEST(OverlayPlanTest, OfSeveralTheRightOneIsTaken) {
-  Network wrong = Standing(Wish());
+  Network wrong = Standing(Spec());
   wrong.id = Guid();
   wrong.type = "L2Bridge";
-  const Network right = Standing(Wish());
-  const NetworkPlan plan = PlanNetwork(Wish(), k2022, std::vector{wrong, right}, {});
+  const Network right = Standing(Spec());
+  const NetworkPlan plan = PlanNetwork(Spec(), k2022, std::vector{wrong, right}, {});
   EXPECT_EQ(plan.action, NetworkAction::kAdopt);
   EXPECT_EQ(plan.existing->id, right.id);
 }
 
 // No public program reads VSID and VxlanPort back from schema 2, so HNS may not show them.
 TEST(OverlayPlanTest, WhatHnsDoesNotShowIsNoDifferenceAndIsNamed) {
-  OverlayWish wish = Wish();
-  wish.port = 8472;
-  Network there = Standing(wish);
-  EXPECT_EQ(Assumed(wish, there), "");
+  OverlaySpec spec = Spec();
+  spec.port = 8472;
+  Network there = Standing(spec);
+  EXPECT_EQ(Assumed(spec, there), "");
   there.policies.clear();
-  EXPECT_THAT(Differences(wish, there), IsEmpty());
-  EXPECT_THAT(Assumed(wish, there),
+  EXPECT_THAT(Differences(spec, there), IsEmpty());
+  EXPECT_THAT(Assumed(spec, there),
               AllOf(HasSubstr("flannel.4096"), HasSubstr("the UDP port 8472: assumed")));
   there.subnets[0].isolation_id.reset();
-  EXPECT_THAT(Differences(wish, there), IsEmpty());
-  EXPECT_THAT(Assumed(wish, there), HasSubstr("the VSID 4096 and the UDP port 8472: assumed"));
-  EXPECT_EQ(PlanNetwork(wish, k2022, std::vector{there}, {}).action, NetworkAction::kAdopt);
+  EXPECT_THAT(Differences(spec, there), IsEmpty());
+  EXPECT_THAT(Assumed(spec, there), HasSubstr("the VSID 4096 and the UDP port 8472: assumed"));
+  EXPECT_EQ(PlanNetwork(spec, k2022, std::vector{there}, {}).action, NetworkAction::kAdopt);
   // A route of the wanted VSID tells, whatever others say.
   RemoteSubnetRoute foreign = RouteTo("10.244.1.0/24");
   foreign.isolation_id = Vsid(5000);
   there.policies = {RemoteSubnetRoutePolicy(foreign),
                     RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24"))};
-  EXPECT_THAT(Differences(wish, there), IsEmpty());
-  EXPECT_THAT(Assumed(wish, there), AllOf(HasSubstr("the UDP port"), Not(HasSubstr("VSID"))));
+  EXPECT_THAT(Differences(spec, there), IsEmpty());
+  EXPECT_THAT(Assumed(spec, there), AllOf(HasSubstr("the UDP port"), Not(HasSubstr("VSID"))));
 }
 
 TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
@@ -212,9 +212,9 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
-    Network there = Standing(Wish());
+    Network there = Standing(Spec());
     row.change(there);
-    EXPECT_THAT(Differences(Wish(), there), ElementsAre(row.difference));
+    EXPECT_THAT(Differences(Spec(), there), ElementsAre(row.difference));
 
     // Nobody of ours lives in it: it is replaced, and why is said.
     const Endpoint dead = Pod(there, "old", "10.244.9.5");
@@ -223,13 +223,13 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
     Endpoint elsewhere = Pod(there, "other", "10.244.3.8");
     elsewhere.network = Guid();
     NetworkPlan plan =
-        PlanNetwork(Wish(), k2022, std::vector{there}, std::vector{dead, remote, elsewhere});
+        PlanNetwork(Spec(), k2022, std::vector{there}, std::vector{dead, remote, elsewhere});
     EXPECT_EQ(plan.action, NetworkAction::kRecreate);
     EXPECT_THAT(plan.reason, HasSubstr(row.difference));
-    EXPECT_EQ(NetworkJson(plan.document), NetworkJson(OverlayNetwork(Wish())));
+    EXPECT_EQ(NetworkJson(plan.document), NetworkJson(OverlayNetwork(Spec())));
 
     // A pod of ours does: never.
-    plan = PlanNetwork(Wish(), k2022, std::vector{there},
+    plan = PlanNetwork(Spec(), k2022, std::vector{there},
                        std::vector{dead, Pod(there, "pod1", "10.244.3.5")});
     EXPECT_EQ(plan.action, NetworkAction::kRefuse);
     EXPECT_THAT(plan.reason, AllOf(HasSubstr(row.difference), HasSubstr("1 endpoint "),
@@ -238,24 +238,24 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
 }
 
 TEST(OverlayPlanTest, ManyInhabitantsAreCounted) {
-  Network there = Standing(Wish());
+  Network there = Standing(Spec());
   there.subnets[0].isolation_id = 5000;
   std::vector<Endpoint> pods;
   for (const char* address : {"10.244.3.5", "10.244.3.6", "10.244.3.7", "10.244.3.8"})
     pods.push_back(Pod(there, address, address));
   EXPECT_THAT(
-      PlanNetwork(Wish(), k2022, std::vector{there}, pods).reason,
+      PlanNetwork(Spec(), k2022, std::vector{there}, pods).reason,
       AllOf(HasSubstr("4 endpoints"), HasSubstr("(10.244.3.5, 10.244.3.6, 10.244.3.7, ...)")));
 }
 
 TEST(OverlayPlanTest, ARefusalDoesNothingAtAll) {
-  Network there = Standing(Wish());
+  Network there = Standing(Spec());
   there.type = "L2Bridge";
-  OverlayWish wish = Wish();
-  wish.base_network = true;
+  OverlaySpec spec = Spec();
+  spec.base_network = true;
   there.flags = kEnableNonPersistent;
   const NetworkPlan plan =
-      PlanNetwork(wish, k2022, std::vector{there}, std::vector{Pod(there, "pod", "10.244.3.5")});
+      PlanNetwork(spec, k2022, std::vector{there}, std::vector{Pod(there, "pod", "10.244.3.5")});
   EXPECT_EQ(plan.action, NetworkAction::kRefuse);
   EXPECT_EQ(plan.base, std::nullopt);
   EXPECT_THAT(plan.document.name, IsEmpty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the overlay's keeper begins, on which HNS, and beside whom.
+// Where the overlay's keeper begins, on which HNS, and next to whom.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,11 @@ struct Scenario {
   void (*prepare)(OverlayStage&);
 };
 
-inline void Stand(OverlayStage& stage) { EXPECT_EQ(stage.Drive().state, OverlayState::kHolds); }
+inline void Stand(OverlayStage& stage) { EXPECT_EQ(stage.Drive().state, OverlayState::kInSync); }
 
 inline const Scenario kScenarios[] = {
     {"empty HNS", [](OverlayStage&) {}},
-    {"empty HNS, base network wanted", [](OverlayStage& stage) { stage.wish.base_network = true; }},
+    {"empty HNS, base network wanted", [](OverlayStage& stage) { stage.spec.base_network = true; }},
     {"all is right", Stand},
     {"peers changed while it was away",
      [](OverlayStage& stage) {
@@ -38,7 +38,7 @@ inline const Scenario kScenarios[] = {
     {"another VSID",
      [](OverlayStage& stage) {
        Stand(stage);
-       stage.wish.isolation_id = Vsid(4100);
+       stage.spec.isolation_id = Vsid(4100);
        stage.routes.clear();
        for (const char* text : {"10.244.1.0/24", "10.244.2.0/24"}) {
          RemoteSubnetRoute route = RouteTo(text);
@@ -52,7 +52,7 @@ struct KindOfHns {
   const char* name;
   emulator::Settings settings;
   std::uint16_t port = kUsualVxlanPort;
-  std::size_t peers = 0;  // beside the scenario's own
+  std::size_t peers = 0;  // next to the scenario's own
   std::size_t every = 1;  // case is run: a sample where each is dear, or all fail alike; prime to
                           // the lengths of the lists of events
 };
@@ -99,7 +99,7 @@ inline constexpr std::size_t kUsualHns = 0;
 class Strangers {
  public:
   explicit Strangers(OverlayStage& stage) : stage_(stage) {
-    OverlayWish theirs = Wish();
+    OverlaySpec theirs = Spec();
     theirs.name = "vxlan0";
     theirs.subnet = Cidr("10.9.0.0/24");
     theirs.isolation_id = Vsid(5000);
@@ -119,11 +119,11 @@ class Strangers {
     pod.ip_configurations = {{Ip("10.9.0.5"), 24}};
     EXPECT_TRUE(stage.stranger.CreateEndpoint(pod).ok());
     stage.clock.now += std::chrono::minutes(2);  // until it is done
-    before_ = Look();
+    before_ = Inspect();
   }
   // `routes`: they were kept; `endpoints`: too.
   void ExpectUntouched(bool routes, bool endpoints) {
-    const Seen now = Look();
+    const Seen now = Inspect();
     if (routes) EXPECT_EQ(now.networks, before_.networks);
     if (endpoints) EXPECT_EQ(now.endpoints, before_.endpoints);
   }
@@ -132,7 +132,7 @@ class Strangers {
   struct Seen {
     std::vector<std::string> networks, endpoints;
   };
-  Seen Look() {
+  Seen Inspect() {
     // All of it, whatever this HNS shows.
     const emulator::Settings settings = stage_.hns.settings();
     emulator::Settings open = settings;

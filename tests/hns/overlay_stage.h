@@ -20,10 +20,10 @@
 namespace weft::hns {
 
 // As the daemon has it.
-inline OverlayWish NodesWish() {
-  OverlayWish wish = Wish();
-  wish.by_address = true;
-  return wish;
+inline OverlaySpec NodesSpec() {
+  OverlaySpec spec = Spec();
+  spec.by_address = true;
+  return spec;
 }
 
 class TurnedClock final : public emulator::Clock {
@@ -49,9 +49,9 @@ struct OverlayStage {
   const Way way;
   std::unique_ptr<Api> process;  // the keeper's, where nothing else stands between
   WatchedApi api;
-  WatchedApi other{hns};  // of a keeper beside it
+  WatchedApi other{hns};  // of a keeper next to it
   Client stranger{hns};   // another program on this node
-  OverlayWish wish = NodesWish();
+  OverlaySpec spec = NodesSpec();
   RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});
   std::unique_ptr<OverlayKeeper> keeper, successor;
 
@@ -65,11 +65,11 @@ struct OverlayStage {
       api.Use(*next);
       process = std::move(next);
     }
-    keeper = std::make_unique<OverlayKeeper>(api, wish, nullptr, [this] { return Now(); });
+    keeper = std::make_unique<OverlayKeeper>(api, spec, nullptr, [this] { return Now(); });
     keeper->SetRoutes(routes, true);
   }
-  void SetRoutes(RemoteSubnetRoutes wanted) {
-    routes = std::move(wanted);
+  void SetRoutes(RemoteSubnetRoutes desired) {
+    routes = std::move(desired);
     keeper->SetRoutes(routes, true);
   }
 
@@ -79,7 +79,7 @@ struct OverlayStage {
     const TimePoint end = Now() + most;
     for (int rounds = 0;; ++rounds) {
       OverlayOutcome outcome = Round();
-      if (outcome.state == OverlayState::kHolds || !outcome.next || *outcome.next > end ||
+      if (outcome.state == OverlayState::kInSync || !outcome.next || *outcome.next > end ||
           rounds == 5000) {
         return outcome;
       }
@@ -94,7 +94,7 @@ struct OverlayStage {
       if (network.name == name) return network;
     return std::nullopt;
   }
-  std::optional<Network> Overlay() { return Named(wish.name); }
+  std::optional<Network> Overlay() { return Named(spec.name); }
   // As an eye sees it that knows no planner. The order of keys is HNS's affair.
   std::vector<std::string> RoutesThere() {
     std::vector<std::string> there;
@@ -108,12 +108,12 @@ struct OverlayStage {
     std::sort(there.begin(), there.end());
     return there;
   }
-  std::vector<std::string> RoutesWanted() const {
-    std::vector<std::string> wanted;
+  std::vector<std::string> RoutesDesired() const {
+    std::vector<std::string> desired;
     for (const auto& [destination, route] : routes)
-      wanted.push_back(RemoteSubnetRoutePolicy(route).settings);
-    std::sort(wanted.begin(), wanted.end());
-    return wanted;
+      desired.push_back(RemoteSubnetRoutePolicy(route).settings);
+    std::sort(desired.begin(), desired.end());
+    return desired;
   }
   // A pod's endpoint, as a CNI plugin makes it.
   Guid AddPod(const std::string& name, const std::string& address) {

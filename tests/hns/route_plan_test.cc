@@ -40,7 +40,7 @@ TEST(RoutePlanTest, Rows) {
   using Changes = std::vector<RouteChange>;
   const struct {
     const char* description;
-    RemoteSubnetRoutes wanted;
+    RemoteSubnetRoutes desired;
     std::vector<Policy> there;
     std::size_t standing;
     Changes before;  // may_remove is false
@@ -97,10 +97,10 @@ TEST(RoutePlanTest, Rows) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.description);
-    const RoutePlan before = PlanRoutes(row.wanted, row.there, Vsid(4096), false);
+    const RoutePlan before = PlanRoutes(row.desired, row.there, Vsid(4096), false);
     EXPECT_EQ(before.changes, row.before);
     EXPECT_EQ(before.standing, row.standing);
-    const RoutePlan after = PlanRoutes(row.wanted, row.there, Vsid(4096), true);
+    const RoutePlan after = PlanRoutes(row.desired, row.there, Vsid(4096), true);
     EXPECT_EQ(after.changes, row.after);
     EXPECT_EQ(after.standing, row.standing);
   }
@@ -110,8 +110,8 @@ TEST(RoutePlanTest, Rows) {
 TEST(RoutePlanTest, APlanCarriedOutIsTheLast) {
   std::vector<Policy> there{Stored(kA),       Shouted(kA), Stored(kB, "00:00:00:00:00:02"),
                             OfVsid(kC, 5000), kUnreadable, kForeign};
-  const RemoteSubnetRoutes wanted = RoutesTo({kA, kB});
-  for (const RouteChange& change : PlanRoutes(wanted, there, Vsid(4096), true).changes) {
+  const RemoteSubnetRoutes desired = RoutesTo({kA, kB});
+  for (const RouteChange& change : PlanRoutes(desired, there, Vsid(4096), true).changes) {
     for (const Policy& removal : change.removals) {
       const auto found = std::find(there.begin(), there.end(), removal);
       ASSERT_NE(found, there.end());
@@ -119,7 +119,7 @@ TEST(RoutePlanTest, APlanCarriedOutIsTheLast) {
     }
     if (change.addition) there.push_back(*change.addition);
   }
-  EXPECT_TRUE(PlanRoutes(wanted, there, Vsid(4096), true).empty());
+  EXPECT_TRUE(PlanRoutes(desired, there, Vsid(4096), true).empty());
   EXPECT_THAT(there, ElementsAre(Stored(kA), kForeign, Stored(kB)));
 }
 

@@ -69,7 +69,7 @@ class RouteWriterTest : public ::testing::Test {
   // As the keeper does it: reads after each refusal, where the writer wants it, and at the end.
   void Work() {
     for (;;) {
-      writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
+      writer.Take(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
       if (!writer.has_work()) return;
       while (writer.has_work() && !writer.wants_reading() && WriteBatch()) {
       }
@@ -79,12 +79,12 @@ class RouteWriterTest : public ::testing::Test {
   bool WriteBatch() {
     return caller.Run(writer.WriteBatch(now, [this] { return now; })).ok();
   }
-  bool Holds() { return PlanRoutes(wanted, hns.there, Vsid(4096), true).empty(); }
+  bool Holds() { return PlanRoutes(desired, hns.there, Vsid(4096), true).empty(); }
 
   Policies hns;
   TimePoint& now = hns.now;
   RouteWriter writer;
-  RemoteSubnetRoutes wanted;
+  RemoteSubnetRoutes desired;
   int reads = 0;
 
  private:
@@ -99,7 +99,7 @@ bool Holds(const std::vector<Policy>& policies, const RemoteSubnetRoute& route) 
 }
 
 TEST_F(RouteWriterTest, InBatches) {
-  wanted = ManyRoutes(2000);
+  desired = ManyRoutes(2000);
   Work();
   EXPECT_TRUE(Holds());
   EXPECT_THAT(hns.sizes, ElementsAre(1, 30, 60, 120, 240, 480, 480, 480, 109));
@@ -108,9 +108,9 @@ TEST_F(RouteWriterTest, InBatches) {
 }
 
 TEST_F(RouteWriterTest, ChangedPeersGoAndComeBatchByBatch) {
-  wanted = ManyRoutes(300);
+  desired = ManyRoutes(300);
   Work();
-  for (auto& [destination, route] : wanted) route.router_mac = Mac("0e:2a:00:00:00:99");
+  for (auto& [destination, route] : desired) route.router_mac = Mac("0e:2a:00:00:00:99");
   std::vector<bool> adds;
   hns.rule = [&](bool add, const std::vector<Policy>&) {
     adds.push_back(add);
@@ -127,7 +127,7 @@ TEST_F(RouteWriterTest, AnHnsThatTakesFewAtOnceIsLearnt) {
     hns.there.clear();
     hns.sizes.clear();
     reads = 0;
-    wanted = ManyRoutes(1000);
+    desired = ManyRoutes(1000);
     hns.rule = [&](bool, const std::vector<Policy>& policies) {
       return policies.size() > most ? hresult::kInvalidArgument : hresult::kOk;
     };
@@ -143,7 +143,7 @@ TEST_F(RouteWriterTest, AnHnsThatAppliesAPartOfABatchIsLearnt) {
   for (const std::size_t most : {50u, 7u, 1u}) {
     hns.there.clear();
     hns.sizes.clear();
-    wanted = ManyRoutes(300);
+    desired = ManyRoutes(300);
     hns.most_applied = most;
     Work();
     EXPECT_TRUE(Holds()) << most;
@@ -153,11 +153,11 @@ TEST_F(RouteWriterTest, AnHnsThatAppliesAPartOfABatchIsLearnt) {
 }
 
 TEST_F(RouteWriterTest, OneThatDoesNotShowStopsNoOther) {
-  wanted = ManyRoutes(300);
+  desired = ManyRoutes(300);
   const Policy bad = RemoteSubnetRoutePolicy(RouteTo("10.0.77.0/24"));
   for (int reading = 0; reading < 40; ++reading) {
     std::erase(hns.there, bad);
-    writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
+    writer.Take(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
     while (writer.has_work() && !writer.wants_reading()) {
       ASSERT_TRUE(WriteBatch());
     }
@@ -184,7 +184,7 @@ TEST_F(RouteWriterTest, ABatchAimsAtASecond) {
     SCOPED_TRACE(each.name);
     hns.there.clear();
     hns.sizes.clear();
-    wanted = ManyRoutes(1500);
+    desired = ManyRoutes(1500);
     Duration longest{};
     hns.cost = [&](std::size_t size) {
       const Duration took = each.call + each.policy * size;
@@ -205,7 +205,7 @@ TEST_F(RouteWriterTest, ABatchAimsAtASecond) {
 }
 
 TEST_F(RouteWriterTest, TheOneToBlameIsFoundAndStopsNoOther) {
-  wanted = ManyRoutes(1000);
+  desired = ManyRoutes(1000);
   const RemoteSubnetRoute bad = RouteTo("10.0.77.0/24");
   hns.rule = [&](bool, const std::vector<Policy>& policies) {
     return weft::hns::Holds(policies, bad) ? hresult::kInvalidPolicy : hresult::kOk;
@@ -232,19 +232,19 @@ TEST_F(RouteWriterTest, TheOneToBlameIsFoundAndStopsNoOther) {
   EXPECT_THAT(writer.Pending(), IsEmpty());
 }
 
-TEST_F(RouteWriterTest, ANewWishForARefusedPeerIsTriedAtOnce) {
-  wanted = RoutesTo({"10.244.1.0/24"});
+TEST_F(RouteWriterTest, ANewSpecForARefusedPeerIsTriedAtOnce) {
+  desired = RoutesTo({"10.244.1.0/24"});
   hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kInvalidPolicy; };
   Work();
   EXPECT_THAT(writer.Pending(), SizeIs(1));
   hns.rule = nullptr;
-  wanted.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
+  desired.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
   Work();
   EXPECT_TRUE(Holds());
 }
 
 TEST_F(RouteWriterTest, AnHnsThatRefusesEverythingIsNotAskedForEachPeer) {
-  wanted = ManyRoutes(1000);
+  desired = ManyRoutes(1000);
   hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kDegradedOperation; };
   Work();
   EXPECT_LE(hns.sizes.size(), 2 * kRefusedInARow + 16);
@@ -259,7 +259,7 @@ TEST_F(RouteWriterTest, AnHnsThatRefusesEverythingIsNotAskedForEachPeer) {
 
 // Those that were never tried come first, so that many bad ones in a row keep no good one out.
 TEST_F(RouteWriterTest, ManyBadOnesStopNoOther) {
-  wanted = ManyRoutes(300);
+  desired = ManyRoutes(300);
   hns.rule = [&](bool, const std::vector<Policy>& policies) {
     for (const Policy& policy : policies)
       if (ReadRemoteSubnetRoute(policy)->destination < Cidr("10.0.100.0/24"))
@@ -275,7 +275,7 @@ TEST_F(RouteWriterTest, ManyBadOnesStopNoOther) {
 }
 
 TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIs) {
-  wanted = RoutesTo({"10.244.1.0/24"});
+  desired = RoutesTo({"10.244.1.0/24"});
   hns.rule = [&](bool, const std::vector<Policy>& policies) {
     hns.there = policies;  // it came all the same
     return hresult::kPolicyAlreadyExists;
@@ -286,7 +286,7 @@ TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIs) {
 }
 
 TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIsNot) {
-  wanted = RoutesTo({"10.244.1.0/24"});
+  desired = RoutesTo({"10.244.1.0/24"});
   hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kPolicyAlreadyExists; };
   Work();
   EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("HCN_E_POLICY_ALREADY_EXISTS")));
@@ -321,12 +321,12 @@ TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
   for (const bool replaced : {true, false}) {
     SCOPED_TRACE(replaced ? "peers that changed" : "peers that are gone");
     hns.rule = nullptr;
-    wanted = ManyRoutes(100);
+    desired = ManyRoutes(100);
     Work();
     ASSERT_THAT(hns.there, SizeIs(100));
-    for (auto& [destination, route] : wanted) route.router_mac = Mac("0e:2a:00:00:00:99");
-    if (!replaced) wanted.clear();
-    writer.Take(PlanRoutes(wanted, hns.there, Vsid(4096), true), now);
+    for (auto& [destination, route] : desired) route.router_mac = Mac("0e:2a:00:00:00:99");
+    if (!replaced) desired.clear();
+    writer.Take(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
     hns.there.erase(hns.there.begin() + 42);  // behind the plan's back
     std::size_t most = 0;
     hns.rule = [&](bool add, const std::vector<Policy>& policies) {
@@ -348,20 +348,20 @@ TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
 }
 
 TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
-  wanted = RoutesTo({"10.244.1.0/24"});
-  writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
+  desired = RoutesTo({"10.244.1.0/24"});
+  writer.Take(PlanRoutes(desired, {}, Vsid(4096), true), now);
   EXPECT_TRUE(WriteBatch());
-  writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
+  writer.Take(PlanRoutes(desired, {}, Vsid(4096), true), now);
   EXPECT_FALSE(writer.has_work());
   EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("does not show it")));
   EXPECT_EQ(writer.next(), now + 1s);
 }
 
-TEST_F(RouteWriterTest, AWishThatChangesBeforeTheReadBackIsNoRefusal) {
-  wanted = RoutesTo({"10.244.1.0/24"});
-  writer.Take(PlanRoutes(wanted, {}, Vsid(4096), true), now);
+TEST_F(RouteWriterTest, ASpecThatChangesBeforeTheReadBackIsNoRefusal) {
+  desired = RoutesTo({"10.244.1.0/24"});
+  writer.Take(PlanRoutes(desired, {}, Vsid(4096), true), now);
   EXPECT_TRUE(WriteBatch());
-  wanted.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
+  desired.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
   Work();
   EXPECT_TRUE(Holds());
   EXPECT_THAT(writer.Pending(), IsEmpty());

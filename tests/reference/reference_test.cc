@@ -241,13 +241,13 @@ void Check(const std::string& name, const std::string& begin, const std::string&
            const Parts& parts) {
   const fs::path path = fs::path(WEFT_SOURCE_DIR) / name;
   const std::string text = ReadText(path);
-  const std::string wanted = Replaced(text, begin, end, parts);
+  const std::string desired = Replaced(text, begin, end, parts);
   const char* const update = std::getenv("UPDATE_GOLDEN");
   if (update != nullptr && update[0] == '1') {
-    std::ofstream(path, std::ios::binary) << wanted;
+    std::ofstream(path, std::ios::binary) << desired;
   } else {
-    EXPECT_EQ(text, wanted) << name << " lags behind the program; renew it:\n"
-                            << "  UPDATE_GOLDEN=1 build/dev/bin/reference_test";
+    EXPECT_EQ(text, desired) << name << " lags behind the program; renew it:\n"
+                             << "  UPDATE_GOLDEN=1 build/dev/bin/reference_test";
   }
 }
 
@@ -281,7 +281,9 @@ TEST(VariableTest, EveryOneThatTheSourcesReadIsListed) {
   const std::regex read(R"re((?:environment|getenv|Find)\([^")]*"([A-Z][A-Z0-9_]+)")re");
   std::size_t found = 0;
   for (const auto& entry : fs::recursive_directory_iterator(WEFT_SOURCE_DIR "/control")) {
-    if (entry.path().extension() != ".cc") continue;
+    const std::string path = entry.path().generic_string();
+    // No shipped program reads the emulator's.
+    if (entry.path().extension() != ".cc" || path.find("/emulator/") != std::string::npos) continue;
     const std::string text = ReadText(entry.path());
     for (std::sregex_iterator it(text.begin(), text.end(), read); it != std::sregex_iterator();
          ++it) {

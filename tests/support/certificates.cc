@@ -51,15 +51,15 @@ void SetCommonName(X509_NAME* name, const std::string& text) {
                                      static_cast<int>(text.size()), -1, 0) == 1);
 }
 
-Certificate Begin(const Key& key, const Authority::Wanted& wanted) {
+Certificate Begin(const Key& key, const Authority::Desired& desired) {
   static long serial = 0;
   Certificate made(X509_new(), X509_free);
   X509_set_version(made.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(made.get()), ++serial);
-  X509_gmtime_adj(X509_getm_notBefore(made.get()), static_cast<long>(wanted.begins.count()));
-  X509_gmtime_adj(X509_getm_notAfter(made.get()), static_cast<long>(wanted.ends.count()));
+  X509_gmtime_adj(X509_getm_notBefore(made.get()), static_cast<long>(desired.begins.count()));
+  X509_gmtime_adj(X509_getm_notAfter(made.get()), static_cast<long>(desired.ends.count()));
   X509_set_pubkey(made.get(), key.get());
-  SetCommonName(X509_get_subject_name(made.get()), wanted.subject);
+  SetCommonName(X509_get_subject_name(made.get()), desired.subject);
   return made;
 }
 
@@ -83,12 +83,12 @@ Authority::Authority(const std::string& name) : own_(std::make_unique<Own>()) {
 
 Authority::~Authority() = default;
 
-Identity Authority::Issue(const Wanted& wanted) const {
-  const Key key = MakeKey(wanted.kind);
-  const Certificate made = Begin(key, wanted);
+Identity Authority::Issue(const Desired& desired) const {
+  const Key key = MakeKey(desired.kind);
+  const Certificate made = Begin(key, desired);
   X509_set_issuer_name(made.get(), X509_get_subject_name(own_->certificate.get()));
   std::string names;
-  for (const std::string& name : wanted.names)
+  for (const std::string& name : desired.names)
     names +=
         (names.empty() ? "" : ",") + std::string(IpAddress::Parse(name) ? "IP:" : "DNS:") + name;
   if (!names.empty()) AddExtension(made.get(), NID_subject_alt_name, names);

@@ -17,7 +17,7 @@ struct Identity {
 
 class Authority {
  public:
-  struct Wanted {
+  struct Desired {
     std::string subject = "somebody";     // common name
     std::vector<std::string> names = {};  // host names and addresses
     KeyKind kind = KeyKind::kEcdsa;
@@ -29,7 +29,7 @@ class Authority {
   ~Authority();
 
   const std::string& certificate() const { return certificate_; }  // PEM
-  Identity Issue(const Wanted& wanted) const;
+  Identity Issue(const Desired& desired) const;
   Identity IssueServer(std::vector<std::string> names) const;
 
  private:

@@ -38,9 +38,10 @@ class NodeHost {
     bool usable = true;
     bool is_virtual = false;
   };
-  // One that was removed comes back.
+  // One that was removed comes back; the host's own on a switch is virtual as it is.
   void Add(const Adapter& adapter) {
     if (Exists(adapter.name)) {
+      if (adapter.is_virtual) return;
       for (const std::string& each : {adapter.name, OnSwitch(adapter.name)}) host_.Plug(each);
       return SetAddresses(adapter.name, adapter.addresses);
     }

@@ -40,10 +40,10 @@ std::string HeadText(const kube::HttpHead& head) {
   return text + "\r\n";
 }
 
-std::string Chunk(const std::string& octets) {
+std::string Chunk(const std::string& bytes) {
   std::array<char, 20> size{};
-  std::snprintf(size.data(), size.size(), "%zx\r\n", octets.size());
-  return size.data() + octets + "\r\n";
+  std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
+  return size.data() + bytes + "\r\n";
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ StatusFacts TooLarge() {
   return status;
 }
 
-// A frame whose length says one octet more; JSON with a brace too many.
+// A frame whose length says one byte more; JSON with a brace too many.
 std::string Misframed(std::string event, Encoding encoding) {
   if (encoding == Encoding::kJson) return event + "}";
   ++event.at(3);
@@ -228,14 +228,14 @@ std::unique_ptr<FakeAnswer> FakeApiServer::ServeList(const Query& query, Encodin
       return Refuse({gone, false, false, std::nullopt, ""}, encoding, false);
     }
   } else if (const std::string version = Member(query, "resourceVersion"); !version.empty()) {
-    const std::optional<int> wanted = RevisionOf(version);
-    if (!wanted) {
+    const std::optional<int> desired = RevisionOf(version);
+    if (!desired) {
       const StatusFacts bad = MakeStatus(400, "BadRequest", "Invalid value for resourceVersion");
       return Refuse({bad, false, false, std::nullopt, ""}, encoding, false);
     }
-    if (*wanted > revision_ || (*wanted > cache() && !waits))
+    if (*desired > revision_ || (*desired > cache() && !waits))
       return Refuse({TooLarge(), false, false, std::nullopt, ""}, encoding, false);
-    at = std::max(*wanted, cache());
+    at = std::max(*desired, cache());
   }
   const std::string limit = Member(query, "limit");
   const std::size_t most =
@@ -282,12 +282,12 @@ std::unique_ptr<FakeAnswer> FakeApiServer::ServeWatch(const Query& query, Encodi
                   true);
   const bool snapshot = streamed && streamed_list == StreamedList::kServed;
   const std::string version = Member(query, "resourceVersion");
-  const std::optional<int> wanted = RevisionOf(version);
-  if (!version.empty() && !wanted)
+  const std::optional<int> desired = RevisionOf(version);
+  if (!version.empty() && !desired)
     return refuse(MakeStatus(400, "BadRequest", "Invalid value for resourceVersion"), false);
-  if (!snapshot && wanted && *wanted < compacted_)
+  if (!snapshot && desired && *desired < compacted_)
     return refuse(MakeStatus(410, "Expired", "too old resource version"), true);
-  if (snapshot && wanted && (*wanted > revision_ || (*wanted > cache() && !waits)))
+  if (snapshot && desired && (*desired > revision_ || (*desired > cache() && !waits)))
     return refuse(TooLarge(), true);
 
   std::unique_ptr<FakeAnswer> answer(new FakeAnswer(*this, encoding));
@@ -296,14 +296,14 @@ std::unique_ptr<FakeAnswer> FakeApiServer::ServeWatch(const Query& query, Encodi
   answer->head.content_type = answers.watch_content_type();
   answer->follows_ = true;
   answer->bookmarks_ = bookmarks_;
-  answer->position_ = wanted.value_or(cache());
+  answer->position_ = desired.value_or(cache());
   if (snapshot) answer->position_ = std::max(answer->position_, cache());
-  if (snapshot || !wanted) {
+  if (snapshot || !desired) {
     for (const auto& [name, node] : NodesAt(answer->position_))
       answer->ready_.push_back(answers.Event("ADDED", node));
   }
   // Without a version: as fresh as etcd, when the cache has come so far.
-  if (snapshot) answer->mark_at_ = wanted ? answer->position_ : revision_;
+  if (snapshot) answer->mark_at_ = desired ? answer->position_ : revision_;
   return answer;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An API server without I/O: a store of Nodes under versions, and the octets that it answers to
+// An API server without I/O: a store of Nodes under versions, and the bytes that it answers to
 // lists and watches, in either encoding. It misbehaves on command.
 #pragma once
 
@@ -92,7 +92,7 @@ class FakeApiServer {
   // What it does when asked for more than the cache has: waits, or "Too large resource version".
   bool waits = true;
   std::size_t most_in_page = 500;
-  // Frames with a wrong length, lists with an octet too few or too many, from now on.
+  // Frames with a wrong length, lists with an byte too few or too many, from now on.
   bool wrong_lengths = false;
 
   // What the next requests are answered, whatever they are.

@@ -84,11 +84,11 @@ class FakeHost : public host::Host {
     return absl::OkStatus();
   }
 
-  std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& wanted) override {
-    return Put(wanted, /*over=*/false);
+  std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& desired) override {
+    return Put(desired, /*over=*/false);
   }
-  std::vector<absl::Status> ReplaceRoutes(const std::vector<host::Route>& wanted) override {
-    return Put(wanted, /*over=*/true);
+  std::vector<absl::Status> ReplaceRoutes(const std::vector<host::Route>& desired) override {
+    return Put(desired, /*over=*/true);
   }
 
   std::vector<absl::Status> RemoveRoutes(const std::vector<host::Route>& unwanted) override {
@@ -142,9 +142,9 @@ class FakeHost : public host::Host {
     return std::find_if(adapters.begin(), adapters.end(),
                         [index](const host::Adapter& adapter) { return adapter.index == index; });
   }
-  std::vector<absl::Status> Put(const std::vector<host::Route>& wanted, bool over) {
+  std::vector<absl::Status> Put(const std::vector<host::Route>& desired, bool over) {
     std::vector<absl::Status> results;
-    for (const host::Route& route : wanted) {
+    for (const host::Route& route : desired) {
       if (failing.contains(route.destination)) {
         results.push_back(absl::UnavailableError("network is unreachable"));
         continue;

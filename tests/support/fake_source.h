@@ -46,11 +46,11 @@ class FakeSource final : public lease::Source {
   // Events are lost until Recover, which relists.
   void Break(const absl::Status& why) {
     synced_ = false;
-    listener_->OnTrouble(why);
+    listener_->OnCondition(why);
   }
   void Recover() {
     Sync();
-    listener_->OnTrouble(absl::OkStatus());
+    listener_->OnCondition(absl::OkStatus());
   }
   void SetOwnNode(const std::optional<lease::OwnNode>& node) { listener_->OnOwnNode(node); }
 

@@ -22,7 +22,7 @@ bool FaultPort::Happens(Stage& stage, double probability) {
   return static_cast<double>(stage.random() >> 11) * 0x1p-53 < probability;
 }
 
-void FaultPort::CopyOctets(Stage& stage, std::size_t place) {
+void FaultPort::CopyBytes(Stage& stage, std::size_t place) {
   Packet& packet = stage.result[place];
   const Packet copy = stage.slab.Lend(place);
   std::memcpy(copy.data, packet.data, packet.length);
@@ -36,7 +36,7 @@ void FaultPort::Damage(Stage& stage, std::size_t place) {
   const bool corrupt = Happens(stage, stage.rates.corruption);
   const bool cut = packet.length > 1 && Happens(stage, stage.rates.truncation);
   if (!corrupt && !cut) return;
-  CopyOctets(stage, place);
+  CopyBytes(stage, place);
   if (corrupt) {
     const std::uint64_t bit = stage.random() % (std::uint64_t{packet.length} * 8);
     packet.data[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -84,7 +84,7 @@ void FaultPort::Distort(Stage& stage, const Batch& batch) {
       const std::size_t repeat = result.size();
       stage.origin[repeat] = i;
       result.Add(result[place]);
-      CopyOctets(stage, repeat);  // whoever receives both rewrites each in place
+      CopyBytes(stage, repeat);  // whoever receives both rewrites each in place
       Add(duplicated_, 1);
     }
   }

@@ -21,7 +21,7 @@ struct FaultRates {
   double duplication = 0;  // comes twice
   double reorder = 0;      // changes places with the packet after it, in the same batch
   double corruption = 0;   // one bit is flipped
-  double truncation = 0;   // loses at least one octet at its end; never all
+  double truncation = 0;   // loses at least one byte at its end; never all
 };
 
 struct FaultOptions {
@@ -30,7 +30,7 @@ struct FaultOptions {
   FaultRates send{};
 };
 
-// A lost packet looks sent. The caller's octets are never changed: damage is done to a copy.
+// A lost packet looks sent. The caller's bytes are never changed: damage is done to a copy.
 // Batches that duplication would overfill lose the surplus duplicates.
 class FaultPort final : public PacketPort {
  public:
@@ -63,7 +63,7 @@ class FaultPort final : public PacketPort {
   bool Happens(Stage& stage, double probability);
   // Fills stage.result; packets with a drop verdict stay as they are.
   void Distort(Stage& stage, const Batch& batch);
-  void CopyOctets(Stage& stage, std::size_t place);
+  void CopyBytes(Stage& stage, std::size_t place);
   void Damage(Stage& stage, std::size_t place);
 
   std::unique_ptr<PacketPort> inner_;

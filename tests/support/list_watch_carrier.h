@@ -22,7 +22,7 @@ class ListWatchCarrier {
 
   void Start() { Do(machine_.Start()); }
 
-  // Carries what is there, the head or up to `most` octets or the end; false: there is nothing.
+  // Carries what is there, the head or up to `most` bytes or the end; false: there is nothing.
   bool Step(std::size_t most = std::string::npos) {
     if (!answer_) return false;
     if (!head_carried_) {
@@ -30,11 +30,11 @@ class ListWatchCarrier {
       Do(machine_.OnHead(answer_->head));
       return true;
     }
-    for (const std::string& part : answer_->Take()) octets_ += part;
-    if (!octets_.empty()) {
+    for (const std::string& part : answer_->Take()) bytes_ += part;
+    if (!bytes_.empty()) {
       // Copied: the exchange may be gone before the machine returns.
-      const std::string part = octets_.substr(0, most);
-      octets_.erase(0, part.size());
+      const std::string part = bytes_.substr(0, most);
+      bytes_.erase(0, part.size());
       Do(machine_.OnBody(part));
       return true;
     }
@@ -73,7 +73,7 @@ class ListWatchCarrier {
     clock_.AdvanceTo(end);
   }
 
-  // The same, one octet in each `pause`.
+  // The same, one byte in each `pause`.
   void RunSlowlyFor(std::chrono::seconds time, std::chrono::milliseconds pause) {
     for (std::chrono::milliseconds i(0); i < time; i += pause) {
       Step(1);
@@ -99,7 +99,7 @@ class ListWatchCarrier {
     action_ = std::move(action);
     if (std::holds_alternative<kube::Read>(action_)) return;
     answer_.reset();
-    octets_.clear();
+    bytes_.clear();
     head_carried_ = false;
     if (const auto* send = std::get_if<kube::Send>(&action_)) {
       ++sent_;
@@ -113,7 +113,7 @@ class ListWatchCarrier {
   kube::Action action_ = kube::Wait{};
   std::unique_ptr<FakeAnswer> answer_;  // of the exchange that runs
   bool head_carried_ = false;
-  std::string octets_;  // arrived, not carried yet
+  std::string bytes_;  // arrived, not carried yet
   std::size_t sent_ = 0;
 };
 

@@ -18,7 +18,7 @@ class MemoryPort::Queue {
       : capacity_(capacity),
         stride_(kHeadroom + max_packet),
         descriptors_(capacity),
-        octets_(std::make_unique_for_overwrite<std::byte[]>(capacity * stride_)) {}
+        bytes_(std::make_unique_for_overwrite<std::byte[]>(capacity * stride_)) {}
 
   // Producer. False: full.
   bool Push(const Packet& packet, const IpAddress& source) {
@@ -27,7 +27,7 @@ class MemoryPort::Queue {
     const std::size_t slot = written % capacity_;
     Packet& copy = descriptors_[slot];
     copy = packet;
-    copy.data = octets_.get() + slot * stride_ + kHeadroom;
+    copy.data = bytes_.get() + slot * stride_ + kHeadroom;
     copy.headroom = kHeadroom;
     copy.tailroom = static_cast<std::uint32_t>(stride_ - kHeadroom) - packet.length;
     copy.verdict = Verdict::kForward;
@@ -41,9 +41,9 @@ class MemoryPort::Queue {
   void Lend(Batch& batch) {
     released_.store(taken_, std::memory_order_release);
     const std::uint64_t written = written_.load(std::memory_order_acquire);
-    for (std::size_t octets = 0; taken_ != written && !batch.full() && octets < kBatchOctets;
+    for (std::size_t bytes = 0; taken_ != written && !batch.full() && bytes < kBatchBytes;
          ++taken_) {
-      octets += batch.Add(descriptors_[taken_ % capacity_]).length;
+      bytes += batch.Add(descriptors_[taken_ % capacity_]).length;
     }
   }
 
@@ -53,9 +53,9 @@ class MemoryPort::Queue {
 
  private:
   const std::size_t capacity_;
-  const std::size_t stride_;  // octets
+  const std::size_t stride_;  // bytes
   std::vector<Packet> descriptors_;
-  std::unique_ptr<std::byte[]> octets_;
+  std::unique_ptr<std::byte[]> bytes_;
   std::uint64_t taken_ = 0;  // consumer only
   std::atomic<std::uint64_t> released_{0};
   std::atomic<std::uint64_t> written_{0};

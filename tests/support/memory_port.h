@@ -16,7 +16,7 @@ struct MemoryOptions {
   PortKind kind = PortKind::kWirePacket;
   PortFeatures features{};
   std::size_t capacity = 1024;            // packets on the way in each direction
-  std::uint32_t max_packet = kMaxPacket;  // octets; longer: kTooBigSilent (wire), kPodError
+  std::uint32_t max_packet = kMaxPacket;  // bytes; longer: kTooBigSilent (wire), kPodError
   // kWireDatagram: what each end's packets carry as outer source.
   IpAddress first_address{};
   IpAddress second_address{};

@@ -14,7 +14,7 @@
 
 namespace weft::testing {
 
-// Any octets below 0x80 but control octets.
+// Any bytes below 0x80 but control bytes.
 inline std::string JsonString(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {

@@ -79,7 +79,7 @@ inline std::string NodeProtobuf(const NodeFacts& node) {
   return text;
 }
 
-// The four octets and runtime.Unknown around every body, and around the object of a watch event.
+// The four bytes and runtime.Unknown around every body, and around the object of a watch event.
 inline std::string ProtobufEnvelope(std::string_view kind, std::string_view raw) {
   std::string text;
   protozero::pbf_writer writer(text);

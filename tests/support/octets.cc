@@ -11,9 +11,9 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 }  // namespace
 
-Octets Hex(std::string_view text) {
-  Octets octets;
-  int high = -1;  // the first digit of an unfinished octet
+ByteVector Hex(std::string_view text) {
+  ByteVector bytes;
+  int high = -1;  // the first digit of an unfinished byte
   for (const char c : text) {
     if (c == ' ' || c == '\n') continue;
     const std::size_t digit = kDigits.find(c);
@@ -25,7 +25,7 @@ Octets Hex(std::string_view text) {
     if (high < 0) {
       high = static_cast<int>(digit);
     } else {
-      octets.push_back(static_cast<std::byte>(high * 16 + static_cast<int>(digit)));
+      bytes.push_back(static_cast<std::byte>(high * 16 + static_cast<int>(digit)));
       high = -1;
     }
   }
@@ -34,26 +34,26 @@ Octets Hex(std::string_view text) {
                  text.data());
     std::abort();
   }
-  return octets;
+  return bytes;
 }
 
-Octets Concatenate(const Octets& a, const Octets& b) {
-  Octets both = a;
+ByteVector Concatenate(const ByteVector& a, const ByteVector& b) {
+  ByteVector both = a;
   both.insert(both.end(), b.begin(), b.end());
   return both;
 }
 
-std::string Dump(Bytes octets) {
+std::string Dump(Bytes bytes) {
   std::string text;
-  for (std::size_t i = 0; i < octets.size(); ++i) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i % 16 == 0) {
       if (i != 0) text += '\n';
       for (int shift = 12; shift >= 0; shift -= 4) text += kDigits[i >> shift & 0xf];
       text += ':';
     }
     if (i % 2 == 0) text += ' ';
-    text += kDigits[std::to_integer<std::size_t>(octets[i] >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(octets[i] & std::byte{0xf})];
+    text += kDigits[std::to_integer<std::size_t>(bytes[i] >> 4)];
+    text += kDigits[std::to_integer<std::size_t>(bytes[i] & std::byte{0xf})];
   }
   return text + '\n';
 }

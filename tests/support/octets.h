@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets in tests: written as hexadecimal text, shown as a dump.
+// Bytes in tests: written as hexadecimal text, shown as a dump.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace weft {
 
-using Octets = std::vector<std::byte>;
+using ByteVector = std::vector<std::byte>;
 
-// "45 00 0054" -> four octets. Blanks and newlines separate; anything else, or an odd digit,
+// "45 00 0054" -> four bytes. Blanks and newlines separate; anything else, or an odd digit,
 // aborts.
-Octets Hex(std::string_view text);
+ByteVector Hex(std::string_view text);
 
 // Pieces one after the other.
-Octets Concatenate(const Octets& a, const Octets& b);
+ByteVector Concatenate(const ByteVector& a, const ByteVector& b);
 
-// 16 octets a line with offset, as `xxd`.
-std::string Dump(Bytes octets);
+// 16 bytes a line with offset, as `xxd`.
+std::string Dump(Bytes bytes);
 
 // Description and dump. EXPECT_EQ(Show(want, start), Show(got, start)) compares frames and, when
 // they differ, prints both decoded.

@@ -29,11 +29,11 @@ T ParseOrAbort(std::string_view text) {
   return *value;
 }
 
-void FlipBit(Octets& octets, std::size_t at) { octets[at] ^= std::byte{0x01}; }
+void FlipBit(ByteVector& bytes, std::size_t at) { bytes[at] ^= std::byte{0x01}; }
 
-Octets InEthernet(const MacAddress& source, const MacAddress& destination, std::uint16_t type,
-                  std::optional<std::uint16_t> vlan, const Octets& payload) {
-  Octets frame(EthernetHeader::kSize);
+ByteVector InEthernet(const MacAddress& source, const MacAddress& destination, std::uint16_t type,
+                      std::optional<std::uint16_t> vlan, const ByteVector& payload) {
+  ByteVector frame(EthernetHeader::kSize);
   const auto outer_type = vlan ? EtherType::kVlan : static_cast<EtherType>(type);
   EthernetHeader{destination, source, outer_type}.Emit(
       MutableBytes(frame).first<EthernetHeader::kSize>());
@@ -45,7 +45,7 @@ Octets InEthernet(const MacAddress& source, const MacAddress& destination, std::
   return Concatenate(frame, payload);
 }
 
-std::uint16_t TypeOf(const Octets& ip_packet) {
+std::uint16_t TypeOf(const ByteVector& ip_packet) {
   const bool v6 = !ip_packet.empty() && Load8(ip_packet.data()) >> 4 == 6;
   return static_cast<std::uint16_t>(v6 ? EtherType::kIpv6 : EtherType::kIpv4);
 }
@@ -81,12 +81,12 @@ EncapsulationSpec SpecOf(const EncapsulationTemplate& encapsulation) {
   const std::byte* const udp = ip + (v4 ? kIpv4HeaderSize : kIpv6HeaderSize);
   const std::byte* const vxlan = udp + kUdpHeaderSize;
   const std::byte* const ethernet = vxlan + kVxlanHeaderSize;
-  spec.outer_source = IpAddress::FromOctets(family, ip + (v4 ? 12 : 8));
-  spec.outer_destination = IpAddress::FromOctets(family, ip + (v4 ? 16 : 24));
+  spec.outer_source = IpAddress::FromBytes(family, ip + (v4 ? 12 : 8));
+  spec.outer_destination = IpAddress::FromBytes(family, ip + (v4 ? 16 : 24));
   spec.destination_port = LoadBe16(udp + 2);
   spec.vni = *Vni::Of(LoadBe32(vxlan + 4) >> 8);
-  spec.inner_destination = MacAddress::FromOctets(ethernet);
-  spec.inner_source = MacAddress::FromOctets(ethernet + MacAddress::kSize);
+  spec.inner_destination = MacAddress::FromBytes(ethernet);
+  spec.inner_source = MacAddress::FromBytes(ethernet + MacAddress::kSize);
   spec.ttl = Load8(ip + (v4 ? 8 : 7));
   spec.udp_checksum = encapsulation.wants_udp_checksum();
   return spec;
@@ -162,14 +162,14 @@ PacketBuilder& PacketBuilder::Payload(std::size_t size) {
   return *this;
 }
 
-PacketBuilder& PacketBuilder::Payload(Octets octets) {
-  payload_ = std::move(octets);
+PacketBuilder& PacketBuilder::Payload(ByteVector bytes) {
+  payload_ = std::move(bytes);
   total_length_.reset();
   return *this;
 }
 
-PacketBuilder& PacketBuilder::TotalLength(std::size_t octets) {
-  total_length_ = octets;
+PacketBuilder& PacketBuilder::TotalLength(std::size_t bytes) {
+  total_length_ = bytes;
   return *this;
 }
 
@@ -204,13 +204,13 @@ PacketBuilder& PacketBuilder::FlowLabel(std::uint32_t label) {
   return *this;
 }
 
-PacketBuilder& PacketBuilder::Ipv4Options(std::size_t octets) {
-  ipv4_options_ = octets;
+PacketBuilder& PacketBuilder::Ipv4Options(std::size_t bytes) {
+  ipv4_options_ = bytes;
   return *this;
 }
 
-PacketBuilder& PacketBuilder::Ipv6DestinationOptions(std::size_t octets) {
-  ipv6_options_ = octets;
+PacketBuilder& PacketBuilder::Ipv6DestinationOptions(std::size_t bytes) {
+  ipv6_options_ = bytes;
   return *this;
 }
 
@@ -262,15 +262,15 @@ IpProtocol PacketBuilder::Protocol() const {
   return raw_protocol_;
 }
 
-Octets PacketBuilder::BuildTransport() const {
+ByteVector PacketBuilder::BuildTransport() const {
   PacketBuilder sized = *this;
   if (total_length_) {
     const std::size_t ip =
         source_.is_v4() ? Ipv4Header::kSize + ipv4_options_ : Ipv6Header::kSize + ipv6_options_;
     sized.Payload(*total_length_ - ip - TransportHeaderLength());
   }
-  const Octets& payload = sized.payload_;
-  Octets transport(TransportHeaderLength());
+  const ByteVector& payload = sized.payload_;
+  ByteVector transport(TransportHeaderLength());
   const MutableBytes out(transport);
   std::size_t checksum_at = 0;
   switch (transport_) {
@@ -310,7 +310,7 @@ Octets PacketBuilder::BuildTransport() const {
   return transport;
 }
 
-Octets PacketBuilder::BuildV4(const Octets& transport) const {
+ByteVector PacketBuilder::BuildV4(const ByteVector& transport) const {
   const std::size_t offset = fragment_ ? std::min(fragment_->offset, transport.size()) : 0;
   const std::size_t rest = transport.size() - offset;
   const std::size_t size = fragment_ ? std::min(fragment_->size, rest) : rest;
@@ -328,7 +328,7 @@ Octets PacketBuilder::BuildV4(const Octets& transport) const {
   ip.source = source_.v4();
   ip.destination = destination_.v4();
   constexpr std::byte kNop{1};
-  Octets packet(ip.header_length, kNop);
+  ByteVector packet(ip.header_length, kNop);
   ip.Emit(packet);
   if (wrong_header_checksum_) FlipBit(packet, 10);
   const auto from = transport.begin() + static_cast<std::ptrdiff_t>(offset);
@@ -336,23 +336,23 @@ Octets PacketBuilder::BuildV4(const Octets& transport) const {
   return packet;
 }
 
-Octets PacketBuilder::BuildV6(const Octets& transport) const {
+ByteVector PacketBuilder::BuildV6(const ByteVector& transport) const {
   const std::size_t offset = fragment_ ? std::min(fragment_->offset, transport.size()) : 0;
   const std::size_t rest = transport.size() - offset;
   const std::size_t size = fragment_ ? std::min(fragment_->size, rest) : rest;
   // Built from the back: each header names the one behind it.
-  Octets behind(transport.begin() + static_cast<std::ptrdiff_t>(offset),
-                transport.begin() + static_cast<std::ptrdiff_t>(offset + size));
+  ByteVector behind(transport.begin() + static_cast<std::ptrdiff_t>(offset),
+                    transport.begin() + static_cast<std::ptrdiff_t>(offset + size));
   IpProtocol next = Protocol();
   if (ipv6_options_ != 0) {
-    Octets options(ipv6_options_);  // the rest is Pad1
+    ByteVector options(ipv6_options_);  // the rest is Pad1
     Store8(options.data(), static_cast<std::uint8_t>(next));
     Store8(options.data() + 1, static_cast<std::uint8_t>(ipv6_options_ / 8 - 1));
     behind = Concatenate(options, behind);
     next = IpProtocol::kDestinationOptions;
   }
   if (fragment_) {
-    Octets header(8);
+    ByteVector header(8);
     Store8(header.data(), static_cast<std::uint8_t>(next));
     StoreBe16(header.data() + 2, static_cast<std::uint16_t>(offset | (size < rest ? 1 : 0)));
     StoreBe32(header.data() + 4, identification_);
@@ -368,25 +368,25 @@ Octets PacketBuilder::BuildV6(const Octets& transport) const {
   ip.hop_limit = ttl_;
   ip.source = source_;
   ip.destination = destination_;
-  Octets packet(Ipv6Header::kSize);
+  ByteVector packet(Ipv6Header::kSize);
   ip.Emit(MutableBytes(packet).first<Ipv6Header::kSize>());
   return Concatenate(packet, behind);
 }
 
-Octets PacketBuilder::Build() const {
-  const Octets transport = BuildTransport();
+ByteVector PacketBuilder::Build() const {
+  const ByteVector transport = BuildTransport();
   return source_.is_v4() ? BuildV4(transport) : BuildV6(transport);
 }
 
-Octets PacketBuilder::BuildFrame(const MacAddress& source, const MacAddress& destination,
-                                 std::optional<std::uint16_t> vlan) const {
-  const Octets packet = Build();
+ByteVector PacketBuilder::BuildFrame(const MacAddress& source, const MacAddress& destination,
+                                     std::optional<std::uint16_t> vlan) const {
+  const ByteVector packet = Build();
   return InEthernet(source, destination, TypeOf(packet), vlan, packet);
 }
 
-VxlanBuilder::VxlanBuilder(Octets inner_ip_packet) : inner_(std::move(inner_ip_packet)) {}
+VxlanBuilder::VxlanBuilder(ByteVector inner_ip_packet) : inner_(std::move(inner_ip_packet)) {}
 
-VxlanBuilder VxlanBuilder::AroundFrame(Octets inner_frame) {
+VxlanBuilder VxlanBuilder::AroundFrame(ByteVector inner_frame) {
   VxlanBuilder builder;
   builder.inner_ = std::move(inner_frame);
   builder.inner_is_frame_ = true;
@@ -471,8 +471,8 @@ VxlanBuilder& VxlanBuilder::Fragment(std::size_t offset, std::size_t size) {
   return *this;
 }
 
-Octets VxlanBuilder::BuildPayload() const {
-  Octets header(VxlanHeader::kSize);
+ByteVector VxlanBuilder::BuildPayload() const {
+  ByteVector header(VxlanHeader::kSize);
   Store8(header.data(), static_cast<std::uint8_t>(flags_ | (reserved_bits_ ? 0xf7 : 0)));
   StoreBe32(header.data() + 4, vni_ << 8);
   if (reserved_bits_) {
@@ -499,9 +499,9 @@ PacketBuilder VxlanBuilder::OuterBuilder() const {
   return outer;
 }
 
-Octets VxlanBuilder::Build() const { return OuterBuilder().Build(); }
+ByteVector VxlanBuilder::Build() const { return OuterBuilder().Build(); }
 
-Octets VxlanBuilder::BuildFrame(const MacAddress& source, const MacAddress& destination) const {
+ByteVector VxlanBuilder::BuildFrame(const MacAddress& source, const MacAddress& destination) const {
   return OuterBuilder().BuildFrame(source, destination);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets for tests, right in every field unless told otherwise.
 //
-//   Octets inner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(100).Build();
-//   Octets outer = VxlanBuilder(inner).Outer("192.0.2.1", "192.0.2.2").Macs(theirs, ours).Build();
+//   Bytes inner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(100).Build();
+//   Bytes outer = VxlanBuilder(inner).Outer("192.0.2.1", "192.0.2.2").Macs(theirs, ours).Build();
 //
 // Text arguments that do not parse abort the test program. Setters return *this.
 #pragma once
@@ -28,7 +28,7 @@ namespace weft {
 IpAddress Ip(std::string_view text);
 MacAddress Mac(std::string_view text);
 
-// Writes the first TcpHeader::kSize octets of `out`; options are the caller's.
+// Writes the first TcpHeader::kSize bytes of `out`; options are the caller's.
 void EmitTcp(const TcpHeader& header, MutableBytes out);
 // Of a malformed packet, 0.
 [[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);
@@ -48,7 +48,7 @@ class PacketBuilder {
   PacketBuilder& Tcp(std::uint16_t source_port, std::uint16_t destination_port,
                      std::uint16_t flags = TcpHeader::kAck, std::uint32_t sequence = 1,
                      std::uint32_t acknowledgment = 1);
-  // Appends 12 octets of options (two NOPs and a timestamp), as most TCP segments have.
+  // Appends 12 bytes of options (two NOPs and a timestamp), as most TCP segments have.
   PacketBuilder& TcpTimestamps();
   // Echo request of the family.
   PacketBuilder& Ping(std::uint16_t identifier, std::uint16_t sequence);
@@ -57,11 +57,11 @@ class PacketBuilder {
   // No transport header: the payload follows the IP header.
   PacketBuilder& Raw(IpProtocol protocol);
 
-  // `size` octets 0, 1, 2 .. 255, 0 ..; or the given ones.
+  // `size` bytes 0, 1, 2 .. 255, 0 ..; or the given ones.
   PacketBuilder& Payload(std::size_t size);
-  PacketBuilder& Payload(Octets octets);
-  // Payload so long that the whole IP packet has `octets`.
-  PacketBuilder& TotalLength(std::size_t octets);
+  PacketBuilder& Payload(ByteVector bytes);
+  // Payload so long that the whole IP packet has `bytes`.
+  PacketBuilder& TotalLength(std::size_t bytes);
 
   PacketBuilder& Ttl(std::uint8_t ttl);  // or hop limit; 64
   PacketBuilder& Tos(std::uint8_t dscp, Ecn ecn);
@@ -69,12 +69,12 @@ class PacketBuilder {
   PacketBuilder& DontFragment(bool set = true);  // IPv4 only
   PacketBuilder& Identification(std::uint32_t identification);
   PacketBuilder& FlowLabel(std::uint32_t label);  // IPv6 only
-  // Multiple of 4 octets of NOP options (IPv4), at most 40.
-  PacketBuilder& Ipv4Options(std::size_t octets);
-  // Multiple of 8 octets: a destination-options header before the transport header (IPv6).
-  PacketBuilder& Ipv6DestinationOptions(std::size_t octets);
+  // Multiple of 4 bytes of NOP options (IPv4), at most 40.
+  PacketBuilder& Ipv4Options(std::size_t bytes);
+  // Multiple of 8 bytes: a destination-options header before the transport header (IPv6).
+  PacketBuilder& Ipv6DestinationOptions(std::size_t bytes);
 
-  // One fragment of the packet: `size` octets of its transport data from `offset` (a multiple of
+  // One fragment of the packet: `size` bytes of its transport data from `offset` (a multiple of
   // 8); `size` runs to the end when it is larger. More-fragments is set unless it reaches the end.
   PacketBuilder& Fragment(std::size_t offset, std::size_t size);
 
@@ -84,10 +84,10 @@ class PacketBuilder {
   PacketBuilder& PartialTransportChecksum();
 
   // The IP packet.
-  Octets Build() const;
+  ByteVector Build() const;
   // An Ethernet frame around it; `vlan` adds an 802.1Q tag with that identifier.
-  Octets BuildFrame(const MacAddress& source, const MacAddress& destination,
-                    std::optional<std::uint16_t> vlan = std::nullopt) const;
+  ByteVector BuildFrame(const MacAddress& source, const MacAddress& destination,
+                        std::optional<std::uint16_t> vlan = std::nullopt) const;
 
  private:
   enum class Transport : std::uint8_t { kUdp, kTcp, kIcmp, kRaw };
@@ -95,9 +95,9 @@ class PacketBuilder {
 
   std::size_t TransportHeaderLength() const;
   IpProtocol Protocol() const;
-  Octets BuildTransport() const;
-  Octets BuildV4(const Octets& transport) const;
-  Octets BuildV6(const Octets& transport) const;
+  ByteVector BuildTransport() const;
+  ByteVector BuildV4(const ByteVector& transport) const;
+  ByteVector BuildV6(const ByteVector& transport) const;
 
   IpAddress source_;
   IpAddress destination_;
@@ -110,7 +110,7 @@ class PacketBuilder {
   std::uint8_t icmp_code_ = 0;
   std::uint32_t icmp_rest_ = 0;
   IpProtocol raw_protocol_ = IpProtocol::kUdp;
-  Octets payload_;
+  ByteVector payload_;
   std::optional<std::size_t> total_length_;
   std::uint8_t ttl_ = 64;
   std::uint8_t dscp_ = 0;
@@ -132,9 +132,9 @@ class PacketBuilder {
 // checksum.
 class VxlanBuilder {
  public:
-  explicit VxlanBuilder(Octets inner_ip_packet);
+  explicit VxlanBuilder(ByteVector inner_ip_packet);
   // An inner frame with its Ethernet header, taken as it is.
-  static VxlanBuilder AroundFrame(Octets inner_frame);
+  static VxlanBuilder AroundFrame(ByteVector inner_frame);
 
   VxlanBuilder& Outer(std::string_view source, std::string_view destination);
   VxlanBuilder& Outer(const IpAddress& source, const IpAddress& destination);
@@ -142,7 +142,7 @@ class VxlanBuilder {
   VxlanBuilder& Network(std::uint32_t vni);  // 24 bits
   VxlanBuilder& Macs(const MacAddress& source, const MacAddress& destination);
   VxlanBuilder& InnerEtherType(std::uint16_t type);
-  // The first octet of the VXLAN header; 0x08 has the I flag alone.
+  // The first byte of the VXLAN header; 0x08 has the I flag alone.
   VxlanBuilder& Flags(std::uint8_t flags);
   // All reserved bits of the VXLAN header set.
   VxlanBuilder& ReservedBitsSet();
@@ -156,17 +156,17 @@ class VxlanBuilder {
   VxlanBuilder& Fragment(std::size_t offset, std::size_t size);
 
   // From the VXLAN header on: what a datagram port receives.
-  Octets BuildPayload() const;
+  ByteVector BuildPayload() const;
   // From the outer IP header on.
-  Octets Build() const;
+  ByteVector Build() const;
   // With an outer Ethernet header.
-  Octets BuildFrame(const MacAddress& source, const MacAddress& destination) const;
+  ByteVector BuildFrame(const MacAddress& source, const MacAddress& destination) const;
 
  private:
   VxlanBuilder() = default;
   PacketBuilder OuterBuilder() const;
 
-  Octets inner_;  // IP packet, or a frame
+  ByteVector inner_;  // IP packet, or a frame
   bool inner_is_frame_ = false;
   IpAddress source_ = IpAddress::V4(0xc000'0201);
   IpAddress destination_ = IpAddress::V4(0xc000'0202);

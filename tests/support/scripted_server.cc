@@ -25,9 +25,9 @@ std::size_t BodySize(const std::string& head) {
 }  // namespace
 
 struct ScriptedServer::Impl : std::enable_shared_from_this<Impl> {
-  Impl(asio::io_context& context, Options wanted)
+  Impl(asio::io_context& context, Options desired)
       : io(context),
-        options(std::move(wanted)),
+        options(std::move(desired)),
         acceptor(io, tcp::endpoint(asio::ip::make_address(options.address), 0)),
         tls(asio::ssl::context::tls_server) {
     if (!options.identity) return;
@@ -114,11 +114,11 @@ struct ScriptedServer::Impl : std::enable_shared_from_this<Impl> {
       answer = std::move(self.answers.front());
       self.answers.pop_front();
     }
-    const std::size_t piece = answer.piece == 0 ? answer.octets.size() : answer.piece;
-    for (std::size_t at = 0; at < answer.octets.size(); at += piece) {
-      const std::size_t size = std::min(piece, answer.octets.size() - at);
+    const std::size_t piece = answer.piece == 0 ? answer.bytes.size() : answer.piece;
+    for (std::size_t at = 0; at < answer.bytes.size(); at += piece) {
+      const std::size_t size = std::min(piece, answer.bytes.size() - at);
       const auto [error, written] = co_await asio::async_write(
-          stream, asio::buffer(answer.octets.data() + at, size), kNoThrow);
+          stream, asio::buffer(answer.bytes.data() + at, size), kNoThrow);
       if (error) co_return Ending::kCut;
     }
     if (answer.ending == Ending::kReset) {

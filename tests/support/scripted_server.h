@@ -22,8 +22,8 @@ enum class Ending {
 };
 
 struct ScriptedAnswer {
-  std::string octets;
-  std::size_t piece = 0;  // octets written at once; 0: all
+  std::string bytes;
+  std::size_t piece = 0;  // bytes written at once; 0: all
   Ending ending = Ending::kClose;
 };
 

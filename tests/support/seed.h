@@ -13,10 +13,10 @@ namespace weft {
 
 // Show it: SCOPED_TRACE("seed " + std::to_string(seed)).
 inline std::uint32_t TestSeed() {
-  const char* const wanted = std::getenv("WEFT_SEED");
-  if (wanted == nullptr) return 4096;
-  if (std::string_view(wanted) == "random") return std::random_device{}();
-  return static_cast<std::uint32_t>(std::stoul(wanted));
+  const char* const desired = std::getenv("WEFT_SEED");
+  if (desired == nullptr) return 4096;
+  if (std::string_view(desired) == "random") return std::random_device{}();
+  return static_cast<std::uint32_t>(std::stoul(desired));
 }
 
 }  // namespace weft

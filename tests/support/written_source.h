@@ -25,8 +25,8 @@ class WrittenSource final : public lease::SourceListener {
   void OnRefused(const lease::RefusedNode& node) override {
     lines.push_back("refused " + node.name);
   }
-  void OnTrouble(const absl::Status& status) override {
-    trouble = status;
+  void OnCondition(const absl::Status& status) override {
+    condition = status;
     lines.push_back(status.ok() ? "well again" : "trouble");
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
@@ -37,7 +37,7 @@ class WrittenSource final : public lease::SourceListener {
   std::vector<std::string> Take() { return std::exchange(lines, {}); }
 
   std::vector<std::string> lines;
-  absl::Status trouble;  // the last
+  absl::Status condition;  // the last
 
  private:
   static std::string Text(const lease::NodeKey& node) { return node.name + "/" + node.uid; }

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-const Octets kRequest =
+const ByteVector kRequest =
     Hex("00 01"              // hardware: Ethernet
         "08 00"              // protocol: IPv4
         "06 04"              // address sizes
@@ -29,8 +29,8 @@ TEST(Arp, Deconstruct) {
   EXPECT_EQ(arp->target_address, 0x0af4'0101u);
 }
 
-TEST(Arp, EmitWritesEveryOctetAndNoMore) {
-  Octets out(ArpPacket::kSize + 1, std::byte{0xa5});
+TEST(Arp, EmitWritesEveryByteAndNoMore) {
+  ByteVector out(ArpPacket::kSize + 1, std::byte{0xa5});
   ArpPacket::Parse(kRequest)->Emit(MutableBytes(out).first<ArpPacket::kSize>());
   EXPECT_EQ(Dump(Bytes(out).first(ArpPacket::kSize)), Dump(kRequest));
   EXPECT_EQ(out.back(), std::byte{0xa5});
@@ -38,7 +38,7 @@ TEST(Arp, EmitWritesEveryOctetAndNoMore) {
 
 TEST(Arp, TheReplyTurnsTheQuestionRound) {
   const ArpPacket reply = ArpPacket::Parse(kRequest)->ReplyFrom(Mac("02:00:00:00:00:fe"));
-  Octets out(ArpPacket::kSize);
+  ByteVector out(ArpPacket::kSize);
   reply.Emit(MutableBytes(out).first<ArpPacket::kSize>());
   EXPECT_EQ(Dump(out), Dump(Hex("0001 0800 0604 0002"        // reply
                                 "0200000000fe 0af40101"      // sender: the gateway
@@ -46,7 +46,7 @@ TEST(Arp, TheReplyTurnsTheQuestionRound) {
 }
 
 TEST(Arp, PaddingIsIgnored) {
-  EXPECT_EQ(ArpPacket::Parse(Concatenate(kRequest, Octets(18))), ArpPacket::Parse(kRequest));
+  EXPECT_EQ(ArpPacket::Parse(Concatenate(kRequest, ByteVector(18))), ArpPacket::Parse(kRequest));
 }
 
 TEST(Arp, RefusesAnyTruncation) {
@@ -57,14 +57,14 @@ TEST(Arp, RefusesAnyTruncation) {
 
 TEST(Arp, RefusesOtherHardwareAndProtocols) {
   for (const std::size_t at : {0u, 1u, 2u, 3u, 4u, 5u}) {
-    Octets other = kRequest;
+    ByteVector other = kRequest;
     other[at] ^= std::byte{0x10};
     EXPECT_EQ(ArpPacket::Parse(other).error(), Malformed::kNotEthernetIpv4Arp) << at;
   }
 }
 
 TEST(Arp, UnknownOperationsAreKept) {
-  Octets inverse = kRequest;
+  ByteVector inverse = kRequest;
   StoreBe16(inverse.data() + 6, 8);
   const auto arp = ArpPacket::Parse(inverse);
   ASSERT_TRUE(arp);

@@ -19,22 +19,22 @@ namespace {
 
 constexpr unsigned kSeed = 1071;
 
-// RFC 1071 section 1, as it reads: 16-bit words, carries added at once, an odd octet padded behind.
-std::uint16_t ObviousSum(Bytes octets) {
+// RFC 1071 section 1, as it reads: 16-bit words, carries added at once, an odd byte padded behind.
+std::uint16_t ObviousSum(Bytes bytes) {
   std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < octets.size(); i += 2) {
-    const std::uint32_t high = Load8(octets.data() + i);
-    const std::uint32_t low = i + 1 < octets.size() ? Load8(octets.data() + i + 1) : 0;
+  for (std::size_t i = 0; i < bytes.size(); i += 2) {
+    const std::uint32_t high = Load8(bytes.data() + i);
+    const std::uint32_t low = i + 1 < bytes.size() ? Load8(bytes.data() + i + 1) : 0;
     sum += high << 8 | low;
     if (sum > 0xffff) sum -= 0xffff;
   }
   return static_cast<std::uint16_t>(sum);
 }
 
-Octets RandomOctets(std::mt19937& random, std::size_t size) {
-  Octets octets(size);
-  for (std::byte& octet : octets) octet = static_cast<std::byte>(random() & 0xff);
-  return octets;
+ByteVector RandomBytes(std::mt19937& random, std::size_t size) {
+  ByteVector bytes(size);
+  for (std::byte& octet : bytes) octet = static_cast<std::byte>(random() & 0xff);
+  return bytes;
 }
 
 std::vector<std::size_t> Lengths() {
@@ -56,25 +56,25 @@ TEST(Checksum, SumAgreesWithTheObviousOneAtEveryLengthAndAlignment) {
   SCOPED_TRACE(kSeed);
   for (const std::size_t size : Lengths()) {
     for (const std::size_t start : {0u, 1u, 2u, 3u, 7u}) {
-      const Octets octets = RandomOctets(random, start + size);
-      const Bytes in = Bytes(octets).subspan(start);
+      const ByteVector bytes = RandomBytes(random, start + size);
+      const Bytes in = Bytes(bytes).subspan(start);
       ASSERT_EQ(Sum(in).Fold(), ObviousSum(in)) << size << " octets from offset " << start;
     }
   }
 }
 
 TEST(Checksum, OnesDoNotOverflowTheLanes) {
-  const Octets ones(65535, std::byte{0xff});
+  const ByteVector ones(65535, std::byte{0xff});
   EXPECT_EQ(Sum(ones).Fold(), ObviousSum(ones));
-  EXPECT_EQ(Sum(Octets(65534, std::byte{0xff})).Fold(), 0xffff);
+  EXPECT_EQ(Sum(ByteVector(65534, std::byte{0xff})).Fold(), 0xffff);
 }
 
 TEST(Checksum, OnlyZerosSumToZero) {
   EXPECT_EQ(Sum({}).Fold(), 0);
-  EXPECT_EQ(Sum(Octets(1450)).Fold(), 0);
-  Octets octets(1450);
-  octets[1449] = std::byte{1};
-  EXPECT_EQ(Sum(octets).Fold(), 1);
+  EXPECT_EQ(Sum(ByteVector(1450)).Fold(), 0);
+  ByteVector bytes(1450);
+  bytes[1449] = std::byte{1};
+  EXPECT_EQ(Sum(bytes).Fold(), 1);
 }
 
 // One for each kernel that is built anywhere, so that one which this CPU cannot run is a skip with
@@ -92,14 +92,14 @@ TEST_P(ChecksumKernels, AgreeWithTheObviousOne) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (const std::size_t size : Lengths()) {
-    const Octets octets = RandomOctets(random, size);
-    std::uint16_t want = ObviousSum(octets);
+    const ByteVector bytes = RandomBytes(random, size);
+    std::uint16_t want = ObviousSum(bytes);
     if constexpr (std::endian::native == std::endian::little) want = __builtin_bswap16(want);
-    ASSERT_EQ(PartialSum(kernel->sum(octets.data(), size)).Fold(), want) << size;
-    Octets copy(size + 1, std::byte{0xa5});
-    ASSERT_EQ(PartialSum(kernel->copy_and_sum(copy.data(), octets.data(), size)).Fold(), want)
+    ASSERT_EQ(PartialSum(kernel->sum(bytes.data(), size)).Fold(), want) << size;
+    ByteVector copy(size + 1, std::byte{0xa5});
+    ASSERT_EQ(PartialSum(kernel->copy_and_sum(copy.data(), bytes.data(), size)).Fold(), want)
         << size;
-    ASSERT_TRUE(std::equal(octets.begin(), octets.end(), copy.begin())) << size;
+    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), copy.begin())) << size;
     ASSERT_EQ(copy.back(), std::byte{0xa5}) << size;
   }
 }
@@ -116,8 +116,8 @@ TEST(Checksum, CopyAndSumCopiesExactlyAndSums) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (const std::size_t size : Lengths()) {
-    const Octets from = RandomOctets(random, size);
-    Octets to(size + 2, std::byte{0xa5});
+    const ByteVector from = RandomBytes(random, size);
+    ByteVector to(size + 2, std::byte{0xa5});
     const PartialSum sum = CopyAndSum(MutableBytes(to).subspan(1), from);
     ASSERT_EQ(sum.Fold(), ObviousSum(from)) << size;
     ASSERT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 1)) << size;
@@ -130,14 +130,14 @@ TEST(Checksum, PiecesAddUpAtEvenAndOddOffsets) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (const std::size_t size : {1u, 2u, 61u, 200u}) {
-    const Octets octets = RandomOctets(random, size);
+    const ByteVector bytes = RandomBytes(random, size);
     for (std::size_t cut = 0; cut <= size; ++cut) {
-      PartialSum sum = Sum(Bytes(octets).first(cut));
-      sum.Append(Sum(Bytes(octets).subspan(cut)), cut);
-      ASSERT_EQ(sum.Fold(), ObviousSum(octets)) << size << " cut at " << cut;
+      PartialSum sum = Sum(Bytes(bytes).first(cut));
+      sum.Append(Sum(Bytes(bytes).subspan(cut)), cut);
+      ASSERT_EQ(sum.Fold(), ObviousSum(bytes)) << size << " cut at " << cut;
       if (cut % 2 == 0) {
-        ASSERT_EQ((Sum(Bytes(octets).first(cut)) + Sum(Bytes(octets).subspan(cut))).Fold(),
-                  ObviousSum(octets));
+        ASSERT_EQ((Sum(Bytes(bytes).first(cut)) + Sum(Bytes(bytes).subspan(cut))).Fold(),
+                  ObviousSum(bytes));
       }
     }
   }
@@ -147,13 +147,13 @@ TEST(Checksum, AnIpv4HeaderWithoutOptions) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (int round = 0; round < 100; ++round) {
-    const Octets header = RandomOctets(random, 20);
+    const ByteVector header = RandomBytes(random, 20);
     ASSERT_EQ(SumIpv4Header(header.data()).Fold(), ObviousSum(header));
   }
 }
 
 TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
-  const Octets picture =
+  const ByteVector picture =
       Hex("0a f4 01 02"  // source
           "0a f4 02 03"  // destination
           "00 11"        // zero, protocol UDP
@@ -165,7 +165,7 @@ TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
 }
 
 TEST(Checksum, PseudoHeaderV6IsTheSumOfItsPicture) {
-  const Octets picture =
+  const ByteVector picture =
       Hex("20010db8 00000000 00000000 00000001"  // source
           "20010db8 ffffffff ffffffff 00000002"  // destination
           "00 01 00 25"                          // length 65573
@@ -184,24 +184,24 @@ TEST(Checksum, UpdateAgreesWithComputingAnew) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (int round = 0; round < 5000; ++round) {
-    Octets octets = RandomOctets(random, 20);
-    octets[0] |= std::byte{1};  // never all zero
+    ByteVector bytes = RandomBytes(random, 20);
+    bytes[0] |= std::byte{1};  // never all zero
     // Zeros and ones are where end-around carries go wrong.
     const std::uint16_t choices[] = {0, 0xffff, static_cast<std::uint16_t>(random())};
     const std::uint16_t half = choices[random() % 3];
-    const std::uint16_t old_half = LoadBe16(octets.data() + 18);
-    const std::uint16_t now = Sum(octets).Checksum();
-    StoreBe16(octets.data() + 18, half);
-    ASSERT_EQ(UpdateChecksum16(now, old_half, half), Sum(octets).Checksum());
+    const std::uint16_t old_half = LoadBe16(bytes.data() + 18);
+    const std::uint16_t now = Sum(bytes).Checksum();
+    StoreBe16(bytes.data() + 18, half);
+    ASSERT_EQ(UpdateChecksum16(now, old_half, half), Sum(bytes).Checksum());
   }
 }
 
 TEST(Checksum, RightMeansAllOnes) {
-  Octets octets = Hex("45 00 00 1c 00 00 00 00 40 01 00 00 0a 00 00 01 0a 00 00 02");
-  StoreBe16(octets.data() + 10, Sum(octets).Checksum());
-  EXPECT_TRUE(Sum(octets).IsRight());
-  octets[3] ^= std::byte{1};
-  EXPECT_FALSE(Sum(octets).IsRight());
+  ByteVector bytes = Hex("45 00 00 1c 00 00 00 00 40 01 00 00 0a 00 00 01 0a 00 00 02");
+  StoreBe16(bytes.data() + 10, Sum(bytes).Checksum());
+  EXPECT_TRUE(Sum(bytes).IsRight());
+  bytes[3] ^= std::byte{1};
+  EXPECT_FALSE(Sum(bytes).IsRight());
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ const MacAddress kA = Mac("02:00:00:00:00:0a");
 const MacAddress kB = Mac("02:00:00:00:00:0b");
 
 TEST(Describe, AWholeFrameLayerByLayer) {
-  const Octets inner = PacketBuilder("10.244.1.2", "10.244.2.3")
-                           .Tcp(40000, 443, TcpHeader::kSyn, 7, 0)
-                           .DontFragment()
-                           .Build();
-  const Octets frame = VxlanBuilder(inner).MarkEcn(Ecn::kCe).BuildFrame(kA, kB);
+  const ByteVector inner = PacketBuilder("10.244.1.2", "10.244.2.3")
+                               .Tcp(40000, 443, TcpHeader::kSyn, 7, 0)
+                               .DontFragment()
+                               .Build();
+  const ByteVector frame = VxlanBuilder(inner).MarkEcn(Ecn::kCe).BuildFrame(kA, kB);
   EXPECT_EQ(
       Describe(frame, FrameStart::kOuterEthernet),
       "Ethernet II, Src: 02:00:00:00:00:0a, Dst: 02:00:00:00:00:0b, Type: IPv4 (0x0800)\n"
@@ -34,7 +34,7 @@ TEST(Describe, AWholeFrameLayerByLayer) {
 }
 
 TEST(Describe, EachStartBeginsAtItsLayer) {
-  const Octets inner = PacketBuilder("2001:db8::1", "2001:db8::2").Ping(0x1234, 5).Build();
+  const ByteVector inner = PacketBuilder("2001:db8::1", "2001:db8::2").Ping(0x1234, 5).Build();
   const VxlanBuilder outer(inner);
   const std::string ip =
       "Internet Protocol Version 6, Src: 2001:db8::1, Dst: 2001:db8::2, Payload Len: 8, "
@@ -53,7 +53,7 @@ TEST(Describe, EachStartBeginsAtItsLayer) {
 
 struct LineRow {
   const char* description;
-  Octets packet;
+  ByteVector packet;
   FrameStart start;
   const char* line;  // somewhere in the description
 };
@@ -61,7 +61,7 @@ struct LineRow {
 PacketBuilder V4() { return PacketBuilder("10.244.1.2", "10.244.2.3"); }
 PacketBuilder V6() { return PacketBuilder("2001:db8::1", "2001:db8::2"); }
 
-Octets Cut(Octets packet, std::size_t size) {
+ByteVector Cut(ByteVector packet, std::size_t size) {
   packet.resize(size);
   return packet;
 }
@@ -69,14 +69,14 @@ Octets Cut(Octets packet, std::size_t size) {
 TEST(Describe, Lines) {
   constexpr FrameStart kIp = FrameStart::kInnerIp;
   constexpr FrameStart kEthernet = FrameStart::kInnerEthernet;
-  const Octets arp =
+  const ByteVector arp =
       Hex("ffffffffffff 020000000001 0806"
           "0001 0800 0604 0001 020000000001 0af40102 000000000000 0af40101");
-  Octets reply = arp;
+  ByteVector reply = arp;
   StoreBe16(reply.data() + 20, 2);
-  Octets rarp = arp;
+  ByteVector rarp = arp;
   StoreBe16(rarp.data() + 20, 3);
-  Octets odd_arp = arp;
+  ByteVector odd_arp = arp;
   StoreBe16(odd_arp.data() + 14, 6);
   const LineRow kRows[] = {
       {"UDP and data", V4().Payload(7).Build(), kIp, "Data (7 bytes)\n"},
@@ -162,13 +162,13 @@ TEST(Describe, Lines) {
        "[Malformed VXLAN at offset 28: no_vni_flag. "},
       {"first fragment of VXLAN", VxlanBuilder(V4().Payload(99).Build()).Fragment(0, 48).Build(),
        FrameStart::kOuterIp, "Checksum: unverified\nData (40 bytes)\n"},
-      {"another port, no I flag", V4().Payload(Octets(30)).Build(), FrameStart::kOuterIp,
+      {"another port, no I flag", V4().Payload(ByteVector(30)).Build(), FrameStart::kOuterIp,
        "\nData (30 bytes)\n"},
       {"another port, too short", V4().Payload(Hex("0800000000100000")).Build(),
        FrameStart::kOuterIp, "\nData (8 bytes)\n"},
       {"another port, reserved bits",
-       V4().Payload(Concatenate(Hex("0800000000100001"), Octets(22))).Build(), FrameStart::kOuterIp,
-       "\nData (30 bytes)\n"},
+       V4().Payload(Concatenate(Hex("0800000000100001"), ByteVector(22))).Build(),
+       FrameStart::kOuterIp, "\nData (30 bytes)\n"},
       {"inner packet cut off", Cut(VxlanBuilder(V4().Build()).BuildPayload(), 30),
        FrameStart::kVxlan, "[Malformed IPv4 at offset 22: truncated. "},
       {"EtherType and version", VxlanBuilder(V4().Build()).InnerEtherType(0x86dd).BuildPayload(),
@@ -189,7 +189,7 @@ TEST(Describe, Lines) {
 }
 
 TEST(Describe, VxlanInsideVxlanIsData) {
-  const Octets once = VxlanBuilder(PacketBuilder("10.0.0.1", "10.0.0.2").Build()).Build();
+  const ByteVector once = VxlanBuilder(PacketBuilder("10.0.0.1", "10.0.0.2").Build()).Build();
   const std::string text = Describe(VxlanBuilder(once).Build(), FrameStart::kOuterIp);
   EXPECT_EQ(text.find("VNI"), text.rfind("VNI")) << text;
 }
@@ -199,11 +199,11 @@ constexpr FrameStart kStarts[] = {FrameStart::kOuterEthernet, FrameStart::kOuter
                                   FrameStart::kInnerIp};
 
 TEST(Describe, EveryTruncationOfEveryStartIsDescribed) {
-  const Octets inner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).Build();
-  const Octets frame = VxlanBuilder(inner).BuildFrame(kA, kB);
+  const ByteVector inner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).Build();
+  const ByteVector frame = VxlanBuilder(inner).BuildFrame(kA, kB);
   for (std::size_t size = 0; size <= frame.size(); ++size) {
     // A copy of its own: a read past the end meets the sanitizer.
-    const Octets cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
+    const ByteVector cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
     for (const FrameStart start : kStarts) {
       const std::string text = Describe(cut, start);
       ASSERT_TRUE(text.ends_with('\n')) << size;
@@ -215,10 +215,10 @@ TEST(Describe, GarbageIsDescribed) {
   constexpr unsigned kSeed = 4789;
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
-  const Octets inner = PacketBuilder("2001:db8::1", "2001:db8::2").Tcp(1, 2).Build();
-  const Octets frame = VxlanBuilder(inner).BuildFrame(kA, kB);
+  const ByteVector inner = PacketBuilder("2001:db8::1", "2001:db8::2").Tcp(1, 2).Build();
+  const ByteVector frame = VxlanBuilder(inner).BuildFrame(kA, kB);
   for (int round = 0; round < 5000; ++round) {
-    Octets changed = frame;
+    ByteVector changed = frame;
     for (int change = 0; change < 3; ++change) {
       changed[random() % changed.size()] = static_cast<std::byte>(random() & 0xff);
     }

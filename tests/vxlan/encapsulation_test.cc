@@ -27,64 +27,64 @@ EncapsulationSpec V6Spec() {
   return spec;
 }
 
-const Octets kInner =
+const ByteVector kInner =
     Hex("45000020 12344000 40110fad 0af40102 0af40203"  // 10.244.1.2 -> 10.244.2.3
         "03e807d0 000cfd57"                             // UDP 1000 -> 2000
         "77656674");
 
-// Stamps into 0xa5, with guards of 8 octets around.
-Octets Stamped(const EncapsulationSpec& spec, const Octets& inner, EtherType type,
-               std::uint16_t port, Ecn ecn) {
+// Stamps into 0xa5, with guards of 8 bytes around.
+ByteVector Stamped(const EncapsulationSpec& spec, const ByteVector& inner, EtherType type,
+                   std::uint16_t port, Ecn ecn) {
   const EncapsulationTemplate prepared(spec);
-  Octets buffer(8 + prepared.size(), std::byte{0xa5});
+  ByteVector buffer(8 + prepared.size(), std::byte{0xa5});
   buffer = Concatenate(buffer, inner);
   prepared.Stamp(buffer.data() + 8, static_cast<std::uint32_t>(inner.size()), type, port, ecn);
-  EXPECT_EQ(Dump(Bytes(buffer).first(8)), Dump(Octets(8, std::byte{0xa5})));
+  EXPECT_EQ(Dump(Bytes(buffer).first(8)), Dump(ByteVector(8, std::byte{0xa5})));
   EXPECT_EQ(Dump(Bytes(buffer).subspan(8 + prepared.size())), Dump(inner));
-  return Octets(buffer.begin() + 8, buffer.end());
+  return ByteVector(buffer.begin() + 8, buffer.end());
 }
 
 // Checksums computed outside this project.
 TEST(Encapsulation, V4FieldByField) {
-  const Octets want = Concatenate(Hex("45 00 00 52"        // IPv4, total length 82
-                                      "00 00 40 00"        // identification 0, DF
-                                      "40 11 b6 97"        // TTL 64, UDP, checksum
-                                      "c0 00 02 01"        // 192.0.2.1
-                                      "c0 00 02 02"        // 192.0.2.2
-                                      "c3 50"              // source port 50000
-                                      "12 b5"              // destination port 4789
-                                      "00 3e"              // UDP length 62
-                                      "00 00"              // no UDP checksum
-                                      "08 00 00 00"        // VXLAN: I flag
-                                      "00 10 00 00"        // VNI 4096
-                                      "02 00 00 00 00 02"  // inner destination
-                                      "02 00 00 00 00 01"  // inner source
-                                      "08 00"),            // IPv4
-                                  kInner);
-  const Octets got = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
+  const ByteVector want = Concatenate(Hex("45 00 00 52"        // IPv4, total length 82
+                                          "00 00 40 00"        // identification 0, DF
+                                          "40 11 b6 97"        // TTL 64, UDP, checksum
+                                          "c0 00 02 01"        // 192.0.2.1
+                                          "c0 00 02 02"        // 192.0.2.2
+                                          "c3 50"              // source port 50000
+                                          "12 b5"              // destination port 4789
+                                          "00 3e"              // UDP length 62
+                                          "00 00"              // no UDP checksum
+                                          "08 00 00 00"        // VXLAN: I flag
+                                          "00 10 00 00"        // VNI 4096
+                                          "02 00 00 00 00 02"  // inner destination
+                                          "02 00 00 00 00 01"  // inner source
+                                          "08 00"),            // IPv4
+                                      kInner);
+  const ByteVector got = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
   EXPECT_EQ(Show(got, FrameStart::kOuterIp), Show(want, FrameStart::kOuterIp));
 }
 
 TEST(Encapsulation, V4CarriesEcn) {
-  const Octets ce = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kCe);
+  const ByteVector ce = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kCe);
   EXPECT_EQ(Dump(Bytes(ce).first(12)), Dump(Hex("45030052 00004000 4011b694")));
 }
 
 TEST(Encapsulation, V6FieldByField) {
-  const Octets want = Concatenate(Hex("60 00 00 00"  // IPv6
-                                      "00 3e 11 40"  // payload length 62, UDP, hop limit 64
-                                      "20010db8 00000000 00000000 00000001"  // source
-                                      "20010db8 00000000 00000000 00000002"  // destination
-                                      "c3 50 12 b5"                          // ports
-                                      "00 3e 00 00"              // length 62, no checksum
-                                      "08 00 00 00 00 10 00 00"  // VXLAN
-                                      "02 00 00 00 00 02"        // inner destination
-                                      "02 00 00 00 00 01"        // inner source
-                                      "08 00"),
-                                  kInner);
-  const Octets got = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
+  const ByteVector want = Concatenate(Hex("60 00 00 00"  // IPv6
+                                          "00 3e 11 40"  // payload length 62, UDP, hop limit 64
+                                          "20010db8 00000000 00000000 00000001"  // source
+                                          "20010db8 00000000 00000000 00000002"  // destination
+                                          "c3 50 12 b5"                          // ports
+                                          "00 3e 00 00"              // length 62, no checksum
+                                          "08 00 00 00 00 10 00 00"  // VXLAN
+                                          "02 00 00 00 00 02"        // inner destination
+                                          "02 00 00 00 00 01"        // inner source
+                                          "08 00"),
+                                      kInner);
+  const ByteVector got = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
   EXPECT_EQ(Show(got, FrameStart::kOuterIp), Show(want, FrameStart::kOuterIp));
-  const Octets ce = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kCe);
+  const ByteVector ce = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kCe);
   EXPECT_EQ(Dump(Bytes(ce).first(4)), Dump(Hex("60300000")));
 }
 
@@ -100,16 +100,16 @@ TEST(Encapsulation, AgreesWithTheBuilder) {
           spec.vni = *Vni::Of(0xab'cdef);
           PacketBuilder inner = inner_v6 ? PacketBuilder("2001:db8:1::1", "2001:db8:2::1")
                                          : PacketBuilder("10.244.1.2", "10.244.2.3");
-          const Octets packet = inner.TotalLength(inner_v6 ? length + 20 : length).Build();
-          const Octets want = VxlanBuilder(packet)
-                                  .Outer(spec.outer_source, spec.outer_destination)
-                                  .Ports(51234, 8472)
-                                  .Network(0xab'cdef)
-                                  .Macs(spec.inner_source, spec.inner_destination)
-                                  .Ttl(17)
-                                  .MarkEcn(ecn)
-                                  .Build();
-          const Octets got =
+          const ByteVector packet = inner.TotalLength(inner_v6 ? length + 20 : length).Build();
+          const ByteVector want = VxlanBuilder(packet)
+                                      .Outer(spec.outer_source, spec.outer_destination)
+                                      .Ports(51234, 8472)
+                                      .Network(0xab'cdef)
+                                      .Macs(spec.inner_source, spec.inner_destination)
+                                      .Ttl(17)
+                                      .MarkEcn(ecn)
+                                      .Build();
+          const ByteVector got =
               Stamped(spec, packet, inner_v6 ? EtherType::kIpv6 : EtherType::kIpv4, 51234, ecn);
           ASSERT_EQ(Show(got, FrameStart::kOuterIp), Show(want, FrameStart::kOuterIp));
         }
@@ -120,7 +120,7 @@ TEST(Encapsulation, AgreesWithTheBuilder) {
 
 TEST(Encapsulation, TheIpv4ChecksumIsRightForEveryLength) {
   const EncapsulationTemplate prepared(V4Spec());
-  Octets header(50);
+  ByteVector header(50);
   for (std::uint32_t length = 0; length <= 65535 - 50; ++length) {
     prepared.Stamp(header.data(), length, EtherType::kIpv4, 50000, Ecn::kEct0);
     ASSERT_TRUE(Ipv4ChecksumIsRight(header)) << length;
@@ -129,8 +129,8 @@ TEST(Encapsulation, TheIpv4ChecksumIsRightForEveryLength) {
 
 TEST(Encapsulation, LengthsBeyond16BitsWrapAndNothingElseChanges) {
   const EncapsulationTemplate prepared(V4Spec());
-  Octets wrapped(50);
-  Octets small(50);
+  ByteVector wrapped(50);
+  ByteVector small(50);
   prepared.Stamp(wrapped.data(), 65536 + 100, EtherType::kIpv4, 50000, Ecn::kNotEct);
   prepared.Stamp(small.data(), 100, EtherType::kIpv4, 50000, Ecn::kNotEct);
   EXPECT_EQ(Dump(wrapped), Dump(small));
@@ -139,8 +139,8 @@ TEST(Encapsulation, LengthsBeyond16BitsWrapAndNothingElseChanges) {
 TEST(Encapsulation, PayloadIsTheTailOfTheStamp) {
   for (const EncapsulationSpec& spec : {V4Spec(), V6Spec()}) {
     const EncapsulationTemplate prepared(spec);
-    const Octets whole = Stamped(spec, {}, EtherType::kIpv6, 50000, Ecn::kNotEct);
-    Octets payload(24, std::byte{0xa5});
+    const ByteVector whole = Stamped(spec, {}, EtherType::kIpv6, 50000, Ecn::kNotEct);
+    ByteVector payload(24, std::byte{0xa5});
     prepared.StampPayload(payload.data() + 1, EtherType::kIpv6);
     EXPECT_EQ(Dump(Bytes(payload).subspan(1, 22)),
               Dump(Bytes(whole).last(EncapsulationTemplate::kPayloadSize)));
@@ -150,10 +150,10 @@ TEST(Encapsulation, PayloadIsTheTailOfTheStamp) {
 }
 
 TEST(Encapsulation, UdpChecksumOverV4AndV6) {
-  Octets v4 = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
+  ByteVector v4 = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
   CompleteUdpChecksum(v4);
   EXPECT_EQ(LoadBe16(v4.data() + 26), 0xaa5f);
-  Octets v6 = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
+  ByteVector v6 = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
   CompleteUdpChecksum(v6);
   EXPECT_EQ(LoadBe16(v6.data() + 46), 0xd2ee);
   CompleteUdpChecksum(v6);
@@ -161,10 +161,10 @@ TEST(Encapsulation, UdpChecksumOverV4AndV6) {
 }
 
 TEST(Encapsulation, UdpChecksumIsNeverZero) {
-  // Two octets of payload take every value, one of which makes the sum all ones.
-  Octets inner =
+  // Two bytes of payload take every value, one of which makes the sum all ones.
+  ByteVector inner =
       PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Payload(2).Build();
-  Octets packet = Stamped(V4Spec(), inner, EtherType::kIpv4, 50000, Ecn::kNotEct);
+  ByteVector packet = Stamped(V4Spec(), inner, EtherType::kIpv4, 50000, Ecn::kNotEct);
   bool all_ones_seen = false;
   for (unsigned value = 0; value <= 0xffff; ++value) {
     StoreBe16(packet.data() + packet.size() - 2, static_cast<std::uint16_t>(value));
@@ -205,13 +205,13 @@ TEST(Encapsulation, AnEmptyTemplateStampsNothing) {
   const EncapsulationTemplate empty;
   EXPECT_EQ(empty.size(), 0u);
   EXPECT_EQ(SpecOf(empty), EncapsulationSpec{});
-  Octets buffer(80, std::byte{0xa5});
-  const Octets untouched = buffer;
+  ByteVector buffer(80, std::byte{0xa5});
+  const ByteVector untouched = buffer;
   empty.Stamp(buffer.data(), 100, EtherType::kIpv4, 50000, Ecn::kCe);
   EXPECT_EQ(Dump(buffer), Dump(untouched));
 }
 
-TEST(Encapsulation, LeavesRoomInARecordOf128Octets) {
+TEST(Encapsulation, LeavesRoomInARecordOf128Bytes) {
   EXPECT_LE(sizeof(EncapsulationTemplate), 80u);
 }
 

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-const Octets kPlain =
+const ByteVector kPlain =
     Hex("02 00 00 00 00 02"  // destination
         "02 00 00 00 00 01"  // source
         "08 00"              // IPv4
@@ -23,8 +23,8 @@ TEST(EthernetHeader, Deconstruct) {
   EXPECT_EQ(header->ether_type, EtherType::kIpv4);
 }
 
-TEST(EthernetHeader, EmitWritesEveryOctetAndNoMore) {
-  Octets out(16, std::byte{0xa5});
+TEST(EthernetHeader, EmitWritesEveryByteAndNoMore) {
+  ByteVector out(16, std::byte{0xa5});
   EthernetHeader{Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:01"), EtherType::kIpv4}.Emit(
       MutableBytes(out).first<EthernetHeader::kSize>());
   EXPECT_EQ(Dump(Bytes(out).first(14)), Dump(Bytes(kPlain).first(14)));
@@ -40,7 +40,7 @@ TEST(EthernetHeader, RefusesAnyTruncation) {
 }
 
 TEST(EthernetHeader, UnknownTypesAreKept) {
-  Octets frame = kPlain;
+  ByteVector frame = kPlain;
   StoreBe16(frame.data() + 12, 0x88cc);
   const auto header = EthernetHeader::Parse(frame);
   ASSERT_TRUE(header);
@@ -57,7 +57,7 @@ TEST(EthernetFrame, WithoutTag) {
 }
 
 TEST(EthernetFrame, LooksThroughOneTag) {
-  const Octets tagged =
+  const ByteVector tagged =
       Hex("02 00 00 00 00 02"  // destination
           "02 00 00 00 00 01"  // source
           "81 00"              // 802.1Q
@@ -74,7 +74,7 @@ TEST(EthernetFrame, LooksThroughOneTag) {
 }
 
 TEST(EthernetFrame, ASecondTagStaysVisible) {
-  const Octets twice =
+  const ByteVector twice =
       Hex("020000000002 020000000001"
           "88 a8 00 0a"  // 802.1ad, identifier 10
           "81 00 00 0b"  // 802.1Q, identifier 11

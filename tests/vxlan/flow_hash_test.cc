@@ -73,14 +73,14 @@ TEST(FlowHash, AllFragmentsOfADatagramStayTogether) {
 
 // A datagram's fragments cannot stay with its flow: the later ones have no ports. Nor may first
 // fragments of flows that differ only in ports come apart from their rest.
-TEST(FlowHash, FragmentsDoNotLookAtPorts) {
+TEST(FlowHash, FragmentsDoNotInspectPorts) {
   EXPECT_EQ(HashOf(V4().Udp(1, 2).Payload(99).Fragment(0, 16)),
             HashOf(V4().Udp(3, 4).Payload(99).Fragment(0, 16)));
 }
 
 TEST(FlowHash, PortsThatAreNotThereAreNotRead) {
-  const Octets stub = V4().Raw(IpProtocol::kUdp).Payload(3).Build();
-  const Octets other = Concatenate(stub, Hex("ff"));
+  const ByteVector stub = V4().Raw(IpProtocol::kUdp).Payload(3).Build();
+  const ByteVector other = Concatenate(stub, Hex("ff"));
   EXPECT_EQ(HashInnerFlow(stub), HashInnerFlow(other)) << "padding is not a port";
 }
 
@@ -90,7 +90,7 @@ TEST(FlowHash, MalformedPacketsHaveHashZero) {
 }
 
 TEST(FlowHash, BothEntrancesAgree) {
-  const Octets packet = V6().Udp(1, 2).Build();
+  const ByteVector packet = V6().Udp(1, 2).Build();
   EXPECT_EQ(HashInnerFlow(packet), HashInnerFlow(*ParseInnerIp(packet)));
 }
 
@@ -123,7 +123,7 @@ TEST(FlowHash, OneChangedBitChangesHalfOfThem) {
   int changed_bits = 0;
   constexpr int kRounds = 2000;
   for (int round = 0; round < kRounds; ++round) {
-    Octets packet = V4().Udp(static_cast<std::uint16_t>(random()), 53).Build();
+    ByteVector packet = V4().Udp(static_cast<std::uint16_t>(random()), 53).Build();
     const std::uint32_t before = HashInnerFlow(packet).value;
     const std::size_t bit = 12 * 8 + random() % (12 * 8);  // addresses and ports
     packet[bit / 8] ^= std::byte{1} << bit % 8;

@@ -12,14 +12,14 @@ namespace weft {
 namespace {
 
 TEST(IcmpHeader, DeconstructAndEmit) {
-  const Octets echo =
+  const ByteVector echo =
       Hex("08 00"    // echo request
           "e5 ca"    // checksum
           "12 34"    // identifier
           "00 01");  // sequence
   const auto header = IcmpHeader::Parse(echo);
   EXPECT_EQ(header, (IcmpHeader{8, 0, 0xe5ca, 0x1234'0001}));
-  Octets out(9, std::byte{0xa5});
+  ByteVector out(9, std::byte{0xa5});
   header->Emit(MutableBytes(out).first<IcmpHeader::kSize>());
   EXPECT_EQ(Dump(out), Dump(Concatenate(echo, Hex("a5"))));
   for (std::size_t size = 0; size < 8; ++size) {
@@ -29,7 +29,7 @@ TEST(IcmpHeader, DeconstructAndEmit) {
 
 struct MayRow {
   const char* description;
-  Octets packet;
+  ByteVector packet;
   bool may;
 };
 
@@ -84,21 +84,21 @@ TEST(MayAnswer, Rows) {
 }
 
 TEST(PacketTooBig, V4FieldByField) {
-  // UDP 10.244.1.2:1000 -> 10.244.2.3:2000 "weft"; error octets computed outside this project.
-  const Octets offending =
+  // UDP 10.244.1.2:1000 -> 10.244.2.3:2000 "weft"; error bytes computed outside this project.
+  const ByteVector offending =
       Hex("45000020 12344000 40110fad 0af40102 0af40203"
           "03e807d0 000cfd57 77656674");
-  const Octets want = Concatenate(Hex("45 c0 00 3c"  // DSCP 48 (CS6), total length 60
-                                      "00 00 00 00"  // not fragmented
-                                      "40 01 62 17"  // TTL 64, ICMP, checksum
-                                      "0a f4 01 01"  // from the gateway
-                                      "0a f4 01 02"  // to the sender
-                                      "03 04"        // unreachable, fragmentation needed
-                                      "10 5c"        // checksum
-                                      "00 00 05 aa"  // next-hop MTU 1450
-                                      ),
-                                  offending);
-  Octets out(kMaxIcmpV4Error, std::byte{0xa5});
+  const ByteVector want = Concatenate(Hex("45 c0 00 3c"  // DSCP 48 (CS6), total length 60
+                                          "00 00 00 00"  // not fragmented
+                                          "40 01 62 17"  // TTL 64, ICMP, checksum
+                                          "0a f4 01 01"  // from the gateway
+                                          "0a f4 01 02"  // to the sender
+                                          "03 04"        // unreachable, fragmentation needed
+                                          "10 5c"        // checksum
+                                          "00 00 05 aa"  // next-hop MTU 1450
+                                          ),
+                                      offending);
+  ByteVector out(kMaxIcmpV4Error, std::byte{0xa5});
   const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1450), offending, Ip("10.244.1.1"), out);
   ASSERT_EQ(size, want.size());
   EXPECT_EQ(Show(Bytes(out).first(size), FrameStart::kInnerIp), Show(want, FrameStart::kInnerIp));
@@ -106,8 +106,8 @@ TEST(PacketTooBig, V4FieldByField) {
 }
 
 TEST(PacketTooBig, V4QuotesWhatFitsIn576) {
-  Octets out(2000, std::byte{0xa5});
-  const Octets big = V4().TotalLength(1500).DontFragment().Build();
+  ByteVector out(2000, std::byte{0xa5});
+  const ByteVector big = V4().TotalLength(1500).DontFragment().Build();
   const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1450), big, Ip("10.244.1.1"), out);
   ASSERT_EQ(size, 576u);
   const Bytes error = Bytes(out).first(size);
@@ -118,8 +118,8 @@ TEST(PacketTooBig, V4QuotesWhatFitsIn576) {
 }
 
 TEST(PacketTooBig, V6QuotesWhatFitsIn1280) {
-  Octets out(2000, std::byte{0xa5});
-  const Octets big = V6().TotalLength(1500).Build();
+  ByteVector out(2000, std::byte{0xa5});
+  const ByteVector big = V6().TotalLength(1500).Build();
   const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1430), big, Ip("fe80::1"), out);
   ASSERT_EQ(size, 1280u);
   const Bytes error = Bytes(out).first(size);
@@ -138,9 +138,10 @@ TEST(PacketTooBig, V6QuotesWhatFitsIn1280) {
 
 TEST(PacketTooBig, OddQuotesHaveRightChecksums) {
   for (std::size_t payload = 0; payload < 40; ++payload) {
-    for (const Octets& offending : {V4().Payload(payload).Build(), V6().Payload(payload).Build()}) {
+    for (const ByteVector& offending :
+         {V4().Payload(payload).Build(), V6().Payload(payload).Build()}) {
       const bool v4 = Load8(offending.data()) >> 4 == 4;
-      Octets out(kMaxIcmpV6Error);
+      ByteVector out(kMaxIcmpV6Error);
       const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1000), offending,
                                                 v4 ? Ip("10.244.1.1") : Ip("fe80::1"), out);
       ASSERT_NE(size, 0u);
@@ -151,14 +152,14 @@ TEST(PacketTooBig, OddQuotesHaveRightChecksums) {
 }
 
 TEST(PacketTooBig, PaddingIsNotQuoted) {
-  const Octets padded = Concatenate(V4().Build(), Octets(18));
-  Octets out(kMaxIcmpV4Error);
+  const ByteVector padded = Concatenate(V4().Build(), ByteVector(18));
+  ByteVector out(kMaxIcmpV4Error);
   EXPECT_EQ(EmitPacketTooBig(*InnerMtu::Of(1000), padded, Ip("10.244.1.1"), out), 28u + 28u);
 }
 
 TEST(PacketTooBig, NoAnswerWhereNoneMayBeSent) {
-  Octets out(kMaxIcmpV6Error, std::byte{0xa5});
-  const Octets untouched = out;
+  ByteVector out(kMaxIcmpV6Error, std::byte{0xa5});
+  const ByteVector untouched = out;
   const InnerMtu mtu = *InnerMtu::Of(1450);
   EXPECT_EQ(EmitPacketTooBig(mtu, V4().Icmp(3, 4).Build(), Ip("10.244.1.1"), out), 0u);
   EXPECT_EQ(EmitPacketTooBig(mtu, V4().Build(), Ip("fe80::1"), out), 0u) << "other family";
@@ -167,9 +168,9 @@ TEST(PacketTooBig, NoAnswerWhereNoneMayBeSent) {
 }
 
 TEST(PacketTooBig, ASmallBufferCutsTheQuoteAndThenRefuses) {
-  const Octets offending = V4().Payload(100).Build();
+  const ByteVector offending = V4().Payload(100).Build();
   const InnerMtu mtu = *InnerMtu::Of(1450);
-  Octets out(56, std::byte{0xa5});
+  ByteVector out(56, std::byte{0xa5});
   EXPECT_EQ(EmitPacketTooBig(mtu, offending, Ip("10.244.1.1"), out), 56u);
   EXPECT_EQ(VerifyTransportChecksum(out), TransportChecksum::kRight);
   out.resize(55);
@@ -190,7 +191,7 @@ TEST(IcmpErrors, TypesAndCodes) {
       {IcmpError::kProhibited, 3, 13, 1, 1},
   };
   for (const ErrorRow& row : kRows) {
-    Octets out(kMaxIcmpV6Error);
+    ByteVector out(kMaxIcmpV6Error);
     ASSERT_NE(EmitIcmpError(row.error, 1400, V4().Build(), Ip("10.244.1.1"), out), 0u);
     const auto v4 = IcmpHeader::Parse(Bytes(out).subspan(20));
     EXPECT_EQ(v4->type, row.type_v4);
@@ -206,7 +207,7 @@ TEST(IcmpErrors, TypesAndCodes) {
 TEST(IcmpErrors, AnErrorIsNeverAnsweredWithAnError) {
   for (const IcmpError error : {IcmpError::kPacketTooBig, IcmpError::kTimeExceeded,
                                 IcmpError::kHostUnreachable, IcmpError::kProhibited}) {
-    Octets out(kMaxIcmpV6Error);
+    ByteVector out(kMaxIcmpV6Error);
     std::size_t size = EmitIcmpError(error, 1400, V4().Build(), Ip("10.244.1.1"), out);
     EXPECT_FALSE(MayAnswerWithIcmpError(Bytes(out).first(size)));
     size = EmitIcmpError(error, 1400, V6().Build(), Ip("fe80::1"), out);
@@ -215,7 +216,7 @@ TEST(IcmpErrors, AnErrorIsNeverAnsweredWithAnError) {
 }
 
 TEST(IcmpErrors, AnMtuBeyond16BitsIsTheLargestThatFitsTheFieldOfIpv4) {
-  Octets out(kMaxIcmpV6Error);
+  ByteVector out(kMaxIcmpV6Error);
   ASSERT_NE(EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, V4().Build(), Ip("10.244.1.1"), out),
             0u);
   EXPECT_EQ(IcmpHeader::Parse(Bytes(out).subspan(20))->rest, 0xffffu);
@@ -223,11 +224,11 @@ TEST(IcmpErrors, AnMtuBeyond16BitsIsTheLargestThatFitsTheFieldOfIpv4) {
   EXPECT_EQ(IcmpHeader::Parse(Bytes(out).subspan(40))->rest, 0x12345u);
 }
 
-// RFC 792: IP header and 8 octets are quoted; a packet that has fewer is quoted whole.
+// RFC 792: IP header and 8 bytes are quoted; a packet that has fewer is quoted whole.
 TEST(IcmpErrors, AShortPacketIsQuotedWhole) {
-  const Octets bare = V4().Raw(IpProtocol{200}).Payload(3).Build();
+  const ByteVector bare = V4().Raw(IpProtocol{200}).Payload(3).Build();
   ASSERT_EQ(bare.size(), 23u);
-  Octets out(28 + 23);
+  ByteVector out(28 + 23);
   EXPECT_EQ(EmitIcmpError(IcmpError::kHostUnreachable, 0, bare, Ip("10.244.1.1"), out), 28u + 23);
   EXPECT_EQ(Dump(Bytes(out).subspan(28)), Dump(bare));
   out.resize(28 + 22);

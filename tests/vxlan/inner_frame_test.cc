@@ -12,10 +12,11 @@ PacketBuilder V4() { return PacketBuilder("10.244.1.2", "10.244.2.3"); }
 PacketBuilder V6() { return PacketBuilder("2001:db8::1", "2001:db8::2"); }
 
 TEST(InnerPacket, V4Fields) {
-  const Octets octets = V4().Tcp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kCe).DontFragment().Build();
-  const auto packet = ParseInnerIp(octets);
+  const ByteVector bytes =
+      V4().Tcp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kCe).DontFragment().Build();
+  const auto packet = ParseInnerIp(bytes);
   ASSERT_TRUE(packet);
-  EXPECT_EQ(packet->data, octets.data());
+  EXPECT_EQ(packet->data, bytes.data());
   EXPECT_EQ(packet->total_length, 50u);
   EXPECT_EQ(packet->header_length, 20u);
   EXPECT_TRUE(packet->is_v4());
@@ -29,14 +30,15 @@ TEST(InnerPacket, V4Fields) {
   EXPECT_EQ(packet->destination_v4(), 0x0af4'0203u);
   EXPECT_EQ(packet->source(), Ip("10.244.1.2"));
   EXPECT_EQ(packet->destination(), Ip("10.244.2.3"));
-  EXPECT_EQ(packet->octets().size(), 50u);
-  EXPECT_EQ(packet->transport().data(), octets.data() + 20);
+  EXPECT_EQ(packet->bytes().size(), 50u);
+  EXPECT_EQ(packet->transport().data(), bytes.data() + 20);
   EXPECT_EQ(packet->transport().size(), 30u);
 }
 
 TEST(InnerPacket, V6Fields) {
-  const Octets octets = V6().Udp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kEct0).FlowLabel(9).Build();
-  const auto packet = ParseInnerIp(octets);
+  const ByteVector bytes =
+      V6().Udp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kEct0).FlowLabel(9).Build();
+  const auto packet = ParseInnerIp(bytes);
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->total_length, 58u);
   EXPECT_EQ(packet->header_length, 40u);
@@ -52,7 +54,7 @@ TEST(InnerPacket, V6Fields) {
 
 struct OffsetRow {
   const char* description;
-  Octets packet;
+  ByteVector packet;
   std::uint32_t header_length;
   FragmentKind fragment;
 };
@@ -83,16 +85,16 @@ TEST(InnerPacket, WhereTheTransportHeaderIs) {
 
 struct RefusalRow {
   const char* description;
-  Octets packet;
+  ByteVector packet;
   Malformed verdict;
 };
 
-Octets Changed(Octets packet, std::size_t at, std::uint8_t value) {
+ByteVector Changed(ByteVector packet, std::size_t at, std::uint8_t value) {
   Store8(packet.data() + at, value);
   return packet;
 }
 
-Octets Cut(Octets packet, std::size_t size) {
+ByteVector Cut(ByteVector packet, std::size_t size) {
   packet.resize(size);
   return packet;
 }
@@ -118,12 +120,12 @@ TEST(InnerPacket, Refusals) {
 }
 
 // The fast parse may not differ from the header types.
-TEST(InnerPacket, AgreesWithTheHeaderTypesOnAnyFirstOctets) {
-  for (const Octets& packet : {V4().Payload(30).Build(), V6().Payload(30).Build()}) {
+TEST(InnerPacket, AgreesWithTheHeaderTypesOnAnyFirstBytes) {
+  for (const ByteVector& packet : {V4().Payload(30).Build(), V6().Payload(30).Build()}) {
     const bool v4 = Load8(packet.data()) >> 4 == 4;
     for (std::size_t at = 0; at < 8; ++at) {
       for (unsigned value = 0; value < 256; ++value) {
-        const Octets changed = Changed(packet, at, static_cast<std::uint8_t>(value));
+        const ByteVector changed = Changed(packet, at, static_cast<std::uint8_t>(value));
         if (Load8(changed.data()) >> 4 != Load8(packet.data()) >> 4) continue;
         const auto inner = ParseInnerIp(changed);
         if (v4) {
@@ -155,7 +157,7 @@ TEST(InnerPacket, AgreesWithTheHeaderTypesOnAnyFirstOctets) {
 }
 
 TEST(InnerPacket, PaddingIsNotPartOfIt) {
-  const auto packet = ParseInnerIp(Concatenate(V4().Build(), Octets(18)));
+  const auto packet = ParseInnerIp(Concatenate(V4().Build(), ByteVector(18)));
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->total_length, 28u);
 }
@@ -164,8 +166,8 @@ const MacAddress kOurs = Mac("02:00:00:00:00:02");
 const MacAddress kTheirs = Mac("02:00:00:00:00:01");
 
 TEST(InnerFrame, Addresses) {
-  const Octets octets = V4().BuildFrame(kTheirs, kOurs);
-  const auto frame = ParseInnerEthernet(octets);
+  const ByteVector bytes = V4().BuildFrame(kTheirs, kOurs);
+  const auto frame = ParseInnerEthernet(bytes);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->destination, kOurs);
   EXPECT_EQ(frame->source, kTheirs);
@@ -174,12 +176,12 @@ TEST(InnerFrame, Addresses) {
 }
 
 TEST(InnerFrame, Refusals) {
-  const Octets frame = V4().BuildFrame(kTheirs, kOurs);
+  const ByteVector frame = V4().BuildFrame(kTheirs, kOurs);
   for (std::size_t size = 0; size < 14; ++size) {
     EXPECT_EQ(ParseInnerEthernet(Bytes(frame).first(size)).error(), Malformed::kTruncated);
   }
   const auto with_type = [&](std::uint16_t type) {
-    Octets changed = frame;
+    ByteVector changed = frame;
     StoreBe16(changed.data() + 12, type);
     const auto parsed = ParseInnerEthernet(changed);
     return parsed ? "ok" : Name(parsed.error());
@@ -193,26 +195,26 @@ TEST(InnerFrame, Refusals) {
 }
 
 TEST(InnerFrame, FrameAndPacketAtOnce) {
-  const Octets octets = V6().BuildFrame(kTheirs, kOurs);
-  const auto packet = ParseInnerFrame(octets);
+  const ByteVector bytes = V6().BuildFrame(kTheirs, kOurs);
+  const auto packet = ParseInnerFrame(bytes);
   ASSERT_TRUE(packet);
-  EXPECT_EQ(packet->data, octets.data() + InnerFrame::kIpOffset);
-  Octets contradiction = octets;
+  EXPECT_EQ(packet->data, bytes.data() + InnerFrame::kIpOffset);
+  ByteVector contradiction = bytes;
   StoreBe16(contradiction.data() + 12, 0x0800);
   EXPECT_EQ(ParseInnerFrame(contradiction).error(), Malformed::kEtherTypeMismatch);
-  EXPECT_EQ(ParseInnerFrame(Bytes(octets).first(14)).error(), Malformed::kTruncated);
+  EXPECT_EQ(ParseInnerFrame(Bytes(bytes).first(14)).error(), Malformed::kTruncated);
   EXPECT_EQ(ParseInnerFrame({}).error(), Malformed::kTruncated);
 }
 
 TEST(InnerPacket, EditsOfEitherFamily) {
-  for (Octets octets : {V4().Ttl(5).Build(), V6().Ttl(5).Build()}) {
-    const IpFamily family = ParseInnerIp(octets)->family;
-    SetEcn(octets.data(), family, Ecn::kCe);
-    DecrementTtl(octets.data(), family);
-    EXPECT_EQ(ParseInnerIp(octets)->ecn, Ecn::kCe);
-    EXPECT_EQ(ParseInnerIp(octets)->ttl, 4);
+  for (ByteVector bytes : {V4().Ttl(5).Build(), V6().Ttl(5).Build()}) {
+    const IpFamily family = ParseInnerIp(bytes)->family;
+    SetEcn(bytes.data(), family, Ecn::kCe);
+    DecrementTtl(bytes.data(), family);
+    EXPECT_EQ(ParseInnerIp(bytes)->ecn, Ecn::kCe);
+    EXPECT_EQ(ParseInnerIp(bytes)->ttl, 4);
     if (family == IpFamily::kV4) {
-      EXPECT_TRUE(Ipv4ChecksumIsRight(octets));
+      EXPECT_TRUE(Ipv4ChecksumIsRight(bytes));
     }
   }
 }

@@ -102,28 +102,28 @@ TEST(IpAddress, AnyAddressSurvivesItsText) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (int round = 0; round < 2000; ++round) {
-    Octets octets(16);
-    // Every second octet pair zero on average: runs of zero groups are the hard part.
+    ByteVector bytes(16);
+    // Every second byte pair zero on average: runs of zero groups are the hard part.
     for (std::size_t i = 0; i < 16; i += 2) {
-      if (random() % 2 == 0) StoreBe16(octets.data() + i, static_cast<std::uint16_t>(random()));
+      if (random() % 2 == 0) StoreBe16(bytes.data() + i, static_cast<std::uint16_t>(random()));
     }
-    const IpAddress address = IpAddress::FromOctets(IpFamily::kV6, octets.data());
+    const IpAddress address = IpAddress::FromBytes(IpFamily::kV6, bytes.data());
     EXPECT_EQ(IpAddress::Parse(address.ToString()), address) << address.ToString();
   }
 }
 
-TEST(IpAddress, OctetsAndNumbers) {
+TEST(IpAddress, BytesAndNumbers) {
   constexpr IpAddress kAddress = IpAddress::V4(0x0af4'0301);
   static_assert(kAddress.v4() == 0x0af4'0301);
   EXPECT_EQ(kAddress.ToString(), "10.244.3.1");
-  EXPECT_EQ(Dump(kAddress.octets()), Dump(Hex("0a f4 03 01")));
+  EXPECT_EQ(Dump(kAddress.bytes()), Dump(Hex("0a f4 03 01")));
   EXPECT_EQ(kAddress.bits(), 32);
-  EXPECT_EQ(IpAddress::FromOctets(IpFamily::kV4, kAddress.octets().data()), kAddress);
+  EXPECT_EQ(IpAddress::FromBytes(IpFamily::kV4, kAddress.bytes().data()), kAddress);
 
-  const Octets octets = Hex("20010db8 00000000 00000000 00000001");
-  const IpAddress v6 = IpAddress::V6(Bytes(octets).first<16>());
+  const ByteVector bytes = Hex("20010db8 00000000 00000000 00000001");
+  const IpAddress v6 = IpAddress::V6(Bytes(bytes).first<16>());
   EXPECT_EQ(v6.ToString(), "2001:db8::1");
-  EXPECT_EQ(Dump(v6.octets()), Dump(octets));
+  EXPECT_EQ(Dump(v6.bytes()), Dump(bytes));
   EXPECT_EQ(v6.bits(), 128);
   EXPECT_FALSE(v6.is_v4());
 }

@@ -9,8 +9,8 @@
 namespace weft {
 namespace {
 
-// 20 octets of header and 8 of payload; the checksum was computed outside this project.
-const Octets kPacket =
+// 20 bytes of header and 8 of payload; the checksum was computed outside this project.
+const ByteVector kPacket =
     Hex("45"           // version 4, IHL 5
         "b9"           // DSCP 46, ECT(1)
         "00 1c"        // total length 28
@@ -41,8 +41,8 @@ Ipv4Header Value() {
 
 TEST(Ipv4, Deconstruct) { EXPECT_EQ(Ipv4Header::Parse(kPacket), Value()); }
 
-TEST(Ipv4, EmitWritesEveryOctetAndNoMore) {
-  Octets out(21, std::byte{0xa5});
+TEST(Ipv4, EmitWritesEveryByteAndNoMore) {
+  ByteVector out(21, std::byte{0xa5});
   Value().Emit(out);
   EXPECT_EQ(Dump(Bytes(out).first(20)), Dump(Bytes(kPacket).first(20)));
   EXPECT_EQ(out[20], std::byte{0xa5});
@@ -52,7 +52,7 @@ TEST(Ipv4, EmitCoversOptionsAlreadyInPlace) {
   Ipv4Header header = Value();
   header.header_length = 24;
   header.total_length = 24;
-  Octets out(24, std::byte{0xa5});
+  ByteVector out(24, std::byte{0xa5});
   StoreBe32(out.data() + 20, 0x9404'0000);  // router alert
   header.Emit(out);
   EXPECT_EQ(LoadBe32(out.data() + 20), 0x9404'0000u);
@@ -61,10 +61,10 @@ TEST(Ipv4, EmitCoversOptionsAlreadyInPlace) {
 }
 
 TEST(Ipv4, KnownChecksum) {
-  const Octets header = Hex("4500 0073 0000 4000 4011 b861 c0a8 0001 c0a8 00c7");
+  const ByteVector header = Hex("4500 0073 0000 4000 4011 b861 c0a8 0001 c0a8 00c7");
   EXPECT_TRUE(Ipv4ChecksumIsRight(header));
   for (std::size_t i = 1; i < header.size(); ++i) {
-    Octets changed = header;
+    ByteVector changed = header;
     changed[i] ^= std::byte{0x04};
     EXPECT_FALSE(Ipv4ChecksumIsRight(changed)) << "octet " << i;
   }
@@ -95,7 +95,7 @@ TEST(Ipv4, Refusals) {
   };
   for (const ParseRow& row : kRows) {
     SCOPED_TRACE(row.description);
-    Octets packet = kPacket;
+    ByteVector packet = kPacket;
     Store8(packet.data() + row.offset, row.value);
     const auto header = Ipv4Header::Parse(Bytes(packet).first(row.size));
     ASSERT_FALSE(header);
@@ -104,11 +104,11 @@ TEST(Ipv4, Refusals) {
 }
 
 TEST(Ipv4, PaddingBehindThePacketIsAccepted) {
-  EXPECT_EQ(Ipv4Header::Parse(Concatenate(kPacket, Octets(18))), Value());
+  EXPECT_EQ(Ipv4Header::Parse(Concatenate(kPacket, ByteVector(18))), Value());
 }
 
 TEST(Ipv4, AWrongChecksumStillParses) {
-  const Octets packet = PacketBuilder("10.0.0.1", "10.0.0.2").WrongHeaderChecksum().Build();
+  const ByteVector packet = PacketBuilder("10.0.0.1", "10.0.0.2").WrongHeaderChecksum().Build();
   EXPECT_TRUE(Ipv4Header::Parse(packet));
   EXPECT_FALSE(Ipv4ChecksumIsRight(packet));
 }
@@ -129,10 +129,10 @@ TEST(Ipv4, FragmentKinds) {
 TEST(Ipv4, DecrementTtlKeepsTheChecksumRight) {
   for (const std::size_t options : {0u, 8u}) {
     for (unsigned ttl = 1; ttl <= 255; ++ttl) {
-      Octets packet = PacketBuilder("10.244.1.2", "10.244.2.3")
-                          .Ttl(static_cast<std::uint8_t>(ttl))
-                          .Ipv4Options(options)
-                          .Build();
+      ByteVector packet = PacketBuilder("10.244.1.2", "10.244.2.3")
+                              .Ttl(static_cast<std::uint8_t>(ttl))
+                              .Ipv4Options(options)
+                              .Build();
       DecrementIpv4Ttl(packet.data());
       ASSERT_EQ(Ipv4Header::Parse(packet)->ttl, ttl - 1);
       ASSERT_EQ(Ipv4Header::Parse(packet)->protocol, IpProtocol::kUdp);
@@ -144,7 +144,7 @@ TEST(Ipv4, DecrementTtlKeepsTheChecksumRight) {
 TEST(Ipv4, SetEcnKeepsTheRestAndTheChecksumRight) {
   for (const Ecn before : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
     for (const Ecn after : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
-      Octets packet = PacketBuilder("10.244.1.2", "10.244.2.3").Tos(46, before).Build();
+      ByteVector packet = PacketBuilder("10.244.1.2", "10.244.2.3").Tos(46, before).Build();
       Ipv4Header want = *Ipv4Header::Parse(packet);
       want.ecn = after;
       SetIpv4Ecn(packet.data(), after);
@@ -155,7 +155,7 @@ TEST(Ipv4, SetEcnKeepsTheRestAndTheChecksumRight) {
 }
 
 TEST(Ipv4, EditsDoNotRepairAWrongChecksum) {
-  Octets packet = PacketBuilder("10.0.0.1", "10.0.0.2").WrongHeaderChecksum().Build();
+  ByteVector packet = PacketBuilder("10.0.0.1", "10.0.0.2").WrongHeaderChecksum().Build();
   DecrementIpv4Ttl(packet.data());
   SetIpv4Ecn(packet.data(), Ecn::kCe);
   EXPECT_FALSE(Ipv4ChecksumIsRight(packet));

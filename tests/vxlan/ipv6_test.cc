@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-const Octets kHeader =
+const ByteVector kHeader =
     Hex("6b 9a bc de"                          // version 6, DSCP 46, ECT(1), flow label 0xabcde
         "00 04"                                // payload length
         "11"                                   // next header UDP
@@ -32,8 +32,8 @@ Ipv6Header Value() {
 
 TEST(Ipv6, Deconstruct) { EXPECT_EQ(Ipv6Header::Parse(kHeader), Value()); }
 
-TEST(Ipv6, EmitWritesEveryOctetAndNoMore) {
-  Octets out(41, std::byte{0xa5});
+TEST(Ipv6, EmitWritesEveryByteAndNoMore) {
+  ByteVector out(41, std::byte{0xa5});
   Value().Emit(MutableBytes(out).first<Ipv6Header::kSize>());
   EXPECT_EQ(Dump(Bytes(out).first(40)), Dump(Bytes(kHeader).first(40)));
   EXPECT_EQ(out[40], std::byte{0xa5});
@@ -43,18 +43,18 @@ TEST(Ipv6, Refusals) {
   for (std::size_t size = 0; size < kHeader.size(); ++size) {
     EXPECT_EQ(Ipv6Header::Parse(Bytes(kHeader).first(size)).error(), Malformed::kTruncated) << size;
   }
-  Octets version4 = kHeader;
+  ByteVector version4 = kHeader;
   Store8(version4.data(), 0x45);
   EXPECT_EQ(Ipv6Header::Parse(version4).error(), Malformed::kBadVersion);
   EXPECT_EQ(Ipv6Header::Parse(Bytes(version4).first(0)).error(), Malformed::kTruncated);
 }
 
 TEST(Ipv6, PaddingBehindThePacketIsAccepted) {
-  EXPECT_EQ(Ipv6Header::Parse(Concatenate(kHeader, Octets(7))), Value());
+  EXPECT_EQ(Ipv6Header::Parse(Concatenate(kHeader, ByteVector(7))), Value());
 }
 
 // A packet whose payload is `payload`, the first header of which is `next`.
-Octets WithPayload(std::uint8_t next, const Octets& payload) {
+ByteVector WithPayload(std::uint8_t next, const ByteVector& payload) {
   return PacketBuilder("2001:db8::1", "2001:db8::2")
       .Raw(static_cast<IpProtocol>(next))
       .Payload(payload)
@@ -112,9 +112,9 @@ TEST(Ipv6, ExtensionHeadersMayNotLeaveThePacket) {
 }
 
 TEST(Ipv6, TheWalkIsBounded) {
-  Octets chain;
+  ByteVector chain;
   for (int i = 0; i < kMaxIpv6Extensions; ++i) chain = Concatenate(chain, Hex("3c00 000000000000"));
-  Octets enough = chain;
+  ByteVector enough = chain;
   Store8(enough.data() + enough.size() - 8, 17);
   EXPECT_TRUE(FindIpv6Upper(WithPayload(60, enough)));
   const auto upper = FindIpv6Upper(WithPayload(60, Concatenate(chain, Hex("1100 000000000000"))));
@@ -123,7 +123,7 @@ TEST(Ipv6, TheWalkIsBounded) {
 }
 
 TEST(Ipv6, EditsTouchNothingElse) {
-  Octets packet = kHeader;
+  ByteVector packet = kHeader;
   DecrementIpv6HopLimit(packet.data());
   SetIpv6Ecn(packet.data(), Ecn::kCe);
   Ipv6Header want = Value();

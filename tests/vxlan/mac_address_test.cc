@@ -16,7 +16,7 @@ struct TextRow {
   const char* out;  // null: refused
 };
 
-// Six-octet rows of Go's net.ParseMAC tests and of its documentation, and near misses.
+// Six-byte rows of Go's net.ParseMAC tests and of its documentation, and near misses.
 constexpr TextRow kTexts[] = {
     {"colons", "00:15:5d:8c:2f:93", "00:15:5d:8c:2f:93"},
     {"hyphens, as Windows prints", "00-15-5D-8C-2F-93", "00:15:5d:8c:2f:93"},
@@ -52,11 +52,11 @@ TEST(MacAddress, TextRows) {
   }
 }
 
-TEST(MacAddress, TextAndOctetsAgree) {
-  const Octets octets = Hex("00155d8c2f93");
-  const MacAddress mac = MacAddress::FromOctets(octets.data());
+TEST(MacAddress, TextAndBytesAgree) {
+  const ByteVector bytes = Hex("00155d8c2f93");
+  const MacAddress mac = MacAddress::FromBytes(bytes.data());
   EXPECT_EQ(mac, MacAddress::Parse("00:15:5d:8c:2f:93"));
-  EXPECT_EQ(Dump(mac.octets()), Dump(octets));
+  EXPECT_EQ(Dump(mac.bytes()), Dump(bytes));
 }
 
 TEST(MacAddress, SpecialAddresses) {
@@ -67,7 +67,7 @@ TEST(MacAddress, SpecialAddresses) {
   EXPECT_FALSE(MacAddress::Parse("02:00:00:00:00:01")->IsGroup());
 }
 
-TEST(MacAddress, OrderIsThatOfTheOctets) {
+TEST(MacAddress, OrderIsThatOfTheBytes) {
   EXPECT_LT(*MacAddress::Parse("00:00:00:00:00:ff"), *MacAddress::Parse("00:00:00:00:01:00"));
   EXPECT_LT(*MacAddress::Parse("7f:00:00:00:00:00"), *MacAddress::Parse("80:00:00:00:00:00"));
 }

@@ -19,9 +19,9 @@ TEST(Mtu, OverheadIsWhatATemplateStamps) {
 }
 
 TEST(Mtu, InnerFromOuter) {
-  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV4).octets(), 1450u);
-  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV6).octets(), 1430u);
-  EXPECT_EQ(OuterMtu::Of(9000)->Inner(IpFamily::kV4).octets(), 8950u);
+  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV4).bytes(), 1450u);
+  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV6).bytes(), 1430u);
+  EXPECT_EQ(OuterMtu::Of(9000)->Inner(IpFamily::kV4).bytes(), 8950u);
 }
 
 TEST(Mtu, InnerRange) {
@@ -33,9 +33,9 @@ TEST(Mtu, InnerRange) {
 
 TEST(Mtu, OuterRangeLeavesAnInnerMtuInBothFamilies) {
   EXPECT_FALSE(OuterMtu::Of(137));
-  EXPECT_EQ(OuterMtu::Of(138)->Inner(IpFamily::kV6).octets(), 68u);
-  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV4).octets(), 65485u);
-  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV6).octets(), 65465u);
+  EXPECT_EQ(OuterMtu::Of(138)->Inner(IpFamily::kV6).bytes(), 68u);
+  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV4).bytes(), 65485u);
+  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV6).bytes(), 65465u);
   EXPECT_FALSE(OuterMtu::Of(65536));
 }
 

@@ -9,30 +9,30 @@
 namespace weft {
 namespace {
 
-const Octets kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(20).Build();
+const ByteVector kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(20).Build();
 
 VxlanBuilder V4() { return VxlanBuilder(kInner); }
 VxlanBuilder V6() { return VxlanBuilder(kInner).Outer("2001:db8::1", "2001:db8::2"); }
 
-Octets WithChecksum(Octets packet) {
+ByteVector WithChecksum(ByteVector packet) {
   Ipv4Header header = *Ipv4Header::Parse(packet);
   header.Emit(packet);
   return packet;
 }
 
-Octets Changed(Octets packet, std::size_t at, std::uint8_t value) {
+ByteVector Changed(ByteVector packet, std::size_t at, std::uint8_t value) {
   Store8(packet.data() + at, value);
   return packet;
 }
 
 TEST(OuterPacket, V4Fields) {
-  const Octets octets = V4().Ports(51234, 8472).MarkEcn(Ecn::kEct0).Ttl(9).Build();
-  const auto packet = ParseOuterPacket(octets);
+  const ByteVector bytes = V4().Ports(51234, 8472).MarkEcn(Ecn::kEct0).Ttl(9).Build();
+  const auto packet = ParseOuterPacket(bytes);
   ASSERT_TRUE(packet);
-  EXPECT_EQ(packet->data, octets.data());
-  EXPECT_EQ(packet->total_length, octets.size());
+  EXPECT_EQ(packet->data, bytes.data());
+  EXPECT_EQ(packet->total_length, bytes.size());
   EXPECT_EQ(packet->payload_offset, 28u);
-  EXPECT_EQ(packet->payload_length, octets.size() - 28);
+  EXPECT_EQ(packet->payload_length, bytes.size() - 28);
   EXPECT_EQ(packet->source_port, 51234);
   EXPECT_EQ(packet->destination_port, 8472);
   EXPECT_EQ(packet->ecn, Ecn::kEct0);
@@ -45,8 +45,8 @@ TEST(OuterPacket, V4Fields) {
 }
 
 TEST(OuterPacket, V6Fields) {
-  const Octets octets = V6().Ports(51234).MarkEcn(Ecn::kCe).Ttl(9).Build();
-  const auto packet = ParseOuterPacket(octets);
+  const ByteVector bytes = V6().Ports(51234).MarkEcn(Ecn::kCe).Ttl(9).Build();
+  const auto packet = ParseOuterPacket(bytes);
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->payload_offset, 48u);
   EXPECT_EQ(packet->source_port, 51234);
@@ -60,28 +60,28 @@ TEST(OuterPacket, V6Fields) {
 
 struct Row {
   const char* description;
-  Octets packet;
+  ByteVector packet;
   const char* verdict;          // with checksums verified
   const char* trusted_verdict;  // with checksums trusted
 };
 
 TEST(OuterPacket, Rows) {
-  const Octets options = PacketBuilder("192.0.2.1", "192.0.2.2")
-                             .UdpWithoutChecksum(50000, 4789)
-                             .Payload(V4().BuildPayload())
-                             .Ipv4Options(8)
-                             .Build();
-  const Octets v6_options = PacketBuilder("2001:db8::1", "2001:db8::2")
-                                .Udp(50000, 4789)
-                                .Payload(V4().BuildPayload())
-                                .Ipv6DestinationOptions(8)
-                                .Build();
+  const ByteVector options = PacketBuilder("192.0.2.1", "192.0.2.2")
+                                 .UdpWithoutChecksum(50000, 4789)
+                                 .Payload(V4().BuildPayload())
+                                 .Ipv4Options(8)
+                                 .Build();
+  const ByteVector v6_options = PacketBuilder("2001:db8::1", "2001:db8::2")
+                                    .Udp(50000, 4789)
+                                    .Payload(V4().BuildPayload())
+                                    .Ipv6DestinationOptions(8)
+                                    .Build();
   const Row kRows[] = {
       {"no UDP checksum", V4().Build(), "ok", "ok"},
       {"right UDP checksum", V4().UdpChecksum().Build(), "ok", "ok"},
       {"wrong UDP checksum", V4().WrongUdpChecksum().Build(), "bad_udp_checksum", "ok"},
       {"wrong header checksum", V4().WrongHeaderChecksum().Build(), "bad_checksum", "ok"},
-      {"padding", Concatenate(V4().Build(), Octets(9)), "ok", "ok"},
+      {"padding", Concatenate(V4().Build(), ByteVector(9)), "ok", "ok"},
       {"DF clear", V4().DontFragment(false).Build(), "ok", "ok"},
       {"IPv4 options", options, "ok", "ok"},
       {"IPv6, no UDP checksum (RFC 6935)", V6().Build(), "ok", "ok"},
@@ -117,9 +117,9 @@ TEST(OuterPacket, Rows) {
 }
 
 TEST(OuterPacket, AnyTruncationIsRefused) {
-  for (const Octets& packet : {V4().Build(), V6().Build()}) {
+  for (const ByteVector& packet : {V4().Build(), V6().Build()}) {
     for (std::size_t size = 0; size < packet.size(); ++size) {
-      const Octets cut(packet.begin(), packet.begin() + static_cast<std::ptrdiff_t>(size));
+      const ByteVector cut(packet.begin(), packet.begin() + static_cast<std::ptrdiff_t>(size));
       ASSERT_FALSE(ParseOuterPacket(cut)) << size;
       ASSERT_EQ(ParseOuterPacket(cut).error(), Malformed::kTruncated) << size;
     }
@@ -128,10 +128,10 @@ TEST(OuterPacket, AnyTruncationIsRefused) {
 
 // The inline path must not accept what the thorough one refuses, nor read other values.
 TEST(OuterPacket, TheFastPathAgreesWithTheThoroughOne) {
-  const Octets packet = V4().Build();
+  const ByteVector packet = V4().Build();
   for (std::size_t at = 0; at < 28; ++at) {
     for (unsigned value = 0; value < 256; ++value) {
-      Octets changed = Changed(packet, at, static_cast<std::uint8_t>(value));
+      ByteVector changed = Changed(packet, at, static_cast<std::uint8_t>(value));
       // With the header checksum made right again the other checks are reached too.
       if (at < 20 && at != 10 && at != 11 && Ipv4Header::Parse(changed)) {
         changed = WithChecksum(changed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder is what other tests trust: its packets are compared with octets written by hand.
+// The builder is what other tests trust: its packets are compared with bytes written by hand.
 #include "tests/support/packet_builder.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 TEST(Hex, ReadsDigitsAndSkipsBlanks) {
   EXPECT_EQ(Hex("45 00\n0054"),
-            (Octets{std::byte{0x45}, std::byte{0}, std::byte{0}, std::byte{0x54}}));
+            (ByteVector{std::byte{0x45}, std::byte{0}, std::byte{0}, std::byte{0x54}}));
   EXPECT_TRUE(Hex("").empty());
 }
 
@@ -21,26 +21,26 @@ TEST(HexDeathTest, WrongTestDataAborts) {
   EXPECT_DEATH(Ip("10.0.0"), "does not parse");
 }
 
-TEST(Dump, SixteenOctetsALine) {
+TEST(Dump, SixteenBytesALine) {
   EXPECT_EQ(Dump(Hex("000102")), "0000: 0001 02\n");
-  EXPECT_EQ(Dump(Octets(17)),
+  EXPECT_EQ(Dump(ByteVector(17)),
             "0000: 0000 0000 0000 0000 0000 0000 0000 0000\n"
             "0010: 00\n");
 }
 
 TEST(PacketBuilder, UdpAsWrittenByHand) {
-  const Octets built = PacketBuilder("10.244.1.2", "10.244.2.3")
-                           .Udp(1000, 2000)
-                           .Payload(Hex("77656674"))
-                           .Identification(0x1234)
-                           .DontFragment()
-                           .Build();
+  const ByteVector built = PacketBuilder("10.244.1.2", "10.244.2.3")
+                               .Udp(1000, 2000)
+                               .Payload(Hex("77656674"))
+                               .Identification(0x1234)
+                               .DontFragment()
+                               .Build();
   EXPECT_EQ(Dump(built), Dump(Hex("45000020 12344000 40110fad 0af40102 0af40203"
                                   "03e807d0 000cfd57 77656674")));
 }
 
 TEST(PacketBuilder, TcpAsWrittenByHand) {
-  const Octets built =
+  const ByteVector built =
       PacketBuilder("10.244.1.2", "10.244.2.3")
           .Tcp(40000, 443, TcpHeader::kAck | TcpHeader::kPsh, 0x0102'0304, 0x0506'0708)
           .Payload(Hex("616263"))
@@ -50,9 +50,9 @@ TEST(PacketBuilder, TcpAsWrittenByHand) {
 }
 
 TEST(PacketBuilder, PingAsWrittenByHand) {
-  const Octets v4 = PacketBuilder("10.244.1.2", "10.244.2.3").Ping(0x1234, 1).Build();
+  const ByteVector v4 = PacketBuilder("10.244.1.2", "10.244.2.3").Ping(0x1234, 1).Build();
   EXPECT_EQ(Dump(Bytes(v4).subspan(20)), Dump(Hex("0800e5ca 12340001")));
-  const Octets v6 = PacketBuilder("2001:db8::1", "2001:db8::2").Ping(0x1234, 1).Build();
+  const ByteVector v6 = PacketBuilder("2001:db8::1", "2001:db8::2").Ping(0x1234, 1).Build();
   EXPECT_EQ(Dump(Bytes(v6).subspan(40)), Dump(Hex("80001213 12340001")));
 }
 
@@ -65,9 +65,9 @@ TEST(PacketBuilder, TotalLengthCountsEveryHeader) {
 
 TEST(PacketBuilder, FragmentsPutTogetherAreTheDatagram) {
   const PacketBuilder whole = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(100);
-  Octets together;
+  ByteVector together;
   for (const std::size_t offset : {0u, 48u, 96u}) {
-    const Octets piece = PacketBuilder(whole).Fragment(offset, 48).Build();
+    const ByteVector piece = PacketBuilder(whole).Fragment(offset, 48).Build();
     together.insert(together.end(), piece.begin() + 20, piece.end());
   }
   EXPECT_EQ(Dump(together), Dump(Bytes(whole.Build()).subspan(20)));
@@ -84,26 +84,26 @@ TEST(PacketBuilder, FrameAndTag) {
 }
 
 TEST(VxlanBuilder, AsWrittenByHand) {
-  const Octets inner =
+  const ByteVector inner =
       Hex("45000020 12344000 40110fad 0af40102 0af40203 03e807d0 000cfd57 77656674");
-  const Octets headers =
+  const ByteVector headers =
       Hex("45000052 00004000 4011b697 c0000201 c0000202"  // outer IP
           "c35012b5 003e0000"                             // UDP, no checksum
           "08000000 00100000"                             // VXLAN
           "020000000002 020000000001 0800");              // inner Ethernet
   EXPECT_EQ(Dump(VxlanBuilder(inner).Build()), Dump(Concatenate(headers, inner)));
   EXPECT_EQ(Dump(VxlanBuilder(inner).BuildPayload()),
-            Dump(Concatenate(Octets(headers.begin() + 28, headers.end()), inner)));
+            Dump(Concatenate(ByteVector(headers.begin() + 28, headers.end()), inner)));
   EXPECT_EQ(LoadBe16(VxlanBuilder(inner).UdpChecksum().Build().data() + 26), 0xaa5f);
 }
 
 TEST(VxlanBuilder, SaysWhatIsAskedFor) {
-  const Octets inner = PacketBuilder("10.244.1.2", "10.244.2.3").Build();
-  const Octets reserved = VxlanBuilder(inner).ReservedBitsSet().BuildPayload();
+  const ByteVector inner = PacketBuilder("10.244.1.2", "10.244.2.3").Build();
+  const ByteVector reserved = VxlanBuilder(inner).ReservedBitsSet().BuildPayload();
   EXPECT_EQ(Dump(Bytes(reserved).first(8)), Dump(Hex("ffffffff 001000ff")));
-  const Octets silent = VxlanBuilder(inner).Flags(0).Network(7).BuildPayload();
+  const ByteVector silent = VxlanBuilder(inner).Flags(0).Network(7).BuildPayload();
   EXPECT_EQ(Dump(Bytes(silent).first(8)), Dump(Hex("00000000 00000700")));
-  const Octets around = VxlanBuilder::AroundFrame(Hex("0102")).BuildPayload();
+  const ByteVector around = VxlanBuilder::AroundFrame(Hex("0102")).BuildPayload();
   EXPECT_EQ(Dump(around), Dump(Hex("08000000 00100000 0102")));
   EXPECT_EQ(VerifyTransportChecksum(VxlanBuilder(inner).WrongUdpChecksum().Build()),
             TransportChecksum::kWrong);

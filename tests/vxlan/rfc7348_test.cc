@@ -57,7 +57,7 @@
 namespace weft {
 namespace {
 
-const Octets kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(50).Build();
+const ByteVector kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(50).Build();
 constexpr const char* kFamilies[][2] = {{"192.0.2.1", "192.0.2.2"}, {"2001:db8::1", "2001:db8::2"}};
 
 EncapsulationSpec SpecFor(const char* const (&addresses)[2]) {
@@ -70,10 +70,10 @@ EncapsulationSpec SpecFor(const char* const (&addresses)[2]) {
 }
 
 // What weft sends around kInner; the buffer held another packet before.
-Octets Sent(const EncapsulationSpec& spec) {
+ByteVector Sent(const EncapsulationSpec& spec) {
   const EncapsulationTemplate prepared(spec);
   const std::uint16_t port = OuterSourcePort(HashInnerFlow(kInner));
-  Octets packet = Concatenate(Octets(prepared.size(), std::byte{0xff}), kInner);
+  ByteVector packet = Concatenate(ByteVector(prepared.size(), std::byte{0xff}), kInner);
   prepared.Stamp(packet.data(), static_cast<std::uint32_t>(kInner.size()), EtherType::kIpv4, port,
                  Ecn::kNotEct);
   if (prepared.wants_udp_checksum()) CompleteUdpChecksum(packet);
@@ -84,7 +84,8 @@ VxlanBuilder Received(const char* const (&addresses)[2]) {
   return VxlanBuilder(kInner).Outer(addresses[0], addresses[1]);
 }
 
-std::string_view Verdict(const Octets& packet, OuterChecksums checksums = OuterChecksums::kVerify) {
+std::string_view Verdict(const ByteVector& packet,
+                         OuterChecksums checksums = OuterChecksums::kVerify) {
   const auto outer = ParseOuterPacket(packet, checksums);
   if (!outer) return Name(outer.error());
   const auto header = VxlanHeader::Parse(outer->payload());
@@ -110,13 +111,13 @@ TEST(Rfc7348Section4, TheInnerMtuLeavesRoomForTheHeaders) {
   for (const auto& family : kFamilies) {
     const EncapsulationTemplate prepared(SpecFor(family));
     const InnerMtu inner = OuterMtu::Of(1500)->Inner(prepared.outer_family());
-    EXPECT_EQ(inner.octets() + prepared.size(), 1500u);
+    EXPECT_EQ(inner.bytes() + prepared.size(), 1500u);
   }
 }
 
 TEST(Rfc7348Section5, TheIFlagIsSet) {
   for (const auto& family : kFamilies) {
-    const Octets packet = Sent(SpecFor(family));
+    const ByteVector packet = Sent(SpecFor(family));
     EXPECT_EQ(Load8(ParseOuterPacket(packet)->payload().data()) & 0x08, 0x08);
   }
 }
@@ -132,14 +133,14 @@ TEST(Rfc7348Section5, ReservedBitsAreSentAsZero) {
   for (const auto& family : kFamilies) {
     EncapsulationSpec spec = SpecFor(family);
     spec.vni = *Vni::Of(Vni::kMax);
-    const Octets packet = Sent(spec);
+    const ByteVector packet = Sent(spec);
     EXPECT_EQ(Dump(ParseOuterPacket(packet)->payload().first(8)), Dump(Hex("08000000 ffffff00")));
   }
 }
 
 TEST(Rfc7348Section5, ReservedBitsAreIgnored) {
   for (const auto& family : kFamilies) {
-    const Octets packet = Received(family).ReservedBitsSet().Network(77).Build();
+    const ByteVector packet = Received(family).ReservedBitsSet().Network(77).Build();
     EXPECT_EQ(Verdict(packet), "accepted");
     EXPECT_EQ(VxlanHeader::Parse(ParseOuterPacket(packet)->payload())->vni, Vni::Of(77));
   }
@@ -180,7 +181,7 @@ TEST(Rfc7348Section5, TheSourcePortIsInTheDynamicRange) {
 // "SHOULD be transmitted as zero": over IPv6 we do not, as RFC 8200 section 8.1 has it.
 TEST(Rfc7348Section5, TheUdpChecksumIsSentAsZeroOverIpv4) {
   EXPECT_EQ(LoadBe16(Sent(SpecFor(kFamilies[0])).data() + 26), 0);
-  const Octets over_ipv6 = Sent(SpecFor(kFamilies[1]));
+  const ByteVector over_ipv6 = Sent(SpecFor(kFamilies[1]));
   EXPECT_NE(LoadBe16(over_ipv6.data() + 46), 0);
   EXPECT_EQ(VerifyTransportChecksum(over_ipv6), TransportChecksum::kRight);
 }
@@ -193,7 +194,7 @@ TEST(Rfc7348Section5, ASentUdpChecksumCoversTheWholePacket) {
   for (const auto& family : kFamilies) {
     EncapsulationSpec spec = SpecFor(family);
     spec.udp_checksum = true;
-    Octets packet = Sent(spec);
+    ByteVector packet = Sent(spec);
     EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kRight);
     packet.back() ^= std::byte{1};
     EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kWrong)

@@ -9,12 +9,12 @@
 namespace weft {
 namespace {
 
-const Octets kSegment =
+const ByteVector kSegment =
     Hex("9c 40"        // source port 40000
         "01 bb"        // destination port 443
         "01 02 03 04"  // sequence
         "05 06 07 08"  // acknowledgment
-        "61 12"        // 24 octets, AE, ACK, SYN
+        "61 12"        // 24 bytes, AE, ACK, SYN
         "04 00"        // window
         "20 6b"        // checksum
         "00 05"        // urgent pointer
@@ -30,19 +30,19 @@ TcpHeader Value() {
 TEST(Tcp, Deconstruct) { EXPECT_EQ(TcpHeader::Parse(kSegment), Value()); }
 
 TEST(Tcp, EmitWritesTheFixedHeaderAndLeavesOptions) {
-  Octets out(24, std::byte{0xa5});
+  ByteVector out(24, std::byte{0xa5});
   EmitTcp(Value(), out);
   EXPECT_EQ(Dump(Bytes(out).first(20)), Dump(Bytes(kSegment).first(20)));
   EXPECT_EQ(Dump(Bytes(out).subspan(20)), Dump(Hex("a5a5a5a5")));
 }
 
 TEST(Tcp, ReservedBitsSurvive) {
-  Octets segment = kSegment;
+  ByteVector segment = kSegment;
   Store8(segment.data() + 12, 0x6e);
   const auto header = TcpHeader::Parse(segment);
   ASSERT_TRUE(header);
   EXPECT_EQ(header->flags, 0xe12);
-  Octets out(24);
+  ByteVector out(24);
   EmitTcp(*header, out);
   EXPECT_EQ(Load8(out.data() + 12), 0x6e);
 }
@@ -53,11 +53,11 @@ TEST(Tcp, Refusals) {
   }
   EXPECT_TRUE(TcpHeader::Parse(Bytes(kSegment).first(24)));
   for (const unsigned words : {0u, 1u, 4u}) {
-    Octets segment = kSegment;
+    ByteVector segment = kSegment;
     Store8(segment.data() + 12, static_cast<std::uint8_t>(words << 4));
     EXPECT_EQ(TcpHeader::Parse(segment).error(), Malformed::kBadHeaderLength) << words;
   }
-  Octets segment = kSegment;
+  ByteVector segment = kSegment;
   Store8(segment.data() + 12, 0xf0);
   EXPECT_EQ(TcpHeader::Parse(segment).error(), Malformed::kTruncated) << "60 octets of 27";
 }

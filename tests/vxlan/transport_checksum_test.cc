@@ -10,35 +10,36 @@ namespace {
 
 // Checksums computed outside this project.
 TEST(TransportChecksum, KnownPackets) {
-  const Octets udp = Hex("45000020 12344000 40110fad 0af40102 0af40203 03e807d0 000cfd57 77656674");
+  const ByteVector udp =
+      Hex("45000020 12344000 40110fad 0af40102 0af40203 03e807d0 000cfd57 77656674");
   EXPECT_EQ(VerifyTransportChecksum(udp), TransportChecksum::kRight);
-  const Octets tcp = PacketBuilder("10.244.1.2", "10.244.2.3")
-                         .Raw(IpProtocol::kTcp)
-                         .Payload(Hex("9c4001bb 01020304 05060708 50180400 206b0000 616263"))
-                         .Build();
+  const ByteVector tcp = PacketBuilder("10.244.1.2", "10.244.2.3")
+                             .Raw(IpProtocol::kTcp)
+                             .Payload(Hex("9c4001bb 01020304 05060708 50180400 206b0000 616263"))
+                             .Build();
   EXPECT_EQ(VerifyTransportChecksum(tcp), TransportChecksum::kRight);
-  const Octets ping = PacketBuilder("10.244.1.2", "10.244.2.3")
-                          .Raw(IpProtocol::kIcmp)
-                          .Payload(Hex("0800 e5ca 1234 0001"))
-                          .Build();
+  const ByteVector ping = PacketBuilder("10.244.1.2", "10.244.2.3")
+                              .Raw(IpProtocol::kIcmp)
+                              .Payload(Hex("0800 e5ca 1234 0001"))
+                              .Build();
   EXPECT_EQ(VerifyTransportChecksum(ping), TransportChecksum::kRight);
-  const Octets ping6 = PacketBuilder("2001:db8::1", "2001:db8::2")
-                           .Raw(IpProtocol::kIcmpV6)
-                           .Payload(Hex("8000 1213 1234 0001"))
-                           .Build();
+  const ByteVector ping6 = PacketBuilder("2001:db8::1", "2001:db8::2")
+                               .Raw(IpProtocol::kIcmpV6)
+                               .Payload(Hex("8000 1213 1234 0001"))
+                               .Build();
   EXPECT_EQ(VerifyTransportChecksum(ping6), TransportChecksum::kRight);
-  const Octets odd = PacketBuilder("10.244.1.2", "10.244.2.3")
-                         .Raw(IpProtocol::kUdp)
-                         .Payload(Hex("03e807d0 0009 6337 78"))
-                         .Build();
+  const ByteVector odd = PacketBuilder("10.244.1.2", "10.244.2.3")
+                             .Raw(IpProtocol::kUdp)
+                             .Payload(Hex("03e807d0 0009 6337 78"))
+                             .Build();
   EXPECT_EQ(VerifyTransportChecksum(odd), TransportChecksum::kRight);
 }
 
 TEST(TransportChecksum, AUdpSumOfZeroIsStoredAsAllOnes) {
-  Octets packet = PacketBuilder("10.244.1.2", "10.244.2.3")
-                      .Raw(IpProtocol::kUdp)
-                      .Payload(Hex("03e807d0 000a 0000 db35"))  // sums to 0xffff
-                      .Build();
+  ByteVector packet = PacketBuilder("10.244.1.2", "10.244.2.3")
+                          .Raw(IpProtocol::kUdp)
+                          .Payload(Hex("03e807d0 000a 0000 db35"))  // sums to 0xffff
+                          .Build();
   ASSERT_TRUE(CompleteTransportChecksum(packet));
   EXPECT_EQ(LoadBe16(packet.data() + 26), 0xffff);
   EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kRight);
@@ -62,11 +63,11 @@ TEST(TransportChecksum, CompletesWhateverTheFieldHeld) {
   std::vector<PacketBuilder> builders = Builders();
   for (PacketBuilder& builder : builders) {
     for (const std::size_t payload : {0u, 1u, 2u, 999u}) {
-      const Octets right = builder.Payload(payload).Build();
+      const ByteVector right = builder.Payload(payload).Build();
       EXPECT_EQ(VerifyTransportChecksum(right), TransportChecksum::kRight);
-      for (const Octets& other : {PacketBuilder(builder).WrongTransportChecksum().Build(),
-                                  PacketBuilder(builder).PartialTransportChecksum().Build()}) {
-        Octets packet = other;
+      for (const ByteVector& other : {PacketBuilder(builder).WrongTransportChecksum().Build(),
+                                      PacketBuilder(builder).PartialTransportChecksum().Build()}) {
+        ByteVector packet = other;
         EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kWrong);
         EXPECT_TRUE(CompleteTransportChecksum(packet));
         EXPECT_EQ(Show(packet, FrameStart::kInnerIp), Show(right, FrameStart::kInnerIp));
@@ -78,14 +79,14 @@ TEST(TransportChecksum, CompletesWhateverTheFieldHeld) {
 TEST(TransportChecksum, UdpMayHaveNone) {
   const PacketBuilder builder =
       PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Payload(5);
-  Octets packet = builder.Build();
+  ByteVector packet = builder.Build();
   EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kNone);
   EXPECT_TRUE(CompleteTransportChecksum(packet));
   EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kRight);
 }
 
 TEST(TransportChecksum, PaddingDoesNotCount) {
-  const Octets packet = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(3).Build();
+  const ByteVector packet = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(3).Build();
   EXPECT_EQ(VerifyTransportChecksum(Concatenate(packet, Hex("ff ff ff"))),
             TransportChecksum::kRight);
 }
@@ -107,23 +108,23 @@ TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
                 PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Build()),
             std::nullopt);
   // Whoever finishes a checksum sums up to the packet's end: nothing may lie behind what it covers.
-  const Octets udp = PacketBuilder("10.244.1.2", "10.244.2.3")
-                         .Udp(1, 2)
-                         .Payload(99)
-                         .PartialTransportChecksum()
-                         .Build();
-  EXPECT_EQ(FindUnfinishedChecksum(Concatenate(udp, Octets(1))), std::nullopt) << "padding";
+  const ByteVector udp = PacketBuilder("10.244.1.2", "10.244.2.3")
+                             .Udp(1, 2)
+                             .Payload(99)
+                             .PartialTransportChecksum()
+                             .Build();
+  EXPECT_EQ(FindUnfinishedChecksum(Concatenate(udp, ByteVector(1))), std::nullopt) << "padding";
   // Two bytes in the IP packet that UDP's length leaves out; the pseudo-header is of that length.
-  const Octets short_udp = PacketBuilder("10.244.1.2", "10.244.2.3")
-                               .Raw(IpProtocol::kUdp)
-                               .Payload(Hex("0001 0002 0009 1907 77 7777"))
-                               .Build();
+  const ByteVector short_udp = PacketBuilder("10.244.1.2", "10.244.2.3")
+                                   .Raw(IpProtocol::kUdp)
+                                   .Payload(Hex("0001 0002 0009 1907 77 7777"))
+                                   .Build();
   EXPECT_EQ(FindUnfinishedChecksum(short_udp), std::nullopt) << "behind UDP's length";
   // ICMP has no pseudo-header: no sum of one is left in its field.
-  const Octets ping = PacketBuilder("10.244.1.2", "10.244.2.3")
-                          .Raw(IpProtocol::kIcmp)
-                          .Payload(Hex("0800 0000 1234 0001"))
-                          .Build();
+  const ByteVector ping = PacketBuilder("10.244.1.2", "10.244.2.3")
+                              .Raw(IpProtocol::kIcmp)
+                              .Payload(Hex("0800 0000 1234 0001"))
+                              .Build();
   EXPECT_EQ(FindUnfinishedChecksum(ping), std::nullopt);
   EXPECT_EQ(FindUnfinishedChecksum(Hex("45 00")), std::nullopt);
 }
@@ -131,7 +132,7 @@ TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
 TEST(TransportChecksum, WhatIsNotCoveredStaysUntouched) {
   const PacketBuilder v4("10.244.1.2", "10.244.2.3");
   const PacketBuilder v6("2001:db8::1", "2001:db8::2");
-  const Octets packets[] = {
+  const ByteVector packets[] = {
       {},
       Hex("45 00"),
       PacketBuilder(v4).Payload(100).Fragment(0, 48).Build(),
@@ -146,10 +147,10 @@ TEST(TransportChecksum, WhatIsNotCoveredStaysUntouched) {
       PacketBuilder(v4).Raw(IpProtocol::kTcp).Payload(19).Build(),
       PacketBuilder(v4).Raw(IpProtocol::kIcmp).Payload(3).Build(),
   };
-  for (const Octets& packet : packets) {
+  for (const ByteVector& packet : packets) {
     SCOPED_TRACE(Show(packet, FrameStart::kInnerIp));
     EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kNotCovered);
-    Octets copy = packet;
+    ByteVector copy = packet;
     EXPECT_FALSE(CompleteTransportChecksum(copy));
     EXPECT_EQ(Dump(copy), Dump(packet));
   }

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-const Octets kDatagram =
+const ByteVector kDatagram =
     Hex("c3 50"  // source port 50000
         "12 b5"  // destination port 4789
         "00 0c"  // length 12
@@ -19,8 +19,8 @@ TEST(Udp, Deconstruct) {
   EXPECT_EQ(UdpHeader::Parse(kDatagram), (UdpHeader{50000, 4789, 12, 0x1234}));
 }
 
-TEST(Udp, EmitWritesEveryOctetAndNoMore) {
-  Octets out(9, std::byte{0xa5});
+TEST(Udp, EmitWritesEveryByteAndNoMore) {
+  ByteVector out(9, std::byte{0xa5});
   UdpHeader{50000, 4789, 12, 0x1234}.Emit(MutableBytes(out).first<UdpHeader::kSize>());
   EXPECT_EQ(Dump(Bytes(out).first(8)), Dump(Bytes(kDatagram).first(8)));
   EXPECT_EQ(out[8], std::byte{0xa5});
@@ -44,7 +44,7 @@ TEST(Udp, Lengths) {
       {"beyond the payload", 13, 12, "bad_udp_length"},
   };
   for (const LengthRow& row : kRows) {
-    Octets datagram = kDatagram;
+    ByteVector datagram = kDatagram;
     StoreBe16(datagram.data() + 4, row.length);
     const auto header = UdpHeader::Parse(Bytes(datagram).first(row.size));
     EXPECT_EQ(header ? "ok" : Name(header.error()), row.verdict) << row.description;

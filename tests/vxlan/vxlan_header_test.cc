@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-const Octets kHeader =
+const ByteVector kHeader =
     Hex("08"        // flags: I
         "00 00 00"  // reserved
         "00 10 00"  // VNI 4096
@@ -22,15 +22,15 @@ TEST(VxlanHeader, Deconstruct) {
   EXPECT_EQ(header->vni, kFlannelWindowsVni);
 }
 
-TEST(VxlanHeader, EmitWritesEveryOctetAndNoMore) {
-  Octets out(9, std::byte{0xa5});
+TEST(VxlanHeader, EmitWritesEveryByteAndNoMore) {
+  ByteVector out(9, std::byte{0xa5});
   VxlanHeader{kFlannelWindowsVni}.Emit(MutableBytes(out).first<VxlanHeader::kSize>());
   EXPECT_EQ(Dump(out), Dump(Concatenate(kHeader, Hex("a5"))));
 }
 
 TEST(VxlanHeader, EveryVniSurvives) {
   for (std::uint32_t vni = 0; vni <= Vni::kMax; vni = vni * 3 + 1) {
-    Octets out(8, std::byte{0xa5});
+    ByteVector out(8, std::byte{0xa5});
     const VxlanHeader header{*Vni::Of(vni)};
     header.Emit(MutableBytes(out).first<VxlanHeader::kSize>());
     EXPECT_EQ(VxlanHeader::Parse(out), header) << vni;
@@ -39,10 +39,10 @@ TEST(VxlanHeader, EveryVniSurvives) {
 
 // All ones go out as the largest VNI and zeros; in a constant expression, too.
 constexpr bool ReservedBitsDoNotRoundTrip() {
-  std::array<std::byte, VxlanHeader::kSize> octets{};
-  octets.fill(std::byte{0xff});
-  VxlanHeader::Parse(octets)->Emit(octets);
-  return LoadBe64(octets.data()) == 0x0800'0000'ffff'ff00;
+  std::array<std::byte, VxlanHeader::kSize> bytes{};
+  bytes.fill(std::byte{0xff});
+  VxlanHeader::Parse(bytes)->Emit(bytes);
+  return LoadBe64(bytes.data()) == 0x0800'0000'ffff'ff00;
 }
 static_assert(ReservedBitsDoNotRoundTrip());
 
@@ -54,9 +54,9 @@ TEST(VxlanHeader, RefusesAnyTruncation) {
 
 TEST(VxlanHeader, TheIFlagAloneDecides) {
   for (unsigned flags = 0; flags < 256; ++flags) {
-    Octets octets = kHeader;
-    Store8(octets.data(), static_cast<std::uint8_t>(flags));
-    const auto header = VxlanHeader::Parse(octets);
+    ByteVector bytes = kHeader;
+    Store8(bytes.data(), static_cast<std::uint8_t>(flags));
+    const auto header = VxlanHeader::Parse(bytes);
     EXPECT_EQ(header.ok(), (flags & 0x08) != 0) << flags;
     if (!header) {
       EXPECT_EQ(header.error(), Malformed::kNoVniFlag);

@@ -12,7 +12,7 @@ namespace {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Octets of the UTF-8 character at the start of `text`; 0: it is none.
+// Bytes of the UTF-8 character at the start of `text`; 0: it is none.
 std::size_t CharacterSize(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return 1;

@@ -20,24 +20,24 @@ std::string_view BridgeStateName(hns::BridgeState state) {
       return "management-ip";
     case hns::BridgeState::kEndpoint:
       return "endpoint";
-    case hns::BridgeState::kHolds:
+    case hns::BridgeState::kInSync:
       return "holds";
   }
   return "hns";
 }
 
 bool InSync(const control::KeeperState<hns::BridgeOutcome>& state) {
-  return state.settled && state.outcome.state == hns::BridgeState::kHolds;
+  return state.settled && state.outcome.state == hns::BridgeState::kInSync;
 }
 
 }  // namespace
 
-absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Options& options,
+absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Options& options,
                                           const control::NetConf& conf,
                                           const std::vector<host::Adapter>& adapters) {
   const underlay::AdapterHint nic = underlay::AdapterBelow(plan.underlay, adapters, options.iface);
   const IpPrefix& subnet = plan.v4->subnet;
-  hns::BridgeWish wish{conf.name,
+  hns::BridgeSpec spec{conf.name,
                        subnet,
                        conf.dns_servers,
                        nic.name,
@@ -45,10 +45,10 @@ absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Op
                        nic.by_mac,
                        /*any_adapter=*/true,
                        nic.ambiguous};
-  if (subnet.Contains(wish.endpoint_address())) return wish;
+  if (subnet.Contains(spec.endpoint_address())) return spec;
   return absl::FailedPreconditionError(
       absl::StrCat("our PodCIDR ", subnet.ToString(), " has no room for the host's own endpoint, ",
-                   wish.endpoint_address().ToString(),
+                   spec.endpoint_address().ToString(),
                    ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
 }
 
@@ -59,7 +59,7 @@ absl::Status HnsBridge::Open() {
   if (!desired_ || (keeper_ && same)) return absl::OkStatus();
   forwarded_.reset();
   if (keeper_) {
-    keeper_->Tell([wish = *desired_](hns::BridgeKeeper& keeper) { keeper.SetWish(wish); });
+    keeper_->Tell([spec = *desired_](hns::BridgeKeeper& keeper) { keeper.SetSpec(spec); });
     return absl::OkStatus();
   }
   keeper_ = std::make_unique<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>>(
@@ -89,7 +89,7 @@ void HnsBridge::OnHnsChange() {
   if (!decides()) return;
   const State state = keeper_->State();
   const bool inspected = forwarded_ == state.outcome.endpoint_id;
-  if (state.known && state.outcome.state < hns::BridgeState::kHolds)
+  if (state.known && state.outcome.state < hns::BridgeState::kInSync)
     network_condition_.Set(state.outcome.sentence);
   else
     network_condition_.Set(inspected ? forwarding_ : "");
@@ -158,7 +158,7 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
   const State state = keeper_->State();
   admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = BridgeStateName(state.outcome.state);
-  if (state.outcome.state != hns::BridgeState::kHolds) return status;
+  if (state.outcome.state != hns::BridgeState::kInSync) return status;
   if (const std::string missing = Unforwarded(state); !state.settled) {
     status.state = BridgeStateName(hns::BridgeState::kNetwork);
     status.text = absl::StrCat("the HNS network ", programmed_->name, " is to change");

@@ -18,14 +18,14 @@
 namespace weft::backend {
 
 // `plan` has IPv4. The error: the PodCIDR has no room for the host's own endpoint. Pure.
-absl::StatusOr<hns::BridgeWish> BridgeFor(const NodePlan& plan, const config::Options& options,
+absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Options& options,
                                           const control::NetConf& conf,
                                           const std::vector<host::Adapter>& adapters);
 
 // Its end changes nothing in HNS, and leaves forwarding on.
 class HnsBridge final
     : public HnsNetwork<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>,
-                        hns::BridgeWish, BridgeFor> {
+                        hns::BridgeSpec, BridgeFor> {
  public:
   using HnsNetwork::HnsNetwork;
   ~HnsBridge() override { Close(); }
@@ -54,7 +54,7 @@ class HnsBridge final
   std::string forwarding_;
   std::set<std::uint32_t> switched_on_;  // adapters, by us
   bool adapter_there_ = true;  // with the endpoint's address, as the keeper was last informed
-  control::Trouble network_condition_;  // what the network lacks, for the log
+  control::Condition network_condition_;  // what the network lacks, for the log
 };
 
 }  // namespace weft::backend

@@ -18,7 +18,7 @@ std::string_view OverlayStateName(hns::OverlayState state) {
       return "management-ip";
     case hns::OverlayState::kRoutes:
       return "routes";
-    case hns::OverlayState::kHolds:
+    case hns::OverlayState::kInSync:
       return "holds";
   }
   return "hns";
@@ -26,7 +26,7 @@ std::string_view OverlayStateName(hns::OverlayState state) {
 
 }  // namespace
 
-absl::StatusOr<hns::OverlayWish> OverlayFor(const NodePlan& plan, const config::Options& options,
+absl::StatusOr<hns::OverlaySpec> OverlayFor(const NodePlan& plan, const config::Options& options,
                                             const control::NetConf& conf,
                                             const std::vector<host::Adapter>& adapters) {
   const std::optional<hns::IsolationId> isolation_id = hns::IsolationId::Of(conf.vni.value());
@@ -36,7 +36,7 @@ absl::StatusOr<hns::OverlayWish> OverlayFor(const NodePlan& plan, const config::
                                                       ": write another in net-conf.json"));
   }
   const underlay::AdapterHint nic = underlay::AdapterBelow(plan.underlay, adapters, options.iface);
-  return hns::OverlayWish{conf.name,
+  return hns::OverlaySpec{conf.name,
                           plan.v4->subnet,
                           *isolation_id,
                           conf.port,
@@ -56,7 +56,7 @@ absl::Status HnsOverlay::Open() {
   if (!desired_) return absl::OkStatus();
   if (!follower_) firewall_.Allow(desired_->port);
   if (keeper_) {
-    keeper_->SetWish(*desired_);
+    keeper_->SetSpec(*desired_);
     return absl::OkStatus();
   }
   keeper_ = std::make_unique<control::HnsSink>(
@@ -99,7 +99,9 @@ void HnsOverlay::Poll(control::TimePoint now) {
   HnsNetwork::Poll(now);
 }
 
-std::string HnsOverlay::TunnelsText() const { return follower_ ? "" : "none: HNS has the network"; }
+std::string HnsOverlay::TunnelsText(bool up) const {
+  return follower_ || !up ? "" : "none: HNS has the network";
+}
 
 admin::HnsStatus HnsOverlay::ReadStatus() const {
   const control::HnsState state = keeper_->State();

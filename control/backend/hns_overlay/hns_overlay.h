@@ -15,11 +15,11 @@
 namespace weft::backend {
 
 // `plan` has IPv4. The error: HNS takes no such VNI. Pure.
-absl::StatusOr<hns::OverlayWish> OverlayFor(const NodePlan& plan, const config::Options& options,
+absl::StatusOr<hns::OverlaySpec> OverlayFor(const NodePlan& plan, const config::Options& options,
                                             const control::NetConf& conf,
                                             const std::vector<host::Adapter>& adapters);
 
-class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlayWish, OverlayFor> {
+class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, OverlayFor> {
  public:
   HnsOverlay(const Context& context, bool follower)
       : HnsNetwork(context, follower), firewall_(context.host, context.ledger) {}
@@ -31,7 +31,7 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlayWish, O
   void OnAdapters(const std::vector<host::Adapter>& adapters) override;
   void OnHnsChange() override;
   void Poll(control::TimePoint now) override;
-  std::string TunnelsText() const override;
+  std::string TunnelsText(bool up) const override;
   void AppendChecks(std::vector<admin::Check>& checks) const override;
   void AppendConditions(std::vector<NamedCondition>& out) const override;
 

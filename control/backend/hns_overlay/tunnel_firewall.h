@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "control/clock.h"
+#include "control/condition.h"
 #include "control/host/host.h"
 #include "control/ledger/node_ledger.h"
-#include "control/trouble.h"
 
 namespace weft::backend {
 
@@ -27,7 +27,7 @@ class TunnelFirewall {
   void Allow(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
 
   // The rule cannot be created. Fails no check.
-  const control::Trouble& condition() const { return condition_; }
+  const control::Condition& condition() const { return condition_; }
 
  private:
   absl::Status Create(const std::string& rule, std::uint16_t port);
@@ -37,7 +37,7 @@ class TunnelFirewall {
   std::optional<std::uint16_t> allowed_;
   control::TimePoint again_{};
   control::Duration pause_{};
-  control::Trouble condition_;
+  control::Condition condition_;
 };
 
 }  // namespace weft::backend

@@ -102,8 +102,9 @@ void HostRoutes::RecheckRoutes(bool all) {
   }
 }
 
-std::string HostRoutes::TunnelsText() const {
-  return tunnels_ ? "" : "none: peers are reached by host routes";
+std::string HostRoutes::TunnelsText(bool up) const {
+  if (tunnels_ || (!up && configs_.empty())) return "";
+  return up ? "none: peers are reached by host routes" : "the host routes wait for HNS";
 }
 
 }  // namespace weft::backend

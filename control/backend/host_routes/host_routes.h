@@ -35,7 +35,7 @@ class HostRoutes final : public Backend {
   void CloseDevice(const std::string& device) override;
   bool IsConcernedBy(const host::RouteChanges& changes) const override;
   void RecheckRoutes(bool all) override;
-  std::string TunnelsText() const override;
+  std::string TunnelsText(bool up) const override;
 
  private:
   struct Opened {

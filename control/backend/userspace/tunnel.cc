@@ -55,7 +55,7 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
                    [&](const host::Adapter& adapter) { return adapter.name == config.device; });
   if (device == adapters->end())
     return absl::NotFoundError(absl::StrCat("device ", config.device, " is gone again"));
-  if (absl::Status status = host.SetLinkUp(device->index, config.mtu.octets()); !status.ok())
+  if (absl::Status status = host.SetLinkUp(device->index, config.mtu.bytes()); !status.ok())
     return status;
   const host::AssignedAddress address{config.subnet.base(), config.subnet.base().bits()};
   if (absl::Status status = host.AddAddress(device->index, address); !status.ok()) return status;
@@ -64,7 +64,7 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
 
 admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
   admin::DirectionStatus out;
-  out.octets = counts.octets;
+  out.bytes = counts.bytes;
   for (std::size_t i = 0; i < dataplane::kVerdictCount; ++i) {
     const auto verdict = static_cast<dataplane::Verdict>(i);
     out.packets.push_back({std::string(dataplane::Name(verdict)),
@@ -137,7 +137,7 @@ bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
     const bool addressed =
         std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
                     [&](const auto& a) { return a.address == config_.subnet.base(); });
-    return adapter.up && adapter.mtu == config_.mtu.octets() && addressed;
+    return adapter.up && adapter.mtu == config_.mtu.bytes() && addressed;
   }
   return false;
 }
@@ -148,7 +148,7 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.family = FamilyWord(config_.family);
   status.vni = config_.vni.value();
   status.port = config_.port;
-  status.mtu = config_.mtu.octets();
+  status.mtu = config_.mtu.bytes();
   const dataplane::CounterValues counters = parts_->counters.Read();
   status.to_wire = DirectionOf(counters.to_wire);
   status.to_pods = DirectionOf(counters.to_pods);
@@ -171,9 +171,9 @@ void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
     peer.node = row.name;
     peer.device = config_.device;
     peer.sent_packets = counts.sent_packets;
-    peer.sent_octets = counts.sent_octets;
+    peer.sent_bytes = counts.sent_bytes;
     peer.received_packets = counts.received_packets;
-    peer.received_octets = counts.received_octets;
+    peer.received_bytes = counts.received_bytes;
     if (counts.path_mtu != 0) peer.path_mtu = counts.path_mtu;
     if (counts.fragmentable_packets != 0) peer.sent_without_df = counts.fragmentable_packets;
     if (counts.other_source_packets != 0) {

@@ -98,7 +98,7 @@ absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
   tunnels_.push_back(*std::move(tunnel));
   context_.reconciler.AddSink(tunnels_.back()->sink(), FamiliesOf(config.family));
   control::LogInfo(absl::StrCat(
-      config.device, " is up: ", config.subnet.base().ToString(), ", MTU ", config.mtu.octets(),
+      config.device, " is up: ", config.subnet.base().ToString(), ", MTU ", config.mtu.bytes(),
       ", VTEP MAC ", config.vtep_mac.ToString(), ", UDP port ", config.port, " on ", underlay_));
   return absl::OkStatus();
 }
@@ -123,7 +123,9 @@ std::vector<std::string> Userspace::devices() const {
   return names;
 }
 
-std::string Userspace::TunnelsText() const { return absl::StrCat(tunnels_.size(), " up"); }
+std::string Userspace::TunnelsText(bool up) const {
+  return up ? absl::StrCat(tunnels_.size(), " up") : "";
+}
 
 void Userspace::FillStatus(admin::Status& status) const {
   for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {

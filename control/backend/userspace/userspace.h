@@ -34,7 +34,7 @@ class Userspace final : public Backend {
   void Close() override;
   void CloseDevice(const std::string& device) override;
   std::vector<std::string> devices() const override;
-  std::string TunnelsText() const override;
+  std::string TunnelsText(bool up) const override;
   void FillStatus(admin::Status& status) const override;
 
  private:

@@ -28,14 +28,14 @@ constexpr std::uint32_t kUsualMtu = 1500;
 
 // The flanneld that supplies the leases knows the MTU of its link too.
 absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
-  std::uint32_t octets = options.mtu == 0 ? kUsualMtu : options.mtu;
+  std::uint32_t bytes = options.mtu == 0 ? kUsualMtu : options.mtu;
   if (options.mtu == 0 && options.leases.from.empty()) {
     const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
-    if (status.ok() && status->mtu > 0) octets = status->mtu + EncapsulationOverhead(IpFamily::kV4);
+    if (status.ok() && status->mtu > 0) bytes = status->mtu + EncapsulationOverhead(IpFamily::kV4);
   }
-  if (const std::optional<OuterMtu> mtu = OuterMtu::Of(octets)) return *mtu;
+  if (const std::optional<OuterMtu> mtu = OuterMtu::Of(bytes)) return *mtu;
   return absl::InvalidArgumentError(
-      absl::StrCat("--mtu ", octets, " is not the MTU of a link; try ", kUsualMtu));
+      absl::StrCat("--mtu ", bytes, " is not the MTU of a link; try ", kUsualMtu));
 }
 
 std::string Text(const Judgement& judgement) {

@@ -12,26 +12,26 @@
 namespace weft::cli {
 namespace {
 
-absl::Status NoSuchFrame(const std::string& where, std::size_t wanted, std::size_t there) {
-  return absl::NotFoundError(absl::StrCat("there is no frame ", wanted, " in ", where,
+absl::Status NoSuchFrame(const std::string& where, std::size_t desired, std::size_t there) {
+  return absl::NotFoundError(absl::StrCat("there is no frame ", desired, " in ", where,
                                           ", which has ", there, "; frames are counted from 1"));
 }
 
-absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std::size_t wanted) {
+absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std::size_t desired) {
   absl::StatusOr<dataplane::CaptureReader> reader = dataplane::CaptureReader::Open(path);
   if (!reader.ok()) return reader.status();
   for (std::size_t number = 1;; ++number) {
     const auto record = reader->Next();
     if (!record.ok()) return record.status();
-    if (!record->has_value()) return NoSuchFrame(path, wanted, number - 1);
-    if (number != wanted) continue;  // damaged records after this one do no harm
+    if (!record->has_value()) return NoSuchFrame(path, desired, number - 1);
+    if (number != desired) continue;  // damaged records after this one do no harm
     const dataplane::LinkType type = (*record)->link_type;
     if (type != dataplane::LinkType::kEthernet && type != dataplane::LinkType::kRaw) {
       return absl::UnimplementedError(
           absl::StrCat(path, " has frames of link type ", static_cast<std::uint32_t>(type),
                        "; capture on an Ethernet device, or convert it to Ethernet or raw IP"));
     }
-    return std::vector<std::byte>((*record)->octets.begin(), (*record)->octets.end());
+    return std::vector<std::byte>((*record)->bytes.begin(), (*record)->bytes.end());
   }
 }
 

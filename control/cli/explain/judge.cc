@@ -23,7 +23,7 @@ using dataplane::Verdict;
 
 // The part of a frame that the forwarder is given.
 struct Core {
-  Bytes octets;
+  Bytes bytes;
   FrameStart start{};  // kOuterIp, kVxlan or kInnerIp
 };
 
@@ -61,10 +61,10 @@ absl::StatusOr<Core> TakeEthernetOff(Bytes frame, FrameStart start,
 // Of the outer packet; from VXLAN on, of the inner one, whose tunnel has the same family.
 IpFamily FamilyOf(const Core& core) {
   if (core.start == FrameStart::kVxlan) {
-    const FrameFacts facts = CollectFacts(core.octets, core.start);
+    const FrameFacts facts = CollectFacts(core.bytes, core.start);
     return facts.inner_destination ? facts.inner_destination->family() : IpFamily::kV4;
   }
-  const bool v6 = !core.octets.empty() && Load8(core.octets.data()) >> 4 == 6;
+  const bool v6 = !core.bytes.empty() && Load8(core.bytes.data()) >> 4 == 6;
   return v6 ? IpFamily::kV6 : IpFamily::kV4;
 }
 
@@ -85,8 +85,8 @@ ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOp
 // The part of the frame is a whole packet whose outer UDP checksum a stack has left to its device.
 bool IsUnfinished(const Core& core) {
   if (core.start != FrameStart::kOuterIp) return false;
-  const Parsed<InnerPacket> packet = ParseInnerIp(core.octets);  // without what pads the frame
-  return packet && packet->protocol == IpProtocol::kUdp && FindUnfinishedChecksum(packet->octets());
+  const Parsed<InnerPacket> packet = ParseInnerIp(core.bytes);  // without what pads the frame
+  return packet && packet->protocol == IpProtocol::kUdp && FindUnfinishedChecksum(packet->bytes());
 }
 
 // This node sent it: half of every capture on a node.
@@ -98,7 +98,7 @@ bool IsOwnFrame(const Viewpoint& view, const FrameFacts& facts) {
 
 // The inner frame of `core`, and where it went; empty where that cannot be read.
 std::optional<Bytes> InnerFrameOf(const Core& core, std::optional<IpAddress>& outer_destination) {
-  Bytes payload = core.octets;
+  Bytes payload = core.bytes;
   if (core.start == FrameStart::kOuterIp) {
     const Parsed<OuterPacket> outer = ParseOuterPacket(payload, OuterChecksums::kTrust);
     if (!outer) return std::nullopt;
@@ -144,15 +144,15 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
     judgement.verdict = *decided;
     return judgement;
   }
-  if (core->octets.size() > dataplane::kMaxPacket) {
-    return absl::InvalidArgumentError(absl::StrCat("the frame has ", core->octets.size(),
+  if (core->bytes.size() > dataplane::kMaxPacket) {
+    return absl::InvalidArgumentError(absl::StrCat("the frame has ", core->bytes.size(),
                                                    " bytes; no port delivers more than ",
                                                    dataplane::kMaxPacket));
   }
   const absl::StatusOr<Viewpoint> view = MakeViewpoint(leases, FamilyOf(*core));
   if (!view.ok()) return view.status();
 
-  const FrameFacts facts = CollectFacts(core->octets, core->start);
+  const FrameFacts facts = CollectFacts(core->bytes, core->start);
   if (!judgement.outbound && IsOwnFrame(*view, facts)) {
     std::optional<IpAddress> outer_destination;
     if (const auto inner = InnerFrameOf(*core, outer_destination);
@@ -174,8 +174,8 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   const auto batch = std::make_unique<Batch>();
   const auto replies = std::make_unique<Batch>();
   dataplane::Packet& packet = batch->Add(slab.Lend(0));
-  packet.length = static_cast<std::uint32_t>(core->octets.size());
-  std::copy(core->octets.begin(), core->octets.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(core->bytes.size());
+  std::copy(core->bytes.begin(), core->bytes.end(), packet.data);
   const bool unfinished = IsUnfinished(*core);
   if (unfinished) packet.checksum = dataplane::ChecksumState::kPartial;
   if (judgement.outbound) {

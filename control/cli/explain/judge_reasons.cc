@@ -38,8 +38,8 @@ std::string NoUsableLease(const Viewpoint& view, const std::optional<IpAddress>&
 std::string SizeReason(const ForwarderConfig& config, const FrameFacts& facts,
                        const IpAddress& vtep) {
   return absl::StrCat("the inner packet has ", facts.inner_length, " bytes; ",
-                      config.link_mtu.Inner(vtep.family()).octets(), " fit (link MTU ",
-                      config.link_mtu.octets(), " less ", EncapsulationOverhead(vtep.family()),
+                      config.link_mtu.Inner(vtep.family()).bytes(), " fit (link MTU ",
+                      config.link_mtu.bytes(), " less ", EncapsulationOverhead(vtep.family()),
                       " bytes of encapsulation)");
 }
 

@@ -6,14 +6,14 @@
 extern "C" {
 
 // RtlGenRandom, exported under this name only.
-BOOLEAN NTAPI SystemFunction036(void* octets, ULONG size);
+BOOLEAN NTAPI SystemFunction036(void* bytes, ULONG size);
 
-BOOL WINAPI ProcessPrng(BYTE* octets, SIZE_T size) {
+BOOL WINAPI ProcessPrng(BYTE* bytes, SIZE_T size) {
   constexpr SIZE_T kPiece = 1u << 20;
   while (size > 0) {
     const SIZE_T piece = size < kPiece ? size : kPiece;
-    if (SystemFunction036(octets, static_cast<ULONG>(piece)) == 0) return FALSE;
-    octets += piece;
+    if (SystemFunction036(bytes, static_cast<ULONG>(piece)) == 0) return FALSE;
+    bytes += piece;
     size -= piece;
   }
   return TRUE;

@@ -26,7 +26,7 @@ using weft::hns::emulator::ToCallers;
 Handle Ours(void* handle) { return static_cast<Handle>(reinterpret_cast<std::uintptr_t>(handle)); }
 void* Theirs(Handle handle) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle)); }
 
-// No error record beside a success: callers take it for a failure.
+// No error record next to a success: callers take it for a failure.
 HRESULT Tell(const Reply& reply, PWSTR* text, void** handle, PWSTR* error_record) {
   if (error_record != nullptr) {
     const bool failed = !reply.ok() && !reply.error_record.empty();

@@ -4,10 +4,10 @@
 namespace weft::hns::emulator {
 namespace {
 
-bool Fits(std::string_view wanted, std::string_view function) {
-  if (wanted == "*") return true;
-  if (wanted.starts_with("HNSCall")) return function.starts_with(wanted);
-  return wanted == function;
+bool Fits(std::string_view desired, std::string_view function) {
+  if (desired == "*") return true;
+  if (desired.starts_with("HNSCall")) return function.starts_with(desired);
+  return desired == function;
 }
 
 }  // namespace

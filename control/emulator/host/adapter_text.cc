@@ -49,13 +49,13 @@ std::uint32_t AddNic(host::EmulatedHost& host, host::Adapter adapter, bool usabl
   adapter.index = index;
   adapter.mtu = 1500;
   adapter.up = true;
-  const std::array octets{std::byte{0x00},
-                          std::byte{0x15},
-                          std::byte{0x5d},
-                          std::byte{0x00},
-                          static_cast<std::byte>(index >> 8),
-                          static_cast<std::byte>(index)};
-  if (adapter.mac == MacAddress()) adapter.mac = MacAddress::FromOctets(octets.data());
+  const std::array bytes{std::byte{0x00},
+                         std::byte{0x15},
+                         std::byte{0x5d},
+                         std::byte{0x00},
+                         static_cast<std::byte>(index >> 8),
+                         static_cast<std::byte>(index)};
+  if (adapter.mac == MacAddress()) adapter.mac = MacAddress::FromBytes(bytes.data());
   return host.AddAdapter(std::move(adapter), usable);
 }
 

@@ -6,7 +6,7 @@
 namespace weft::host {
 namespace {
 
-constexpr std::size_t kMaxText = std::size_t{64} << 20;  // octets
+constexpr std::size_t kMaxText = std::size_t{64} << 20;  // bytes
 constexpr int kMaxDepth = 16;                            // the document has six
 
 }  // namespace

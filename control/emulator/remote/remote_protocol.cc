@@ -140,15 +140,15 @@ std::string Frame(std::string_view document) {
   return frame;
 }
 
-absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& octets) {
+absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& bytes) {
   std::size_t length = 0;
-  for (const char octet : octets) length = length << 8 | static_cast<unsigned char>(octet);
-  if (length > kMostOctets) return WrongMessage(absl::StrCat("a document of ", length, " octets"));
+  for (const char byte : bytes) length = length << 8 | static_cast<unsigned char>(byte);
+  if (length > kMostBytes) return WrongMessage(absl::StrCat("a document of ", length, " octets"));
   return length;
 }
 
 bool WriteDocument(Stream& stream, std::string_view document) {
-  return document.size() <= kMostOctets && stream.Write(Frame(document)).ok();
+  return document.size() <= kMostBytes && stream.Write(Frame(document)).ok();
 }
 
 absl::StatusOr<std::string> ReadDocument(Stream& stream) {

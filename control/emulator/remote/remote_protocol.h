@@ -31,7 +31,7 @@ enum class RequestKind : std::uint8_t {
   kSubscribe,
   kUnsubscribe,  // on the connection that subscribed
   kControl,      // `text` is a command to the emulator itself
-  kHost,         // `text` is a call to the machine beside the service
+  kHost,         // `text` is a call to the machine next to the service
   kWatchHost,    // from here on the connection brings kHostChanged only
 };
 
@@ -45,7 +45,7 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-// The type of a notice that the machine beside the service has changed; the service has none such.
+// The type of a notice that the machine next to the service has changed; the service has none such.
 inline constexpr Notification kHostChanged{};
 
 struct Notice {
@@ -62,12 +62,12 @@ absl::StatusOr<std::variant<Reply, Notice>> ParseAnswer(std::string_view documen
 
 inline constexpr std::size_t kLengthSize = 4;
 // A network of 100,000 routes is 25 MB.
-inline constexpr std::size_t kMostOctets = 64u << 20;
+inline constexpr std::size_t kMostBytes = 64u << 20;
 
-// The document behind its length, 4 octets, network order.
+// The document behind its length, 4 bytes, network order.
 std::string Frame(std::string_view document);
-// The length that these octets say; refused beyond kMostOctets.
-absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& octets);
+// The length that these bytes say; refused beyond kMostBytes.
+absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& bytes);
 
 // One thread reads, one writes.
 using Stream = admin::LocalConnection;

@@ -34,9 +34,9 @@ class AcceptedConnection final : public Stream {
       : io_(io), stream_(std::move(stream)) {}
   ~AcceptedConnection() override { Shutdown(); }
 
-  absl::Status Write(std::string_view octets) override {
-    const auto write = [stream = stream_, octets]() -> asio::awaitable<bool> {
-      co_return co_await stream->Write(octets);
+  absl::Status Write(std::string_view bytes) override {
+    const auto write = [stream = stream_, bytes]() -> asio::awaitable<bool> {
+      co_return co_await stream->Write(bytes);
     };
     return asio::co_spawn(io_, write, asio::use_future).get()
                ? absl::OkStatus()

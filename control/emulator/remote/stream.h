@@ -15,8 +15,8 @@ namespace weft::hns::emulator {
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual bool Write(std::string_view octets) = 0;
-  // All of `size` octets.
+  virtual bool Write(std::string_view bytes) = 0;
+  // All of `size` bytes.
   virtual bool Read(char* into, std::size_t size) = 0;
   // Whether a Read would return at once: between a reply and the next request that means the end.
   virtual bool HasInput() = 0;

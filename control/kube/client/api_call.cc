@@ -17,9 +17,9 @@ struct ApiCall::Impl final : ExchangeHandler {
     answer.retry_after = head.retry_after;
   }
 
-  void OnBody(std::string_view octets) override {
-    if (answer.body.size() + octets.size() <= kMaxBody) {
-      answer.body.append(octets);
+  void OnBody(std::string_view bytes) override {
+    if (answer.body.size() + bytes.size() <= kMaxBody) {
+      answer.body.append(bytes);
       return;
     }
     exchange.reset();  // `done` is the last that is done here: it may destroy us

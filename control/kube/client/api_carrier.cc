@@ -23,7 +23,7 @@ using Progress = CarrierStream::Progress;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kBuffer = AnswerParser::kHeadLimit + (std::size_t{16} << 10);  // a TLS record
-constexpr std::size_t kTurn = std::size_t{1} << 20;  // octets, before others have theirs
+constexpr std::size_t kTurn = std::size_t{1} << 20;  // bytes, before others have theirs
 
 std::string Seconds(milliseconds time) {
   return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
@@ -99,8 +99,8 @@ bool Carrier::OnHead(const HttpHead& head) {
   return !over();
 }
 
-bool Carrier::OnBody(std::string_view octets) {
-  handler_->OnBody(octets);
+bool Carrier::OnBody(std::string_view bytes) {
+  handler_->OnBody(bytes);
   return !over();
 }
 
@@ -134,12 +134,12 @@ Carrier::Task<absl::Status> Carrier::Carry() {
   co_return status;
 }
 
-Carrier::Task<absl::Status> Carrier::Send(std::string octets) {
-  std::string_view rest = octets;
+Carrier::Task<absl::Status> Carrier::Send(std::string bytes) {
+  std::string_view rest = bytes;
   while (!rest.empty()) {
     const Progress sent = stream_.Write(rest);
     if (sent.outcome == Outcome::kDone) {
-      rest.remove_prefix(sent.octets);
+      rest.remove_prefix(sent.bytes);
       continue;
     }
     const absl::Status waited = co_await Wait(sent.outcome);
@@ -149,7 +149,7 @@ Carrier::Task<absl::Status> Carrier::Send(std::string octets) {
 }
 
 Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
-  std::size_t held = 0;  // octets in front of the buffer that the parser wants to see again
+  std::size_t held = 0;  // bytes in front of the buffer that the parser wants to see again
   std::size_t turn = 0;
   for (;;) {
     const Progress got = stream_.Read({buffer_.get() + held, kBuffer - held});
@@ -160,14 +160,14 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
       turn = 0;
       continue;
     }
-    const std::size_t size = held + got.octets;
+    const std::size_t size = held + got.bytes;
     const absl::StatusOr<std::size_t> taken = parser.Take({buffer_.get(), size});
     if (over()) co_return NobodyListens();
     if (!taken.ok()) co_return taken.status();
     if (parser.done()) co_return absl::OkStatus();
     held = size - *taken;
     std::memmove(buffer_.get(), buffer_.get() + *taken, held);
-    turn += got.octets;
+    turn += got.bytes;
     if (turn < kTurn) continue;
     co_await asio::post(io_, asio::use_awaitable);
     if (over()) co_return NobodyListens();
@@ -175,10 +175,11 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
   }
 }
 
-Carrier::Task<absl::Status> Carrier::Wait(Outcome wanted) {
-  if (wanted == Outcome::kEnd) co_return absl::UnavailableError("it cut the connection");
-  if (wanted == Outcome::kFailed) co_return stream_.failure();
-  const auto kind = wanted == Outcome::kWantRead ? tcp::socket::wait_read : tcp::socket::wait_write;
+Carrier::Task<absl::Status> Carrier::Wait(Outcome desired) {
+  if (desired == Outcome::kEnd) co_return absl::UnavailableError("it cut the connection");
+  if (desired == Outcome::kFailed) co_return stream_.failure();
+  const auto kind =
+      desired == Outcome::kWantRead ? tcp::socket::wait_read : tcp::socket::wait_write;
   const auto [error] = co_await stream_.socket().async_wait(kind, kErrorsReturned);
   if (over()) co_return NobodyListens();
   if (error) co_return absl::UnavailableError("the connection broke: " + CauseOf(error));

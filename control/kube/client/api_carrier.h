@@ -60,10 +60,10 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   using Task = boost::asio::awaitable<T>;
 
   Task<absl::Status> Carry();
-  Task<absl::Status> Send(std::string octets);
+  Task<absl::Status> Send(std::string bytes);
   Task<absl::Status> Receive(AnswerParser& parser);
   // Until the stream can go on; an error at once if it cannot.
-  Task<absl::Status> Wait(CarrierStream::Outcome wanted);
+  Task<absl::Status> Wait(CarrierStream::Outcome desired);
 
   // api_carrier_dial.cc
   Task<absl::Status> Dial(std::string host, std::uint16_t port);
@@ -73,7 +73,7 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   Task<absl::Status> Handshake();
 
   bool OnHead(const HttpHead& head) override;
-  bool OnBody(std::string_view octets) override;
+  bool OnBody(std::string_view bytes) override;
 
   void Arm(Timer& timer, std::chrono::milliseconds time, absl::Status status);
   void Finish(const absl::Status& status);

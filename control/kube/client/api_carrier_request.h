@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a request. They hold secrets: never printed.
+// The bytes of a request. They hold secrets: never printed.
 #pragma once
 
 #include <string>

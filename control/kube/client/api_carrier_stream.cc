@@ -77,11 +77,11 @@ int CarrierStream::BioRead(BIO* bio, char* into, std::size_t size, std::size_t* 
   return 0;
 }
 
-int CarrierStream::BioWrite(BIO* bio, const char* octets, std::size_t size, std::size_t* written) {
+int CarrierStream::BioWrite(BIO* bio, const char* bytes, std::size_t size, std::size_t* written) {
   auto* const self = static_cast<CarrierStream*>(BIO_get_data(bio));
   BIO_clear_retry_flags(bio);
   error_code error;
-  *written = self->socket_.send(asio::buffer(octets, size), 0, error);
+  *written = self->socket_.send(asio::buffer(bytes, size), 0, error);
   if (!error) return 1;
   if (IsLater(error)) {
     BIO_set_retry_write(bio);
@@ -131,10 +131,10 @@ CarrierStream::Outcome CarrierStream::Handshake() {
   return result == 1 ? Outcome::kDone : Judge(result);
 }
 
-CarrierStream::Progress CarrierStream::PlainProgress(std::size_t octets, const error_code& error,
-                                                     Outcome wanted) {
-  if (!error) return {Outcome::kDone, octets};
-  if (IsLater(error)) return {wanted};
+CarrierStream::Progress CarrierStream::PlainProgress(std::size_t bytes, const error_code& error,
+                                                     Outcome desired) {
+  if (!error) return {Outcome::kDone, bytes};
+  if (IsLater(error)) return {desired};
   if (error == asio::error::eof) return {Outcome::kEnd};
   failure_ = Broken(error);
   return {Outcome::kFailed};
@@ -143,24 +143,24 @@ CarrierStream::Progress CarrierStream::PlainProgress(std::size_t octets, const e
 CarrierStream::Progress CarrierStream::Read(std::span<char> into) {
   if (!tls_) {
     error_code error;
-    const std::size_t octets = socket_.receive(asio::buffer(into.data(), into.size()), 0, error);
-    return PlainProgress(octets, error, Outcome::kWantRead);
+    const std::size_t bytes = socket_.receive(asio::buffer(into.data(), into.size()), 0, error);
+    return PlainProgress(bytes, error, Outcome::kWantRead);
   }
-  std::size_t octets = 0;
-  const int result = SSL_read_ex(tls_->ssl(), into.data(), into.size(), &octets);
-  if (result == 1) return {Outcome::kDone, octets};
+  std::size_t bytes = 0;
+  const int result = SSL_read_ex(tls_->ssl(), into.data(), into.size(), &bytes);
+  if (result == 1) return {Outcome::kDone, bytes};
   return {Judge(result)};
 }
 
 CarrierStream::Progress CarrierStream::Write(std::string_view data) {
   if (!tls_) {
     error_code error;
-    const std::size_t octets = socket_.send(asio::buffer(data.data(), data.size()), 0, error);
-    return PlainProgress(octets, error, Outcome::kWantWrite);
+    const std::size_t bytes = socket_.send(asio::buffer(data.data(), data.size()), 0, error);
+    return PlainProgress(bytes, error, Outcome::kWantWrite);
   }
-  std::size_t octets = 0;
-  const int result = SSL_write_ex(tls_->ssl(), data.data(), data.size(), &octets);
-  if (result == 1) return {Outcome::kDone, octets};
+  std::size_t bytes = 0;
+  const int result = SSL_write_ex(tls_->ssl(), data.data(), data.size(), &bytes);
+  if (result == 1) return {Outcome::kDone, bytes};
   return {Judge(result)};
 }
 

@@ -32,7 +32,7 @@ class CarrierStream {
   };
   struct Progress {
     Outcome outcome = Outcome::kFailed;
-    std::size_t octets = 0;  // with kDone: at least one
+    std::size_t bytes = 0;  // with kDone: at least one
   };
 
   explicit CarrierStream(boost::asio::io_context& io);
@@ -45,7 +45,7 @@ class CarrierStream {
   void StartTls(std::unique_ptr<TlsSession> session);
   Outcome Handshake();
   Progress Read(std::span<char> into);
-  Progress Write(std::string_view octets);
+  Progress Write(std::string_view bytes);
   const absl::Status& failure() const { return failure_; }
   // Takes leave as TLS wants it, if it can be done at once, and closes.
   void Close();
@@ -53,16 +53,16 @@ class CarrierStream {
  private:
   static BIO_METHOD* SocketMethod();
   static int BioRead(BIO* bio, char* into, std::size_t size, std::size_t* read);
-  static int BioWrite(BIO* bio, const char* octets, std::size_t size, std::size_t* written);
+  static int BioWrite(BIO* bio, const char* bytes, std::size_t size, std::size_t* written);
   static long BioControl(BIO* bio, int command, long, void*);
   // What a call that did not do its work came to.
   Outcome Judge(int result);
-  Progress PlainProgress(std::size_t octets, const boost::system::error_code& error,
-                         Outcome wanted);
+  Progress PlainProgress(std::size_t bytes, const boost::system::error_code& error,
+                         Outcome desired);
 
   boost::asio::ip::tcp::socket socket_;
   std::unique_ptr<TlsSession> tls_;
-  bool ended_ = false;               // no more octets will come
+  bool ended_ = false;               // no more bytes will come
   boost::system::error_code error_;  // of the socket
   absl::Status failure_;
 };

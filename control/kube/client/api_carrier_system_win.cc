@@ -30,12 +30,12 @@ void AddSystemAuthorities(X509_STORE* store) {
 }
 
 void KeepAlive(boost::asio::ip::tcp::socket& socket) {
-  tcp_keepalive wanted{};
-  wanted.onoff = 1;
-  wanted.keepalivetime = 30'000;     // milliseconds
-  wanted.keepaliveinterval = 6'000;  // ten times: Windows does not let that be chosen
+  tcp_keepalive desired{};
+  desired.onoff = 1;
+  desired.keepalivetime = 30'000;     // milliseconds
+  desired.keepaliveinterval = 6'000;  // ten times: Windows does not let that be chosen
   DWORD unused = 0;
-  ::WSAIoctl(socket.native_handle(), SIO_KEEPALIVE_VALS, &wanted, sizeof wanted, nullptr, 0,
+  ::WSAIoctl(socket.native_handle(), SIO_KEEPALIVE_VALS, &desired, sizeof desired, nullptr, 0,
              &unused, nullptr, nullptr);
 }
 

@@ -42,14 +42,14 @@ std::string NameText(const X509_NAME* name) {
   return Shown({data, static_cast<std::size_t>(size)});
 }
 
-std::string AddressText(const ASN1_OCTET_STRING& octets) {
-  const unsigned char* const data = ASN1_STRING_get0_data(&octets);
-  if (ASN1_STRING_length(&octets) == 4) {
+std::string AddressText(const ASN1_OCTET_STRING& bytes) {
+  const unsigned char* const data = ASN1_STRING_get0_data(&bytes);
+  if (ASN1_STRING_length(&bytes) == 4) {
     boost::asio::ip::address_v4::bytes_type v4;
     std::memcpy(v4.data(), data, v4.size());
     return boost::asio::ip::make_address_v4(v4).to_string();
   }
-  if (ASN1_STRING_length(&octets) != 16) return "?";
+  if (ASN1_STRING_length(&bytes) != 16) return "?";
   boost::asio::ip::address_v6::bytes_type v6;
   std::memcpy(v6.data(), data, v6.size());
   return boost::asio::ip::make_address_v6(v6).to_string();

@@ -48,7 +48,7 @@ absl::StatusOr<ClusterAccess> InCluster(const Environment& environment) {
       !set.ok())
     return set;
 
-  std::string looked;
+  std::string inspected;
   for (const std::string& root : Roots(environment)) {
     const std::string folder = absl::StrCat(root, kServiceAccount);
     const auto token = ReadCredentialsFile(folder + "/token");
@@ -57,11 +57,11 @@ absl::StatusOr<ClusterAccess> InCluster(const Environment& environment) {
       access.certificate_authority.file = folder + "/ca.crt";
       return access;
     }
-    absl::StrAppend(&looked, looked.empty() ? "" : ", ", folder, "/token ",
+    absl::StrAppend(&inspected, inspected.empty() ? "" : ", ", folder, "/token ",
                     token.status().message());
   }
   return absl::UnauthenticatedError(absl::StrCat(
-      "in-cluster: no service account token: ", looked,
+      "in-cluster: no service account token: ", inspected,
       "; does the pod have one (automountServiceAccountToken)? A HostProcess container "
       "needs CONTAINER_SANDBOX_MOUNT_POINT; ",
       kOutside));

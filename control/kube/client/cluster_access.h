@@ -14,7 +14,7 @@
 
 namespace weft::kube {
 
-// Text given inline, or the file that holds it; a file is read anew for every connection, so that
+// Text given inline, or the file that holds it; a file is read again for every connection, so that
 // rotated credentials are taken up. Never printed.
 struct Secret {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold credentials, read anew whenever they are needed.
+// Files that hold credentials, read again whenever they are needed.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weft::kube {
 
-// Octets of a credentials file or kubeconfig; more is a wrong file.
+// Bytes of a credentials file or kubeconfig; more is a wrong file.
 inline constexpr std::size_t kLargestCredentialsFile = std::size_t{4} << 20;
 
 // Whole text of the file at `path` (UTF-8). The message is what comes after the path: "cannot be

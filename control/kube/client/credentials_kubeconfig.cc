@@ -94,10 +94,10 @@ class Kubeconfig {
                             known.empty() ? "there are none" : absl::StrJoin(known, ", "), ")"));
   }
 
-  // What `contexts`, `clusters` or `users` hold under `name`; `wanted_by` is the field that says
+  // What `contexts`, `clusters` or `users` hold under `name`; `desired_by` is the field that says
   // so.
   absl::StatusOr<Fields> Entry(const std::string& what, const std::string& name,
-                               std::string_view wanted_by) const {
+                               std::string_view desired_by) const {
     const std::string list = what + "s";
     const YAML::Node entries = document_.node[list];
     if (document_.Has(list) && !entries.IsSequence())
@@ -110,7 +110,7 @@ class Kubeconfig {
       found.emplace(entry[what]);
     }
     if (!found) {
-      return Bad(document_.where, absl::StrCat(wanted_by, " is ", Quoted(name), ", which ", list,
+      return Bad(document_.where, absl::StrCat(desired_by, " is ", Quoted(name), ", which ", list,
                                                " does not hold; correct one of them"));
     }
     const std::string where = absl::StrCat(document_.where, what, " ", Quoted(name), ": ");

@@ -29,8 +29,8 @@ class ExchangeHandler {
  public:
   virtual ~ExchangeHandler() = default;
   virtual void OnHead(const HttpHead& head) = 0;
-  // Without transfer coding; cut anywhere. The octets live until it returns.
-  virtual void OnBody(std::string_view octets) = 0;
+  // Without transfer coding; cut anywhere. The bytes live until it returns.
+  virtual void OnBody(std::string_view bytes) = 0;
   // OK: the answer is complete. Otherwise what went wrong between us and the server, for people:
   //   kUnauthenticated     the server's certificate is not to be trusted, it refuses ours, or no
   //                        credentials can be read; kInvalidArgument: they are unusable

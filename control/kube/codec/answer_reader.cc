@@ -65,8 +65,8 @@ NodeChange ChangeOf(EventType type) {
   return type == EventType::kModified ? NodeChange::kModified : NodeChange::kDeleted;
 }
 
-absl::Status BrokenAt(std::uint64_t octet, std::string_view what) {
-  return absl::DataLossError(absl::StrCat("the answer is broken at octet ", octet, ": ", what));
+absl::Status BrokenAt(std::uint64_t byte, std::string_view what) {
+  return absl::DataLossError(absl::StrCat("the answer is broken at octet ", byte, ": ", what));
 }
 
 }  // namespace weft::kube

@@ -47,7 +47,7 @@ class AnswerReader {
   virtual ~AnswerReader() = default;
   // Cut anywhere. Reports to the listener what became complete. An error, which names the byte
   // where the stream is broken, ends it: what was reported before stays true.
-  virtual absl::Status Read(std::string_view octets) = 0;
+  virtual absl::Status Read(std::string_view bytes) = 0;
   // The body has ended: an error when that was inside an object, or before a list's end.
   virtual absl::Status Finish() = 0;
 
@@ -87,6 +87,6 @@ std::optional<EventType> EventTypeOf(std::string_view text);
 NodeChange ChangeOf(EventType type);
 
 // "the answer is broken at octet 17: ...", counted from 0; of a broken object, its first byte.
-absl::Status BrokenAt(std::uint64_t octet, std::string_view what);
+absl::Status BrokenAt(std::uint64_t byte, std::string_view what);
 
 }  // namespace weft::kube

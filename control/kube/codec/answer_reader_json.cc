@@ -40,9 +40,9 @@ absl::Status ReadBookmark(element value, Bookmark& bookmark) {
 
 }  // namespace
 
-std::size_t JsonObjectEnd::Take(std::string_view octets) {
-  for (std::size_t i = 0; i < octets.size(); ++i) {
-    const char c = octets[i];
+std::size_t JsonObjectEnd::Take(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
     if (in_string_) {
       if (escaped_) {
         escaped_ = false;
@@ -59,29 +59,29 @@ std::size_t JsonObjectEnd::Take(std::string_view octets) {
       return i + 1;
     }
   }
-  return octets.size();
+  return bytes.size();
 }
 
 JsonAnswerReader::JsonAnswerReader(AnswerKind kind, NodeReader nodes, AnswerListener& listener)
     : AnswerReader(std::move(nodes), listener), kind_(kind) {}
 
-absl::Status JsonAnswerReader::Read(std::string_view octets) {
+absl::Status JsonAnswerReader::Read(std::string_view bytes) {
   while (true) {
     if (!end_.inside()) {
-      const std::size_t space = std::min(octets.find_first_not_of(" \t\r\n"), octets.size());
-      octets.remove_prefix(space);
+      const std::size_t space = std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size());
+      bytes.remove_prefix(space);
       at_ += space;
-      if (octets.empty()) return absl::OkStatus();
-      if (octets.front() != '{' || list_read_) {
+      if (bytes.empty()) return absl::OkStatus();
+      if (bytes.front() != '{' || list_read_) {
         const char* expected = list_read_                   ? " after the list's end"
                                : kind_ == AnswerKind::kList ? " where the list should begin"
                                                             : " where an event should begin";
-        return BrokenAt(at_, absl::StrCat(Quoted(octets.substr(0, 1)), expected));
+        return BrokenAt(at_, absl::StrCat(Quoted(bytes.substr(0, 1)), expected));
       }
       begin_ = at_;
     }
-    const std::string_view part = octets.substr(0, end_.Take(octets));
-    octets.remove_prefix(part.size());
+    const std::string_view part = bytes.substr(0, end_.Take(bytes));
+    bytes.remove_prefix(part.size());
     at_ += part.size();
     const std::size_t most = kind_ == AnswerKind::kList ? kMaxPage : kMaxObject;
     if (at_ - begin_ > most) {
@@ -106,13 +106,13 @@ absl::Status JsonAnswerReader::Finish() {
 
 absl::Status JsonAnswerReader::ReadObject(std::string_view text) {
   // The parser's room is some twenty times the text: that of a large object is not kept.
-  if (parser_.capacity() > HeldOctets::kKept) parser_ = simdjson::dom::parser();
+  if (parser_.capacity() > HeldBytes::kKept) parser_ = simdjson::dom::parser();
   object root;
   const auto error = parser_.parse(text.data(), text.size()).get_object().get(root);
   if (error != simdjson::SUCCESS) {
-    const auto octet = FindJsonError(text);
+    const auto byte = FindJsonError(text);
     return absl::DataLossError(
-        absl::StrCat("not JSON", octet ? absl::StrCat(" ", *octet, " octets further on") : "", ": ",
+        absl::StrCat("not JSON", byte ? absl::StrCat(" ", *byte, " octets further on") : "", ": ",
                      simdjson::error_message(error)));
   }
   return kind_ == AnswerKind::kList ? ReadList(root) : ReadEvent(root);

@@ -17,8 +17,8 @@ namespace weft::kube {
 class JsonObjectEnd {
  public:
   bool inside() const { return depth_ > 0; }
-  // How many of `octets` belong to the object, which begins with the first one unless inside().
-  std::size_t Take(std::string_view octets);
+  // How many of `bytes` belong to the object, which begins with the first one unless inside().
+  std::size_t Take(std::string_view bytes);
 
  private:
   std::uint64_t depth_ = 0;
@@ -30,7 +30,7 @@ class JsonAnswerReader final : public AnswerReader {
  public:
   JsonAnswerReader(AnswerKind kind, NodeReader nodes, AnswerListener& listener);
 
-  absl::Status Read(std::string_view octets) override;
+  absl::Status Read(std::string_view bytes) override;
   absl::Status Finish() override;
 
  private:
@@ -41,8 +41,8 @@ class JsonAnswerReader final : public AnswerReader {
   const AnswerKind kind_;
   simdjson::dom::parser parser_;
   JsonObjectEnd end_;
-  HeldOctets held_;
-  std::uint64_t at_ = 0;     // octets read so far
+  HeldBytes held_;
+  std::uint64_t at_ = 0;     // bytes read so far
   std::uint64_t begin_ = 0;  // where the object begins
   bool list_read_ = false;
 };

@@ -19,23 +19,23 @@ constexpr std::uint64_t kListMeta = 1, kItems = 2;                      // NodeL
 
 }  // namespace
 
-absl::Status ProtobufListReader::Read(std::string_view octets) {
+absl::Status ProtobufListReader::Read(std::string_view bytes) {
   absl::Status status;
-  while (!octets.empty() && status.ok()) {
+  while (!bytes.empty() && status.ok()) {
     switch (step_) {
       case Step::kMark:
-        status = TakeMark(octets);
+        status = TakeMark(bytes);
         break;
       case Step::kKey:
       case Step::kNumber:
       case Step::kLength:
-        status = TakeVarintOctet(octets);
+        status = TakeVarintByte(bytes);
         break;
       case Step::kSkip:
-        status = TakeSkipped(octets);
+        status = TakeSkipped(bytes);
         break;
       case Step::kField:
-        status = TakeField(octets);
+        status = TakeField(bytes);
         break;
     }
   }
@@ -47,25 +47,25 @@ absl::Status ProtobufListReader::Finish() {
   return BrokenAt(at_ + held_.size(), "it ends before the list does");
 }
 
-absl::Status ProtobufListReader::TakeMark(std::string_view& octets) {
-  if (octets.front() != kProtobufMagic[at_]) {
+absl::Status ProtobufListReader::TakeMark(std::string_view& bytes) {
+  if (bytes.front() != kProtobufMagic[at_]) {
     return BrokenAt(at_, "it does not begin with the mark of Kubernetes' protobuf");
   }
-  octets.remove_prefix(1);
+  bytes.remove_prefix(1);
   if (++at_ == kProtobufMagic.size()) step_ = Step::kKey;
   return absl::OkStatus();
 }
 
-absl::Status ProtobufListReader::TakeVarintOctet(std::string_view& octets) {
+absl::Status ProtobufListReader::TakeVarintByte(std::string_view& bytes) {
   if (in_list() && at_ == *list_end_) return BrokenAt(at_, "the list ends amid a field");
   if (step_ == Step::kKey && varint_shift_ == 0) field_at_ = at_;
-  const auto octet = static_cast<unsigned char>(octets.front());
-  octets.remove_prefix(1);
+  const auto byte = static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
   ++at_;
-  if (varint_shift_ == 63 && octet > 1) return BrokenAt(at_ - 1, "a number of more than 64 bits");
-  varint_ |= std::uint64_t{octet & 0x7fU} << varint_shift_;
+  if (varint_shift_ == 63 && byte > 1) return BrokenAt(at_ - 1, "a number of more than 64 bits");
+  varint_ |= std::uint64_t{byte & 0x7fU} << varint_shift_;
   varint_shift_ += 7;
-  if ((octet & 0x80) != 0) return absl::OkStatus();
+  if ((byte & 0x80) != 0) return absl::OkStatus();
 
   const std::uint64_t value = varint_;
   varint_ = 0;
@@ -103,9 +103,9 @@ absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
     list_end_ = at_ + length;
     return EndField();
   }
-  const bool wanted = in_list() ? field_ == kListMeta || field_ == kItems
-                                : field_ == kTypeMeta || field_ == kContentEncoding;
-  if (!wanted) return Skip(length);
+  const bool desired = in_list() ? field_ == kListMeta || field_ == kItems
+                                 : field_ == kTypeMeta || field_ == kContentEncoding;
+  if (!desired) return Skip(length);
   if (length > kMaxObject) {
     return BrokenAt(field_at_,
                     absl::StrCat("an object of ", length, " octets, more than ", kMaxObject));
@@ -124,16 +124,16 @@ absl::Status ProtobufListReader::Skip(std::uint64_t length) {
   return length == 0 ? EndField() : absl::OkStatus();
 }
 
-absl::Status ProtobufListReader::TakeSkipped(std::string_view& octets) {
-  const std::size_t skipped = std::min<std::uint64_t>(left_, octets.size());
-  octets.remove_prefix(skipped);
+absl::Status ProtobufListReader::TakeSkipped(std::string_view& bytes) {
+  const std::size_t skipped = std::min<std::uint64_t>(left_, bytes.size());
+  bytes.remove_prefix(skipped);
   at_ += skipped;
   left_ -= skipped;
   return left_ == 0 ? EndField() : absl::OkStatus();
 }
 
-absl::Status ProtobufListReader::TakeField(std::string_view& octets) {
-  const auto field = held_.Take(octets, left_);
+absl::Status ProtobufListReader::TakeField(std::string_view& bytes) {
+  const auto field = held_.Take(bytes, left_);
   if (!field) return absl::OkStatus();
   if (const auto status = OnField(*field); !status.ok()) {
     return BrokenAt(field_at_, status.message());
@@ -143,22 +143,22 @@ absl::Status ProtobufListReader::TakeField(std::string_view& octets) {
   return EndField();
 }
 
-absl::Status ProtobufListReader::OnField(std::string_view octets) {
+absl::Status ProtobufListReader::OnField(std::string_view bytes) {
   if (in_list()) {
     if (field_ == kItems) {
-      const auto status = DecodeProtobufNode(octets, keys(), fields());
+      const auto status = DecodeProtobufNode(bytes, keys(), fields());
       if (status.ok()) ReportNode(NodeChange::kListed);
       return status;
     }
     ProtobufListMeta meta;
-    if (const auto status = DecodeProtobufListMeta(octets, meta); !status.ok()) return status;
+    if (const auto status = DecodeProtobufListMeta(bytes, meta); !status.ok()) return status;
     resource_version_ = meta.resource_version;
     continue_token_ = meta.continue_token;
     return absl::OkStatus();
   }
-  if (field_ == kContentEncoding) return CheckProtobufEncoding(octets);
+  if (field_ == kContentEncoding) return CheckProtobufEncoding(bytes);
   std::string_view kind;
-  if (const auto status = DecodeProtobufKind(octets, kind); !status.ok()) return status;
+  if (const auto status = DecodeProtobufKind(bytes, kind); !status.ok()) return status;
   if (kind.empty() || kind == "NodeList") return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("it is a ", Quoted(kind), ", not a \"NodeList\""));
 }

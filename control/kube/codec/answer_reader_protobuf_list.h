@@ -18,31 +18,31 @@ class ProtobufListReader : public AnswerReader {
   ProtobufListReader(NodeReader nodes, AnswerListener& listener)
       : AnswerReader(std::move(nodes), listener) {}
 
-  absl::Status Read(std::string_view octets) override;
+  absl::Status Read(std::string_view bytes) override;
   absl::Status Finish() override;
 
  private:
   enum class Step : std::uint8_t { kMark, kKey, kNumber, kLength, kSkip, kField };
 
-  // Each takes from the front of `octets`, at least one.
-  absl::Status TakeMark(std::string_view& octets);
-  absl::Status TakeVarintOctet(std::string_view& octets);
-  absl::Status TakeSkipped(std::string_view& octets);
-  absl::Status TakeField(std::string_view& octets);
+  // Each takes from the front of `bytes`, at least one.
+  absl::Status TakeMark(std::string_view& bytes);
+  absl::Status TakeVarintByte(std::string_view& bytes);
+  absl::Status TakeSkipped(std::string_view& bytes);
+  absl::Status TakeField(std::string_view& bytes);
 
   absl::Status OnKey(std::uint64_t key);
   absl::Status OnLength(std::uint64_t length);
   absl::Status Skip(std::uint64_t length);
-  absl::Status OnField(std::string_view octets);
+  absl::Status OnField(std::string_view bytes);
   absl::Status EndField();
 
   bool in_list() const { return list_end_.has_value() && !ended_; }
   // Whether the field goes on beyond the list that it stands in.
   bool TooLong(std::uint64_t length) const { return in_list() && length > *list_end_ - at_; }
 
-  HeldOctets held_;
+  HeldBytes held_;
   Step step_ = Step::kMark;
-  std::uint64_t at_ = 0;  // octets taken so far
+  std::uint64_t at_ = 0;  // bytes taken so far
   std::uint64_t varint_ = 0;
   int varint_shift_ = 0;                   // zero: none has begun
   std::uint64_t field_at_ = 0;             // where the field's key began

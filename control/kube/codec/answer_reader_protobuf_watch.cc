@@ -11,10 +11,10 @@
 
 namespace weft::kube {
 
-absl::Status ProtobufWatchReader::Read(std::string_view octets) {
+absl::Status ProtobufWatchReader::Read(std::string_view bytes) {
   while (true) {
     if (!size_) {
-      const auto length = held_.Take(octets, kLengthSize);
+      const auto length = held_.Take(bytes, kLengthSize);
       if (!length) return absl::OkStatus();
       const std::uint32_t size = LoadBe32(std::as_bytes(std::span(*length)).data());
       held_.Clear();
@@ -24,14 +24,14 @@ absl::Status ProtobufWatchReader::Read(std::string_view octets) {
       }
       size_ = size;
     }
-    if (octets.size() < *size_ - held_.size()) {
-      held_.Append(octets);
+    if (bytes.size() < *size_ - held_.size()) {
+      held_.Append(bytes);
       if (!held_.leaves_out()) {
         held_.LeaveOut(UnreadOfProtobufWatchEvent(held_.view(), *size_));
       }
       return absl::OkStatus();
     }
-    if (const auto status = ReadEvent(*held_.Take(octets, *size_)); !status.ok()) {
+    if (const auto status = ReadEvent(*held_.Take(bytes, *size_)); !status.ok()) {
       return BrokenAt(frame_at_, status.message());
     }
     held_.Clear();
@@ -46,9 +46,9 @@ absl::Status ProtobufWatchReader::Finish() {
                   absl::StrCat("it ends amid the frame that began at octet ", frame_at_));
 }
 
-absl::Status ProtobufWatchReader::ReadEvent(std::string_view octets) {
+absl::Status ProtobufWatchReader::ReadEvent(std::string_view bytes) {
   ProtobufWatchEvent event;
-  if (const auto status = DecodeProtobufWatchEvent(octets, event); !status.ok()) return status;
+  if (const auto status = DecodeProtobufWatchEvent(bytes, event); !status.ok()) return status;
   const auto type = EventTypeOf(event.type);
   if (!type) return absl::DataLossError("a watch event of type " + Quoted(event.type));
   ProtobufBody body;

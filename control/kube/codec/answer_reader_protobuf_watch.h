@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watch in protobuf: frames, each its length in four octets, big endian, and a WatchEvent.
+// A watch in protobuf: frames, each its length in four bytes, big endian, and a WatchEvent.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ class ProtobufWatchReader : public AnswerReader {
   ProtobufWatchReader(NodeReader nodes, AnswerListener& listener)
       : AnswerReader(std::move(nodes), listener) {}
 
-  absl::Status Read(std::string_view octets) override;
+  absl::Status Read(std::string_view bytes) override;
   absl::Status Finish() override;
 
  private:
   static constexpr std::size_t kLengthSize = 4;
 
-  absl::Status ReadEvent(std::string_view octets);
+  absl::Status ReadEvent(std::string_view bytes);
 
-  HeldOctets held_;                  // of the length, then of the frame
+  HeldBytes held_;                   // of the length, then of the frame
   std::optional<std::size_t> size_;  // of the frame, once its length is known
-  std::uint64_t frame_at_ = 0;       // octet of the answer at which the frame begins
+  std::uint64_t frame_at_ = 0;       // byte of the answer at which the frame begins
 };
 
 }  // namespace weft::kube

@@ -13,7 +13,7 @@ namespace weft::kube {
 struct ApiStatus {
   int code = 0;         // as HTTP's
   std::string reason;   // "Expired", "Invalid", "Forbidden", ...; empty if the answer was no Status
-  std::string message;  // of at most 300 octets; the start of the body if it was no Status
+  std::string message;  // of at most 300 bytes; the start of the body if it was no Status
   std::optional<std::chrono::seconds> retry_after;  // details.retryAfterSeconds
   // It does not know the version asked for yet, or (etcd restored) never again.
   bool resource_version_too_large = false;

@@ -26,7 +26,7 @@ bool ReadJsonStatus(simdjson::dom::element value, ApiStatus& status);
 // The same out of a body.
 bool DecodeJsonStatus(std::string_view text, ApiStatus& status);
 
-// The message itself, without the body's envelope. An error when the octets are no protobuf.
-absl::Status DecodeProtobufStatus(std::string_view octets, ApiStatus& status);
+// The message itself, without the body's envelope. An error when the bytes are no protobuf.
+absl::Status DecodeProtobufStatus(std::string_view bytes, ApiStatus& status);
 
 }  // namespace weft::kube

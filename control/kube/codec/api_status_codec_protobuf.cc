@@ -11,17 +11,17 @@ using protobuf::ForEachField;
 using protobuf::Number;
 using protobuf::Text;
 
-void ReadCause(std::string_view octets, ApiStatus& status) {
+void ReadCause(std::string_view bytes, ApiStatus& status) {
   std::string_view reason, message;
-  ForEachField(octets, [&](const Field& field) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Text(1)) reason = field.text;
     if (field.key == Text(2)) message = field.text;
   });
   AddCause(reason, message, status);
 }
 
-void ReadDetails(std::string_view octets, ApiStatus& status) {
-  ForEachField(octets, [&](const Field& field) {
+void ReadDetails(std::string_view bytes, ApiStatus& status) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Text(4)) ReadCause(field.text, status);
     if (field.key == Number(5)) SetRetryAfter(static_cast<std::int32_t>(field.number), status);
   });
@@ -29,10 +29,10 @@ void ReadDetails(std::string_view octets, ApiStatus& status) {
 
 }  // namespace
 
-absl::Status DecodeProtobufStatus(std::string_view octets, ApiStatus& status) {
+absl::Status DecodeProtobufStatus(std::string_view bytes, ApiStatus& status) {
   status = {};
   return protobuf::Decoded("Status", [&] {
-    ForEachField(octets, [&](const Field& field) {
+    ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(3)) status.message = StatusLine(field.text);
       if (field.key == Text(4)) status.reason = StatusLine(field.text);
       if (field.key == Text(5)) ReadDetails(field.text, status);

@@ -13,8 +13,8 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-absl::Status WrongType(element value, std::string_view field, std::string_view wanted) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " is ", Show(value), ", not ", wanted));
+absl::Status WrongType(element value, std::string_view field, std::string_view desired) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " is ", Show(value), ", not ", desired));
 }
 
 }  // namespace

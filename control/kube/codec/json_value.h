@@ -36,7 +36,7 @@ absl::StatusOr<std::optional<simdjson::dom::object>> ObjectMember(simdjson::dom:
                                                                   std::string_view key,
                                                                   std::string_view field);
 
-// The octet, from 0, at which `text` stops being the beginning of one JSON value, or the last of
+// The byte, from 0, at which `text` stops being the beginning of one JSON value, or the last of
 // the word there; its size when it ends too early. Empty when the grammar holds: simdjson also
 // refuses numbers out of range and depth, and reports no place.
 std::optional<std::size_t> FindJsonError(std::string_view text);

@@ -33,15 +33,15 @@ absl::StatusOr<element> Parse(simdjson::dom::parser& parser, std::string_view te
   element root;
   const auto error = parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::SUCCESS) return root;
-  const auto octet = FindJsonError(text);
-  if (!octet)
+  const auto byte = FindJsonError(text);
+  if (!byte)
     return absl::InvalidArgumentError(absl::StrCat("not JSON: ", simdjson::error_message(error)));
   return absl::InvalidArgumentError(
-      absl::StrCat(LineAndColumn(text, *octet), ": not JSON at ",
-                   Quoted(text.substr(std::min(*octet, text.size()), 20))));
+      absl::StrCat(LineAndColumn(text, *byte), ": not JSON at ",
+                   Quoted(text.substr(std::min(*byte, text.size()), 20))));
 }
 
-// The last of each name; an earlier one is refused beside it.
+// The last of each name; an earlier one is refused next to it.
 DecodedNodes Collect(std::vector<DecodedNode> decoded) {
   using Kind = DecodedNode::Kind;
   absl::flat_hash_map<std::string, std::size_t> last;

@@ -35,7 +35,7 @@ class NodeJsonCodec {
   // What `kubectl get nodes -o json` prints: an object with "items"; also a bare array of Nodes, or
   // one Node. An error (with the position where it can be told) when it is none of these or not
   // JSON; a Node that cannot be read is refused by name and the others live. Of two Nodes with one
-  // name the last wins, and the name is refused beside it. At most 4 GiB.
+  // name the last wins, and the name is refused next to it. At most 4 GiB.
   absl::StatusOr<DecodedNodes> DecodeNodeList(std::string_view text) const;
 
  private:

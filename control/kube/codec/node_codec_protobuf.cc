@@ -22,36 +22,36 @@ struct Entry {
   std::string_view key;
   std::string_view value;
 };
-Entry ReadAnyEntry(std::string_view octets) {
+Entry ReadAnyEntry(std::string_view bytes) {
   Entry entry;
-  ForEachField(octets, [&](const Field& field) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Text(1)) entry.key = field.text;
     if (field.key == Text(2)) entry.value = field.text;
   });
   return entry;
 }
-Entry ReadEntry(std::string_view octets) {
+Entry ReadEntry(std::string_view bytes) {
   // As API servers write it, when both are short: the key, the value, nothing else.
-  const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(octets[at]); };
-  if (octets.size() < 4 || octet(0) != Text(1)) return ReadAnyEntry(octets);
-  const std::size_t value = octet(1) + 4U;  // where it begins
-  if (value > octets.size() || value >= 0x84 || octet(value - 2) != Text(2) ||
-      octet(value - 1) != octets.size() - value || octets.size() - value >= 0x80)
-    return ReadAnyEntry(octets);
-  return {octets.substr(2, value - 4), octets.substr(value)};
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
+  if (bytes.size() < 4 || byte(0) != Text(1)) return ReadAnyEntry(bytes);
+  const std::size_t value = byte(1) + 4U;  // where it begins
+  if (value > bytes.size() || value >= 0x84 || byte(value - 2) != Text(2) ||
+      byte(value - 1) != bytes.size() - value || bytes.size() - value >= 0x80)
+    return ReadAnyEntry(bytes);
+  return {bytes.substr(2, value - 4), bytes.substr(value)};
 }
 
 // meta/v1 Time.
-std::int64_t ReadSeconds(std::string_view octets) {
+std::int64_t ReadSeconds(std::string_view bytes) {
   std::int64_t seconds = 0;
-  ForEachField(octets, [&](const Field& field) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Number(1)) seconds = static_cast<std::int64_t>(field.number);
   });
   return seconds;
 }
 
-void ReadObjectMeta(std::string_view octets, const AnnotationKeys& keys, NodeFields& fields) {
-  ForEachField(octets, [&](const Field& field) {
+void ReadObjectMeta(std::string_view bytes, const AnnotationKeys& keys, NodeFields& fields) {
+  ForEachField(bytes, [&](const Field& field) {
     switch (field.key) {
       case Text(1):
         fields.name = field.text;
@@ -76,8 +76,8 @@ void ReadObjectMeta(std::string_view octets, const AnnotationKeys& keys, NodeFie
   });
 }
 
-void ReadNodeSpec(std::string_view octets, NodeFields& fields) {
-  ForEachField(octets, [&](const Field& field) {
+void ReadNodeSpec(std::string_view bytes, NodeFields& fields) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Text(1)) fields.pod_cidr = field.text;
     if (field.key != Text(7)) return;
     const std::size_t at = fields.pod_cidr_count++;
@@ -93,16 +93,16 @@ std::string_view ReadKind(std::string_view type_meta) {
   return kind;
 }
 
-std::string_view ReadRawExtension(std::string_view octets) {
+std::string_view ReadRawExtension(std::string_view bytes) {
   std::string_view raw;
-  ForEachField(octets, [&](const Field& field) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Text(1)) raw = field.text;
   });
   return raw;
 }
 
-void ReadBookmarkMeta(std::string_view octets, ProtobufBookmark& bookmark) {
-  ForEachField(octets, [&](const Field& field) {
+void ReadBookmarkMeta(std::string_view bytes, ProtobufBookmark& bookmark) {
+  ForEachField(bytes, [&](const Field& field) {
     if (field.key == Text(6)) bookmark.resource_version = field.text;
     if (field.key != Text(12)) return;
     const Entry annotation = ReadEntry(field.text);
@@ -112,7 +112,7 @@ void ReadBookmarkMeta(std::string_view octets, ProtobufBookmark& bookmark) {
   });
 }
 
-// Nested messages of which only the beginning has come. Keys are an octet long, and lengths at most
+// Nested messages of which only the beginning has come. Keys are an byte long, and lengths at most
 // three: API servers write no others, and from anything else this turns away.
 class BegunMessage {
  public:
@@ -123,10 +123,10 @@ class BegunMessage {
   std::size_t left() const { return left_; }
   // To the contents of the next field, which must be this one.
   std::optional<std::size_t> LengthOf(std::uint64_t key) {
-    if (come_.size() < 4 || left_ < 4 || Octet(0) != key) return std::nullopt;
-    std::size_t length = Octet(1), head = 2;
-    if (length >= 1U << 7) length = (length & 0x7f) | Octet(head++) << 7;
-    if (length >= 1U << 14) length = (length & 0x3fff) | Octet(head++) << 14;
+    if (come_.size() < 4 || left_ < 4 || Byte(0) != key) return std::nullopt;
+    std::size_t length = Byte(1), head = 2;
+    if (length >= 1U << 7) length = (length & 0x7f) | Byte(head++) << 7;
+    if (length >= 1U << 14) length = (length & 0x3fff) | Byte(head++) << 14;
     if (length >= 1U << 21 || length > left_ - head) return std::nullopt;
     Skip(head);
     return length;
@@ -141,15 +141,15 @@ class BegunMessage {
     if (length) left_ = *length;
     return length.has_value();
   }
-  bool Skip(std::size_t octets) {
-    if (octets > come_.size() || octets > left_) return false;
-    come_.remove_prefix(octets);
-    left_ -= octets;
+  bool Skip(std::size_t bytes) {
+    if (bytes > come_.size() || bytes > left_) return false;
+    come_.remove_prefix(bytes);
+    left_ -= bytes;
     return true;
   }
 
  private:
-  std::size_t Octet(std::size_t at) const { return static_cast<unsigned char>(come_[at]); }
+  std::size_t Byte(std::size_t at) const { return static_cast<unsigned char>(come_[at]); }
 
   std::string_view come_;
   std::size_t left_;
@@ -157,15 +157,15 @@ class BegunMessage {
 
 }  // namespace
 
-absl::Status DecodeProtobufBody(std::string_view octets, ProtobufBody& body) {
+absl::Status DecodeProtobufBody(std::string_view bytes, ProtobufBody& body) {
   body = {};
-  if (!octets.starts_with(kProtobufMagic)) {
+  if (!bytes.starts_with(kProtobufMagic)) {
     return absl::DataLossError("the object does not begin with the mark of Kubernetes' protobuf");
   }
-  octets.remove_prefix(kProtobufMagic.size());
+  bytes.remove_prefix(kProtobufMagic.size());
   std::string_view encoding;
   auto status = Decoded("object's envelope", [&] {
-    ForEachField(octets, [&](const Field& field) {
+    ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(1)) body.kind = ReadKind(field.text);
       if (field.key == Text(2)) body.raw = field.text;
       if (field.key == Text(3)) encoding = field.text;
@@ -179,21 +179,21 @@ absl::Status CheckProtobufEncoding(std::string_view encoding) {
   return absl::DataLossError("the object is encoded as " + Quoted(encoding));
 }
 
-absl::Status DecodeProtobufKind(std::string_view octets, std::string_view& kind) {
-  return Decoded("list's type", [&] { kind = ReadKind(octets); });
+absl::Status DecodeProtobufKind(std::string_view bytes, std::string_view& kind) {
+  return Decoded("list's type", [&] { kind = ReadKind(bytes); });
 }
 
-absl::Status DecodeProtobufWatchEvent(std::string_view octets, ProtobufWatchEvent& event) {
+absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent& event) {
   event = {};
   return Decoded("watch event", [&] {
-    ForEachField(octets, [&](const Field& field) {
+    ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(1)) event.type = field.text;
       if (field.key == Text(2)) event.object = ReadRawExtension(field.text);
     });
   });
 }
 
-OctetRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
+ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
   BegunMessage message(begun, size);
   if (!message.Over(Text(1))) return {};
   // Of an error's Status every field is looked at.
@@ -209,32 +209,32 @@ OctetRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) 
   return {from, from + *status};
 }
 
-absl::Status DecodeProtobufListMeta(std::string_view octets, ProtobufListMeta& meta) {
+absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& meta) {
   meta = {};
   return Decoded("list's metadata", [&] {
-    ForEachField(octets, [&](const Field& field) {
+    ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(2)) meta.resource_version = field.text;
       if (field.key == Text(3)) meta.continue_token = field.text;
     });
   });
 }
 
-absl::Status DecodeProtobufNode(std::string_view octets, const AnnotationKeys& keys,
+absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& keys,
                                 NodeFields& fields) {
   fields.Clear();
   return Decoded("Node", [&] {
     // `status`, most of a Node, is stepped over by its length.
-    ForEachField(octets, [&](const Field& field) {
+    ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(1)) ReadObjectMeta(field.text, keys, fields);
       if (field.key == Text(2)) ReadNodeSpec(field.text, fields);
     });
   });
 }
 
-absl::Status DecodeProtobufBookmark(std::string_view octets, ProtobufBookmark& bookmark) {
+absl::Status DecodeProtobufBookmark(std::string_view bytes, ProtobufBookmark& bookmark) {
   bookmark = {};
   return Decoded("bookmark", [&] {
-    ForEachField(octets, [&](const Field& field) {
+    ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(1)) ReadBookmarkMeta(field.text, bookmark);
     });
   });

@@ -38,7 +38,7 @@ struct Varint {
 // Of any length. Throws protozero's exceptions.
 Varint ReadAnyVarint(const char* at, const char* end);
 
-// Nearly all are of one octet or two.
+// Nearly all are of one byte or two.
 inline std::uint64_t ReadVarint(const char*& at, const char* end) {
   if (at != end && static_cast<signed char>(*at) >= 0) return static_cast<unsigned char>(*at++);
   if (end - at >= 2 && static_cast<signed char>(at[1]) >= 0) {

@@ -37,8 +37,8 @@ void NodeFields::Clear() {
 
 void NodeFields::SetAnnotation(const AnnotationKeys& keys, std::string_view key,
                                std::string_view value) {
-  for (const auto& [wanted, field] : kAnnotations) {
-    if (key == keys.*wanted) {
+  for (const auto& [desired, field] : kAnnotations) {
+    if (key == keys.*desired) {
       this->*field = value;
       return;
     }

@@ -25,7 +25,7 @@ struct NodeReader::Half {
 
 namespace {
 
-// Whether one of eight octets is a space, a control octet or outside ASCII. An octet that is sets
+// Whether one of eight bytes is a space, a control byte or outside ASCII. An byte that is sets
 // its own highest bit in one of the three; no other does before it.
 bool HasHidden(const char* eight) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
@@ -34,7 +34,7 @@ bool HasHidden(const char* eight) {
   return (((word - kOnes * '!') | (word + kOnes) | word) & kOnes << 7) != 0;
 }
 
-// An API server takes DNS names (RFC 1123) of at most 253 octets; hand-written files may be freer,
+// An API server takes DNS names (RFC 1123) of at most 253 bytes; hand-written files may be freer,
 // but not invisible.
 bool IsNodeName(std::string_view name) {
   if (name.empty() || name.size() > 253 || name.front() == '#') return false;

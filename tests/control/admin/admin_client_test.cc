@@ -139,7 +139,7 @@ TEST(AdminClientTest, AnInternalErrorOfTheDaemon) {
 
 struct Answer {
   const char* description;
-  std::string octets;
+  std::string bytes;
   absl::StatusCode code;
   const char* says;
 };
@@ -170,7 +170,7 @@ TEST(AdminClientTest, AnswersThatAreNone) {
   };
   for (const Answer& row : rows) {
     SCOPED_TRACE(row.description);
-    const RawServer server(row.octets);
+    const RawServer server(row.bytes);
     const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
     EXPECT_EQ(status.code(), row.code);
     EXPECT_THAT(Text(status), AllOf(HasSubstr(row.says), HasSubstr(server.endpoint())));
@@ -178,13 +178,13 @@ TEST(AdminClientTest, AnswersThatAreNone) {
 }
 
 TEST(AdminClientTest, EveryFormOfALengthIsTaken) {
-  for (const char* octets : {
+  for (const char* bytes : {
            "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody",
            "HTTP/1.0 200 OK\r\n\r\nbody",
            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n",
        }) {
-    const RawServer server(octets);
-    EXPECT_EQ(AdminClient(server.endpoint()).Get("/x").value_or("?"), "body") << octets;
+    const RawServer server(bytes);
+    EXPECT_EQ(AdminClient(server.endpoint()).Get("/x").value_or("?"), "body") << bytes;
   }
 }
 

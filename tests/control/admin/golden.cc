@@ -11,8 +11,8 @@ namespace weft {
 namespace {
 
 // The first line that differs, in both.
-std::string FirstDifference(std::string_view got, std::string_view wanted) {
-  const auto mismatch = std::mismatch(got.begin(), got.end(), wanted.begin(), wanted.end());
+std::string FirstDifference(std::string_view got, std::string_view desired) {
+  const auto mismatch = std::mismatch(got.begin(), got.end(), desired.begin(), desired.end());
   const auto line_at = [](std::string_view text, std::size_t at) {
     const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
     return std::string(text.substr(begin, text.find('\n', at) - begin));
@@ -20,7 +20,7 @@ std::string FirstDifference(std::string_view got, std::string_view wanted) {
   const auto at = static_cast<std::size_t>(mismatch.first - got.begin());
   const auto line = std::count(got.begin(), mismatch.first, '\n') + 1;
   return "line " + std::to_string(line) + "\n  got    |" + line_at(got, at) + "|\n  golden |" +
-         line_at(wanted, at) + "|";
+         line_at(desired, at) + "|";
 }
 
 }  // namespace
@@ -34,10 +34,10 @@ std::string FirstDifference(std::string_view got, std::string_view wanted) {
     return ::testing::AssertionSuccess();
   }
   std::ifstream file(path, std::ios::binary);
-  const std::string wanted((std::istreambuf_iterator<char>(file)), {});
-  if (text == wanted) return ::testing::AssertionSuccess();
+  const std::string desired((std::istreambuf_iterator<char>(file)), {});
+  if (text == desired) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
-         << path << " differs at " << FirstDifference(text, wanted)
+         << path << " differs at " << FirstDifference(text, desired)
          << "\nIf this is meant: UPDATE_GOLDEN=1, and look at the difference. Got:\n"
          << text;
 }

@@ -81,7 +81,7 @@ struct Refusal {
   int status;
 };
 
-TEST(RequestReaderTest, APostIsTakenWhereItIsWanted) {
+TEST(RequestReaderTest, APostIsTakenWhereItIsDesired) {
   RequestReader reader(kLimit, /*post=*/true);
   EXPECT_EQ(reader.Take(WriteRequest("/v1/repair?ask=1", "POST")), Reading::kDone);
   EXPECT_EQ(reader.request().method, "POST");
@@ -124,7 +124,7 @@ TEST(RequestReaderTest, Refuses) {
   }
 }
 
-TEST(RequestReaderTest, TheLimitIsExactHoweverTheOctetsAreCut) {
+TEST(RequestReaderTest, TheLimitIsExactHoweverTheBytesAreCut) {
   const std::string begin = "GET / HTTP/1.1\r\nHost: x\r\nX: ";
   const std::string end = "\r\n\r\n";
   for (const std::size_t excess : {0u, 1u}) {

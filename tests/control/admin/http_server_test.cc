@@ -34,7 +34,7 @@ std::unique_ptr<LocalConnection> Connect(const RunningServer& server) {
   return *std::move(connection);
 }
 
-// Octets until the end or an error; the server closing is both on the systems that tell.
+// Bytes until the end or an error; the server closing is both on the systems that tell.
 std::size_t ReadToEnd(LocalConnection& connection) {
   std::array<char, 4096> buffer;
   std::size_t all = 0;
@@ -64,7 +64,7 @@ TEST(HttpServerTest, AnswersHeadWithoutBody) {
 }
 
 TEST(HttpServerTest, RefusesWhatItDoesNotServe) {
-  RunningServer server(Echo, {.header_octets = 512});
+  RunningServer server(Echo, {.header_bytes = 512});
   const std::pair<std::string, const char*> rows[] = {
       {"\x16\x03\x01\r\n\r\n", "HTTP/1.1 400 "},
       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405 "},
@@ -72,9 +72,9 @@ TEST(HttpServerTest, RefusesWhatItDoesNotServe) {
       {"GET /" + std::string(4096, 'x') + " HTTP/1.1\r\n\r\n", "HTTP/1.1 431 "},
       {"GET / HTTP/3.0\r\nHost: x\r\n\r\n", "HTTP/1.1 505 "},
   };
-  for (const auto& [octets, answer] : rows) {
-    EXPECT_THAT(RawExchange(server.endpoint(), octets), StartsWith(answer));
-    EXPECT_THAT(RawTcpExchange(server.tcp_port(), octets), StartsWith(answer));
+  for (const auto& [bytes, answer] : rows) {
+    EXPECT_THAT(RawExchange(server.endpoint(), bytes), StartsWith(answer));
+    EXPECT_THAT(RawTcpExchange(server.tcp_port(), bytes), StartsWith(answer));
   }
   EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/still-there")), HasSubstr(" 200 "));
 }
@@ -101,7 +101,7 @@ TEST(HttpServerTest, CutsAClientThatDoesNotTakeItsAnswer) {
                        {.deadline = 30ms});
   const auto client = Connect(server);
   ASSERT_TRUE(client->Write(WriteRequest("/")).ok());
-  // The first octets show that the answer has begun; a second client that the deadline has passed
+  // The first bytes show that the answer has begun; a second client that the deadline has passed
   // twice by the time it is served and cut.
   std::array<char, 1> first;
   ASSERT_TRUE(client->Read(first).ok());
@@ -161,7 +161,7 @@ TEST(HttpServerTest, WhereAllAreOnHoldAFurtherOneIsRefused) {
 TEST(HttpServerTest, ResponsesThatNobodyTakesAreBounded) {
   constexpr std::size_t kEach = 4 << 20;
   RunningServer server([](const Request&) { return Response{.body = std::string(kEach, 'x')}; },
-                       {.connections = 64, .response_octets = 3 * kEach, .deadline = 60s});
+                       {.connections = 64, .response_bytes = 3 * kEach, .deadline = 60s});
   std::vector<std::unique_ptr<LocalConnection>> readers;
   std::array<char, 1> first;
   for (int i = 0; i < 8; ++i) {
@@ -219,8 +219,8 @@ TEST(HttpServerTest, ServesManyAtATime) {
     clients.emplace_back([&, c] {
       for (int i = 0; i < 25; ++i) {
         const std::string path = "/" + std::to_string(c) + "/" + std::to_string(i);
-        const std::string wanted = WriteResponse({.body = path + "\n"}, false);
-        if (RawExchange(server.endpoint(), WriteRequest(path)) == wanted) ++right;
+        const std::string desired = WriteResponse({.body = path + "\n"}, false);
+        if (RawExchange(server.endpoint(), WriteRequest(path)) == desired) ++right;
       }
     });
   }

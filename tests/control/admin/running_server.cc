@@ -87,18 +87,18 @@ struct RawServer::Impl {
   std::shared_ptr<Listener> listener;
   std::thread thread;
 
-  static asio::awaitable<void> AnswerOne(std::shared_ptr<Listener> listener, std::string octets) {
+  static asio::awaitable<void> AnswerOne(std::shared_ptr<Listener> listener, std::string bytes) {
     const std::shared_ptr<ByteStream> stream = co_await listener->Accept();
     if (!stream) co_return;
     std::array<char, 4096> request;
     co_await stream->Read(request);
-    co_await stream->Write(octets);
+    co_await stream->Write(bytes);
     stream->FinishWriting();
     stream->Close();
   }
 };
 
-RawServer::RawServer(std::string octets)
+RawServer::RawServer(std::string bytes)
     : endpoint_(folder_.Endpoint("raw.sock")), impl_(std::make_unique<Impl>()) {
   auto listener = OpenLocalListener(impl_->io, endpoint_);
   if (!listener.ok()) {
@@ -106,7 +106,7 @@ RawServer::RawServer(std::string octets)
     std::abort();
   }
   impl_->listener = *listener;
-  asio::co_spawn(impl_->io, Impl::AnswerOne(impl_->listener, std::move(octets)), asio::detached);
+  asio::co_spawn(impl_->io, Impl::AnswerOne(impl_->listener, std::move(bytes)), asio::detached);
   impl_->thread = std::thread([this] { impl_->io.run(); });
 }
 
@@ -115,10 +115,10 @@ RawServer::~RawServer() {
   impl_->thread.join();
 }
 
-std::string RawExchange(const std::string& endpoint, std::string_view octets) {
+std::string RawExchange(const std::string& endpoint, std::string_view bytes) {
   const auto connection = ConnectLocal(endpoint, std::chrono::seconds(30));
   if (!connection.ok()) return connection.status().ToString();
-  if (absl::Status status = (*connection)->Write(octets); !status.ok()) return status.ToString();
+  if (absl::Status status = (*connection)->Write(bytes); !status.ok()) return status.ToString();
   std::string all;
   std::array<char, 4096> buffer;
   for (;;) {
@@ -131,12 +131,12 @@ std::string RawExchange(const std::string& endpoint, std::string_view octets) {
   }
 }
 
-std::string RawTcpExchange(std::uint16_t port, std::string_view octets) {
+std::string RawTcpExchange(std::uint16_t port, std::string_view bytes) {
   asio::io_context io;
   asio::ip::tcp::socket socket(io);
   boost::system::error_code error;
   socket.connect({asio::ip::address_v4::loopback(), port}, error);
-  if (!error) asio::write(socket, asio::buffer(octets), error);
+  if (!error) asio::write(socket, asio::buffer(bytes), error);
   std::string all;
   if (!error) asio::read(socket, asio::dynamic_buffer(all), error);
   return error == asio::error::eof ? all : all + error.message();

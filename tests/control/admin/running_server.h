@@ -48,11 +48,11 @@ class RunningServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Takes one connection on a local endpoint, reads a request and answers it with `octets`, whatever
+// Takes one connection on a local endpoint, reads a request and answers it with `bytes`, whatever
 // they are.
 class RawServer {
  public:
-  explicit RawServer(std::string octets);
+  explicit RawServer(std::string bytes);
   ~RawServer();
 
   const std::string& endpoint() const { return endpoint_; }
@@ -64,9 +64,9 @@ class RawServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Connects, sends `octets` as they are and returns what comes until the server closes; or the
+// Connects, sends `bytes` as they are and returns what comes until the server closes; or the
 // error's text.
-std::string RawExchange(const std::string& endpoint, std::string_view octets);
-std::string RawTcpExchange(std::uint16_t port, std::string_view octets);
+std::string RawExchange(const std::string& endpoint, std::string_view bytes);
+std::string RawTcpExchange(std::uint16_t port, std::string_view bytes);
 
 }  // namespace weft::admin

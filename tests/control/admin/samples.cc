@@ -80,8 +80,8 @@ Status SampleStatus() {
                .vtep_mac = MacAddress::Parse("00:15:5d:00:00:04")};
   status.v6 = {.subnet = IpPrefix::Parse("fd00:244:4::/64"), .public_ip = {}, .vtep_mac = {}};
   status.source = {
-      .description = "kubernetes https://10.96.0.1:443", .in_sync = true, .trouble = ""};
-  status.troubles = {{.subject = "net-conf", .trouble = "", .times = 1}};
+      .description = "kubernetes https://10.96.0.1:443", .in_sync = true, .condition = ""};
+  status.conditions = {{.subject = "net-conf", .condition = "", .times = 1}};
   status.leases = {Count(PeerState::kUsable, 2), Count(PeerState::kSelf, 1),
                    Count(PeerState::kDuplicatePublicIp, 1), Count(PeerState::kMissingMac, 1),
                    Count(PeerState::kForeignBackend, 1)};
@@ -93,11 +93,11 @@ Status SampleStatus() {
   tunnel.vni = 4096;
   tunnel.port = 4789;
   tunnel.mtu = 1450;
-  tunnel.to_wire = {.octets = 123'456'789,
+  tunnel.to_wire = {.bytes = 123'456'789,
                     .packets = {{"forward", "the packet goes on", 100'000},
                                 {"no-route", "no lease covers the destination", 12},
                                 {"too-big", "the packet exceeds the path's inner MTU", 0}}};
-  tunnel.to_pods = {.octets = 98'765,
+  tunnel.to_pods = {.bytes = 98'765,
                     .packets = {{"forward", "the packet goes on", 900},
                                 {"foreign-vni", "the VNI is not ours", 3}}};
   tunnel.icmp_errors = 2;
@@ -115,16 +115,16 @@ Status SampleStatus() {
   status.peers = {{.node = "linux-1",
                    .device = "flannel.4096",
                    .sent_packets = 99'000,
-                   .sent_octets = 120'000'000,
+                   .sent_bytes = 120'000'000,
                    .received_packets = 850,
-                   .received_octets = 90'000,
+                   .received_bytes = 90'000,
                    .path_mtu = 1400},
                   {.node = "win-2",
                    .device = "flannel.4096",
                    .sent_packets = 1'000,
-                   .sent_octets = 3'456'789,
+                   .sent_bytes = 3'456'789,
                    .received_packets = 50,
-                   .received_octets = 8'765,
+                   .received_bytes = 8'765,
                    .path_mtu = {}}};
   return status;
 }
@@ -145,10 +145,10 @@ Status DegradedStatus() {
   status.ready = false;
   status.checks[2] = {"dataplane", false,
                       "1 of 3 peers is pending; see `pending` and flanneld's log"};
-  status.source.trouble = "cannot reach 10.96.0.1:443: connection refused; check kube-proxy";
-  status.troubles = {{.subject = "net-conf",
-                      .trouble = "net-conf /etc/net-conf.json: Network: 7 is not a string",
-                      .times = 2}};
+  status.source.condition = "cannot reach 10.96.0.1:443: connection refused; check kube-proxy";
+  status.conditions = {{.subject = "net-conf",
+                        .condition = "net-conf /etc/net-conf.json: Network: 7 is not a string",
+                        .times = 2}};
   status.sinks = {{.name = "dataplane",
                    .desired = 3,
                    .applied = 2,

@@ -52,12 +52,12 @@ TEST_F(NodePlanTest, AV4NodeHasUpstreamsDevice) {
   const TunnelConfig tunnel = Tunnels()[0];
   EXPECT_EQ(tunnel.device, "flannel.4096");
   EXPECT_EQ(tunnel.subnet, Prefix("10.244.3.0/24"));
-  EXPECT_EQ(tunnel.mtu.octets(), 1450u);
-  EXPECT_EQ(tunnel.link_mtu.octets(), 1500u);
+  EXPECT_EQ(tunnel.mtu.bytes(), 1450u);
+  EXPECT_EQ(tunnel.link_mtu.bytes(), 1500u);
   EXPECT_EQ(tunnel.port, 4789);
   EXPECT_EQ(tunnel.bind_address, Address("192.168.1.3"));
   const NodePlan plan = Make();
-  EXPECT_EQ(plan.mtu.octets(), 1450u);
+  EXPECT_EQ(plan.mtu.bytes(), 1450u);
   EXPECT_EQ(plan.v4, (FamilyPlan{Prefix("10.244.0.0/16"), Prefix("10.244.3.0/24"),
                                  *MacAddress::Parse("02:00:00:00:00:03")}));
   EXPECT_EQ(plan.v6, std::nullopt);
@@ -68,11 +68,11 @@ TEST_F(NodePlanTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
   const std::vector<TunnelConfig> tunnels = Tunnels();
   ASSERT_EQ(tunnels.size(), 2u);
   EXPECT_EQ(tunnels[0].device, "flannel.4096");
-  EXPECT_EQ(tunnels[0].mtu.octets(), 1450u);
+  EXPECT_EQ(tunnels[0].mtu.bytes(), 1450u);
   EXPECT_EQ(tunnels[1].device, "flannel-v6.4096");
-  EXPECT_EQ(tunnels[1].mtu.octets(), 1430u);
+  EXPECT_EQ(tunnels[1].mtu.bytes(), 1430u);
   EXPECT_EQ(tunnels[1].bind_address, Address("fd00:1::3"));
-  EXPECT_EQ(Make().mtu.octets(), 1430u);
+  EXPECT_EQ(Make().mtu.bytes(), 1430u);
   for (const TunnelConfig& tunnel : tunnels) EXPECT_EQ(tunnel.pod_mtu, Make().mtu);
 }
 
@@ -88,9 +88,9 @@ TEST_F(NodePlanTest, V6AloneHasNoV4Half) {
 
 TEST_F(NodePlanTest, TheConfiguredMtuReplacesTheLinks) {
   conf_.mtu = OuterMtu::Of(1400);
-  EXPECT_EQ(Tunnels()[0].mtu.octets(), 1350u);
-  EXPECT_EQ(Tunnels()[0].link_mtu.octets(), 1500u);
-  EXPECT_EQ(Make().mtu.octets(), 1350u);
+  EXPECT_EQ(Tunnels()[0].mtu.bytes(), 1350u);
+  EXPECT_EQ(Tunnels()[0].link_mtu.bytes(), 1500u);
+  EXPECT_EQ(Make().mtu.bytes(), 1350u);
 }
 
 // Nothing is encapsulated: the link's own MTU, and a peer's route by its own address.
@@ -98,7 +98,7 @@ TEST_F(NodePlanTest, HostGwHasRoutesByThePeersOwnAddresses) {
   conf_.type = control::BackendType::kHostGw;
   underlay_.index = 2;
   EnableV6();
-  EXPECT_EQ(Make().mtu.octets(), 1500u);
+  EXPECT_EQ(Make().mtu.bytes(), 1500u);
   const auto routes = HostRouteConfigs(Make(), conf_, /*into_tunnels=*/false);
   ASSERT_EQ(routes.size(), 2u);
   EXPECT_EQ(routes[0], (control::HostRouteConfig{.underlay = {2, "eth0"},
@@ -116,7 +116,7 @@ TEST_F(NodePlanTest, HostGwThroughHnsHasABridge) {
   EnableV6();
   const auto bridge = BridgeFor(Make(), options_, conf_, {});
   ASSERT_TRUE(bridge.ok()) << bridge.status();
-  EXPECT_EQ(*bridge, (hns::BridgeWish{"cbr0", Prefix("10.244.3.0/24"), "10.96.0.10", "eth0",
+  EXPECT_EQ(*bridge, (hns::BridgeSpec{"cbr0", Prefix("10.244.3.0/24"), "10.96.0.10", "eth0",
                                       Address("192.168.1.3"), "",
                                       /*any_adapter=*/true, ""}));
 }
@@ -140,7 +140,7 @@ TEST_F(NodePlanTest, DirectRoutingGoesNextToTheTunnel) {
   routes = HostRouteConfigs(Make(), conf_, /*into_tunnels=*/true);
   EXPECT_TRUE(routes[0].direct);
   EXPECT_EQ(routes[0].underlay.name, "eth0");
-  EXPECT_EQ(Make().mtu.octets(), 1450u) << "some peers are behind the tunnel";
+  EXPECT_EQ(Make().mtu.bytes(), 1450u) << "some peers are behind the tunnel";
 }
 
 TEST_F(NodePlanTest, AFamilyWithoutNetworkHasNothing) {
@@ -164,13 +164,13 @@ TEST_F(NodePlanTest, AnOverlayIsOfIpv4AndOfHns) {
 
 TEST_F(NodePlanTest, AJumboLinkGivesJumboPods) {
   underlay_.mtu = *OuterMtu::Of(9000);
-  EXPECT_EQ(Make().mtu.octets(), 8950u);
+  EXPECT_EQ(Make().mtu.bytes(), 8950u);
 }
 
 TEST_F(NodePlanTest, TheLargestMtusAreCut) {
   conf_.mtu = OuterMtu::Of(OuterMtu::kMax);
   underlay_.mtu = *OuterMtu::Of(OuterMtu::kMax);
-  EXPECT_EQ(Make().mtu.octets(), InnerMtu::kMax);
+  EXPECT_EQ(Make().mtu.bytes(), InnerMtu::kMax);
 }
 
 TEST_F(NodePlanTest, VniAndPortComeFromNetConf) {
@@ -206,7 +206,7 @@ TEST_F(NodePlanTest, AnotherPublicAddressIsHeardOnEveryAddress) {
 
 TEST_F(NodePlanTest, AllocHasTheLinksMtu) {
   conf_.type = control::BackendType::kAlloc;
-  EXPECT_EQ(Make().mtu.octets(), 1500u);
+  EXPECT_EQ(Make().mtu.bytes(), 1500u);
 }
 
 TEST_F(NodePlanTest, OptionsReachTheTunnel) {
@@ -224,7 +224,7 @@ TEST_F(NodePlanTest, ALinkTooNarrowForIpv6IsRefusedByName) {
   EXPECT_THAT(std::string(plan.status().message()),
               ::testing::HasSubstr("the MTU of eth0 leaves 1279 octets"));
   underlay_.mtu = *OuterMtu::Of(1350);
-  EXPECT_EQ(Make().mtu.octets(), 1280u);
+  EXPECT_EQ(Make().mtu.bytes(), 1280u);
 }
 
 // The node's network is built again when this differs.

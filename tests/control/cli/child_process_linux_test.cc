@@ -88,9 +88,9 @@ TEST_F(ChildProcessTest, PrintsWhatTheFunctionPrints) {
   for (const char* verb : {"status", "leases", "leases -o json", "leases -o yaml"}) {
     Child child(verb + Admin());
     std::istringstream words(verb + Admin());
-    const Outcome wanted = Call({std::istream_iterator<std::string>(words), {}});
-    EXPECT_EQ(child.Rest(), wanted.out) << verb;
-    EXPECT_EQ(child.Wait(), wanted.code) << verb;
+    const Outcome desired = Call({std::istream_iterator<std::string>(words), {}});
+    EXPECT_EQ(child.Rest(), desired.out) << verb;
+    EXPECT_EQ(child.Wait(), desired.code) << verb;
     EXPECT_THAT(child.Errors(), IsEmpty()) << verb;
   }
 }
@@ -147,7 +147,7 @@ TEST_F(ChildProcessTest, AWatchOfAFilePrintsChanges) {
   ::kill(pid, SIGTERM);
 }
 
-// Linux paths are octets; JSON and YAML are UTF-8.
+// Linux paths are bytes; JSON and YAML are UTF-8.
 TEST_F(ChildProcessTest, APathThatIsNotUtf8IsShownAsWellAsItCan) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "n\xff.json").string();

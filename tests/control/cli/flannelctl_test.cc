@@ -152,11 +152,9 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"hns", "emulate", "--listen", "no/such/folder", "--fault", "code"},
        "\"code\" must be KEY=VALUE"},
       {{"hns", "list", "--hns=emulator:"}, "write emulator:PATH"},
-      {{"reset", "--host=emulator:"}, "write emulator:"},
       {{"hns", "emulate", "--listen", "no/such/folder", "--version", "old"}, "version"},
       {{"hns", "emulate", "--listen", "no/such/folder", "--fault", "code=0x803B000D"},
        "\"function\" is missing"},
-      {{"hns", "emulate", "--listen", "pipe:x"}, "\"pipe:x\" is no address"},
       {{"completion", "tcsh"}, "tcsh is not one of bash"},
   };
   for (const UsageError& row : rows) {

@@ -26,17 +26,17 @@ using ::testing::Not;
 class HnsEndpointTest : public ::testing::Test {
  protected:
   HnsEndpointTest() {
-    const hns::OverlayWish wish{"flannel.4096",
+    const hns::OverlaySpec spec{"flannel.4096",
                                 *IpPrefix::Parse("10.244.9.0/24"),
                                 *hns::IsolationId::Of(4096),
                                 4789,
                                 "Ethernet",
                                 *IpAddress::Parse("192.168.1.10"),
                                 false};
-    const hns::RemoteSubnetRoute route{*IpPrefix::Parse("10.244.1.0/24"), wish.isolation_id,
+    const hns::RemoteSubnetRoute route{*IpPrefix::Parse("10.244.1.0/24"), spec.isolation_id,
                                        *IpAddress::Parse("172.16.0.11"),
                                        *MacAddress::Parse("ee:37:da:54:ca:7d")};
-    auto network = hns::Client(hns_).Create(hns::OverlayNetwork(wish));
+    auto network = hns::Client(hns_).Create(hns::OverlayNetwork(spec));
     EXPECT_TRUE(network.ok() && network->Add({hns::RemoteSubnetRoutePolicy(route)}).ok());
   }
   // As a container runtime and a CNI plugin do.

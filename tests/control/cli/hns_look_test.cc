@@ -24,19 +24,19 @@ class HnsLookTest : public ::testing::Test {
   void SetUp() override {
     server_ = hns::emulator::RemoteServer::Start(path_, node_.hns(), nullptr).value();
     hns::Client client(node_.hns());
-    const hns::OverlayWish wish{"flannel.4096",
+    const hns::OverlaySpec spec{"flannel.4096",
                                 *IpPrefix::Parse("10.244.9.0/24"),
                                 *hns::IsolationId::Of(4096),
                                 4789,
                                 "Ethernet",
                                 *IpAddress::Parse("192.168.1.10"),
                                 false};
-    auto network = client.Create(hns::OverlayNetwork(wish));
+    auto network = client.Create(hns::OverlayNetwork(spec));
     ASSERT_TRUE(network.ok()) << network.status();
     ASSERT_TRUE(
         network
             ->Add({hns::RemoteSubnetRoutePolicy(
-                {*IpPrefix::Parse("10.244.1.0/24"), wish.isolation_id,
+                {*IpPrefix::Parse("10.244.1.0/24"), spec.isolation_id,
                  *IpAddress::Parse("172.16.0.11"), *MacAddress::Parse("ee:37:da:54:ca:7d")})})
             .ok());
   }

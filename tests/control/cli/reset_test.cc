@@ -41,7 +41,7 @@ class ResetTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  hns::OverlayWish Wish(const std::string& name, const std::string& subnet) const {
+  hns::OverlaySpec Spec(const std::string& name, const std::string& subnet) const {
     return {name,
             *IpPrefix::Parse(subnet),
             *hns::IsolationId::Of(4096),
@@ -106,8 +106,8 @@ class ResetTest : public ::testing::Test {
       hns::emulator::RemoteServer::Start(weft::testing::TestSocket(".sock"), node_.hns(), nullptr)
           .value();
   const std::string folder_ = weft::testing::TestPath().string();
-  const hns::Network ours_ = hns::OverlayNetwork(Wish("flannel.4096", "10.244.1.0/24"));
-  const hns::Network other_ = hns::OverlayNetwork(Wish("nat", "10.9.1.0/24"));
+  const hns::Network ours_ = hns::OverlayNetwork(Spec("flannel.4096", "10.244.1.0/24"));
+  const hns::Network other_ = hns::OverlayNetwork(Spec("nat", "10.9.1.0/24"));
 };
 
 TEST_F(ResetTest, WithoutALedgerThereIsNothingToDo) {
@@ -177,7 +177,7 @@ TEST_F(ResetTest, WithoutAnIdItIsFoundByNameAndLooks) {
 }
 
 TEST_F(ResetTest, TheBaseNetworkGoesLastOrNot) {
-  const hns::Network base = hns::BaseNetwork(Wish("flannel.4096", "10.244.1.0/24"));
+  const hns::Network base = hns::BaseNetwork(Spec("flannel.4096", "10.244.1.0/24"));
   Enter({"hns-network", "External", Make(base), false, hns::ShapeOf(base)});
   Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
   EXPECT_THAT(Reset({"--keep-vswitch"}).out,
@@ -240,7 +240,7 @@ TEST_F(ResetTest, UnderRunningPodsItIsRefusedUnlessForced) {
 }
 
 TEST_F(ResetTest, PodsInWhatIsLeftHoldNothingUp) {
-  const hns::Network base = hns::BaseNetwork(Wish("flannel.4096", "10.244.1.0/24"));
+  const hns::Network base = hns::BaseNetwork(Spec("flannel.4096", "10.244.1.0/24"));
   const std::string kept = Make(base), adopted = Make(other_);
   Enter({"hns-network", "External", kept, false, hns::ShapeOf(base)});
   Enter({"hns-network", "nat", adopted, true, hns::ShapeOf(other_)});

@@ -77,10 +77,10 @@ TEST(StatusTextTest, WhatMakesItUnwell) {
   EXPECT_FALSE(IsWell(status));
   EXPECT_THAT(StatusText(status, false), HasSubstr("ready, but degraded"));
   status = SampleStatus();
-  status.source.trouble = "gone";
+  status.source.condition = "gone";
   EXPECT_FALSE(IsWell(status));
   status = SampleStatus();
-  status.troubles[0].trouble = "net-conf.json is gone";
+  status.conditions[0].condition = "net-conf.json is gone";
   EXPECT_FALSE(IsWell(status));
   EXPECT_THAT(StatusText(status, false), HasSubstr("net-conf, 1 time, lasting"));
   EXPECT_THAT(StatusText(status, false), HasSubstr("To look at:\n  net-conf.json is gone\n"));
@@ -106,7 +106,7 @@ TEST(StatusTextTest, APeerThatIsNotReachedIsCountedAndMakesItUnwell) {
   EXPECT_TRUE(IsWell(status)) << "who has not joined is no peer yet";
 }
 
-TEST(StatusTextTest, ThoseToLookAtAreNamed) {
+TEST(StatusTextTest, ThoseToInspectAreNamed) {
   admin::Status status = SampleStatus();
   status.leases[3].examples = {{"linux-2", "no MAC"}};
   status.leases[4].count = 2;
@@ -213,7 +213,7 @@ TEST(StatusTextTest, ARouterMacIsShownOnceItIsKnown) {
   EXPECT_THAT(StatusText(status, false), HasSubstr(", router MAC 00:15:5d:00:00:04, 0 calls"));
 }
 
-TEST(StatusTextTest, NothingToLookAtIsNotSaid) {
+TEST(StatusTextTest, NothingToInspectIsNotSaid) {
   admin::Status status = SampleStatus();
   status.leases.resize(2);  // usable and self
   status.refused_nodes = 0;

@@ -23,7 +23,7 @@ TEST(TextTableTest, AlignsWithoutBlanksAtTheEnd) {
             "y           -        last one may have blanks\n");
 }
 
-TEST(TextTableTest, CountsCharactersNotOctets) {
+TEST(TextTableTest, CountsCharactersNotBytes) {
   TextTable table({"N", "X"});
   table.Add({"\xc3\xa9\xc3\xa9", "1"});
   table.Add({"abc", "2"});

@@ -124,7 +124,7 @@ TEST(Invocation, UpstreamsManifest) {
 }
 
 // Row "environment with only NODE_NAME and PATH": nothing else is asked for, but what may be unset.
-TEST(Invocation, NoVariableOfTheSystemIsLookedAt) {
+TEST(Invocation, NoVariableOfTheSystemIsInspected) {
   std::set<std::string> asked;
   const Environment environment = [&](const std::string& name) -> std::optional<std::string> {
     asked.insert(name);

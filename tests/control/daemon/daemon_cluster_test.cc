@@ -55,13 +55,12 @@ class DaemonClusterTest : public DaemonFixture {
     std::string body;
     for (const NodeFacts& node : nodes) body += weft::testing::NodeEventJson("ADDED", node);
     body += weft::testing::BookmarkJson("9", /*initial_events_end=*/true);
-    server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + body,
+    server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + body,
                     .ending = Ending::kHold});
   }
   void Answer(const std::string& status, const std::string& body) {
-    server_.Answer({.octets = "HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\n" +
-                              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
-                              body});
+    server_.Answer({.bytes = "HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\n" +
+                             "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body});
   }
   static std::string Refusal(int code, std::string reason, std::string message) {
     weft::testing::StatusFacts status;
@@ -121,8 +120,8 @@ TEST_F(DaemonClusterTest, ALeaseThatHoldsTheApiServersAddressIsNotUsed) {
 }
 
 TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {
-  server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
-                            weft::testing::NodeEventJson("ADDED", Published()),
+  server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                           weft::testing::NodeEventJson("ADDED", Published()),
                   .ending = Ending::kHold});
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok; }));
@@ -134,12 +133,12 @@ TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {
 TEST_F(DaemonClusterTest, OurNodeDeletedIsNotReadyAndKeepsTheFile) {
   config_.options.set_node_network_unavailable = false;
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
-  server_.Answer({.octets = head + weft::testing::NodeEventJson("ADDED", Published()) +
-                            weft::testing::BookmarkJson("9", /*initial_events_end=*/true)});
+  server_.Answer({.bytes = head + weft::testing::NodeEventJson("ADDED", Published()) +
+                           weft::testing::BookmarkJson("9", /*initial_events_end=*/true)});
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_TRUE(RunUntilReady());
   const std::string env = Read("subnet.env");
-  server_.Answer({.octets = head + weft::testing::NodeEventJson("DELETED", Published()),
+  server_.Answer({.bytes = head + weft::testing::NodeEventJson("DELETED", Published()),
                   .ending = Ending::kHold});
   ASSERT_TRUE(RunUntil([&] { return !CheckNamed("own-node").ok; }));
   EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("node \"a\" is not among the Nodes"));
@@ -181,7 +180,7 @@ TEST_F(DaemonClusterTest, AServerThatDoesNotAnswerForThePodIsAskedAgain) {
   config_.options.node_name.clear();
   config_.options.pod_name = "p";
   config_.options.pod_namespace = "n";
-  server_.Answer({.octets = "", .ending = Ending::kReset});
+  server_.Answer({.bytes = "", .ending = Ending::kReset});
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_TRUE(RunUntil(
       [&] { return CheckNamed("own-node").text.find("the node of pod n/p is not known: ") == 0; }));

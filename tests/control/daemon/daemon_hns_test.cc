@@ -5,6 +5,7 @@
 #include "control/emulator/hns/emulator.h"
 #include "control/file_io.h"
 #include "hns/client.h"
+#include "hns/overlay_plan.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/hns/watched_api.h"
 #include "tests/support/ethernet_node.h"
@@ -70,14 +71,14 @@ class DaemonHnsTest : public DaemonFixture {
   }
   // The one that the daemon would make, made by somebody.
   void MakeNetwork() {
-    const hns::OverlayWish wish{"flannel.4096",
+    const hns::OverlaySpec spec{"flannel.4096",
                                 *IpPrefix::Parse("10.244.1.0/24"),
                                 *hns::IsolationId::Of(4096),
                                 4789,
                                 "",
                                 *IpAddress::Parse("192.168.1.10"),
                                 false};
-    ASSERT_TRUE(hns::Client(world_->hns).Create(hns::OverlayNetwork(wish)).ok());
+    ASSERT_TRUE(hns::Client(world_->hns).Create(hns::OverlayNetwork(spec)).ok());
   }
 
   const std::shared_ptr<World> world_ = std::make_shared<World>();
@@ -366,12 +367,12 @@ TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
-  ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().troubles.empty(); }));
-  EXPECT_EQ(daemon_->ReadStatus().troubles[0].subject, "ledger");
-  EXPECT_THAT(daemon_->ReadStatus().troubles[0].trouble, HasSubstr("--state-dir"));
+  ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().conditions.empty(); }));
+  EXPECT_EQ(daemon_->ReadStatus().conditions[0].subject, "ledger");
+  EXPECT_THAT(daemon_->ReadStatus().conditions[0].condition, HasSubstr("--state-dir"));
 }
 
-TEST_F(DaemonHnsTest, AFollowerIsGivenTheWishesAndDecidesNothing) {
+TEST_F(DaemonHnsTest, AFollowerIsGivenTheSpecsAndDecidesNothing) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns(config::DataPlane::kNone).ok());
   ASSERT_TRUE(RunUntilReady());

@@ -221,8 +221,8 @@ TEST_F(DaemonHostGwTest, APeerThatIsNotOnLinkIsRefusedByName) {
   ASSERT_TRUE(RunUntilReady());
   EXPECT_THAT(Routes(), ElementsAre(route_));
   const admin::Status status = daemon_->ReadStatus();
-  ASSERT_EQ(status.troubles.size(), 1u);
-  EXPECT_THAT(status.troubles[0].trouble,
+  ASSERT_EQ(status.conditions.size(), 1u);
+  EXPECT_THAT(status.conditions[0].condition,
               HasSubstr("peer \"far\" (10.244.3.0/24) has no route: its address 172.16.0.9 is not "
                         "on link of vEthernet (Ethernet)"));
 }
@@ -361,7 +361,7 @@ TEST_F(DaemonHostGwTest, AnotherPodCidrBuildsTheNetworkAnew) {
   EXPECT_THAT(Routes(), ElementsAre(route_));
 }
 
-TEST_F(DaemonHostGwTest, AFollowerIsGivenTheWishAndDecidesNothing) {
+TEST_F(DaemonHostGwTest, AFollowerIsGivenTheSpecAndDecidesNothing) {
   config_.options.data_plane = config::DataPlane::kNone;
   config_.options.hns_emulator = "follower";
   WriteNodes({Own(), Peer()});

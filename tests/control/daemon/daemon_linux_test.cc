@@ -157,8 +157,8 @@ TEST_F(DaemonLinuxTest, ARouteThatAnotherProgramReplacesIsPutBackOnceAtOnce) {
   constexpr char kTheirs[] = "route replace 10.244.2.0/24 via 10.9.0.9 dev u0";
   ASSERT_EQ(RunIp(kTheirs), "");
   EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == "10.244.2.0/24 ours"; }));
-  EXPECT_TRUE(RunUntil([&] { return !daemon_->ReadStatus().troubles.empty(); }));
-  EXPECT_THAT(daemon_->ReadStatus().troubles[0].trouble,
+  EXPECT_TRUE(RunUntil([&] { return !daemon_->ReadStatus().conditions.empty(); }));
+  EXPECT_THAT(daemon_->ReadStatus().conditions[0].condition,
               HasSubstr("another program puts its own route in the place of the one to "
                         "10.244.2.0/24 (1 times, last a route via 10.9.0.9 dev u0)"));
   ASSERT_EQ(RunIp(kTheirs), "");

@@ -130,9 +130,9 @@ TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartDefault().ok());
   std::filesystem::remove(Path("nodes.json"));
-  EXPECT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().source.trouble.empty(); }));
+  EXPECT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().source.condition.empty(); }));
   EXPECT_TRUE(Ready());
-  EXPECT_EQ(CheckNamed("source").text, daemon_->ReadStatus().source.trouble);
+  EXPECT_EQ(CheckNamed("source").text, daemon_->ReadStatus().source.condition);
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
 }
 
@@ -140,30 +140,30 @@ TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
 TEST_F(DaemonStateTest, AnAlteredNetConfIsCountedAndToldUntilItSaysAgainWhatRuns) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
-  EXPECT_THAT(daemon_->ReadStatus().troubles, ::testing::IsEmpty());
-  const auto trouble = [this] {
-    const std::vector<admin::TroubleStatus> troubles = daemon_->ReadStatus().troubles;
-    return troubles.empty() ? admin::TroubleStatus() : troubles[0];
+  EXPECT_THAT(daemon_->ReadStatus().conditions, ::testing::IsEmpty());
+  const auto condition = [this] {
+    const std::vector<admin::ConditionStatus> conditions = daemon_->ReadStatus().conditions;
+    return conditions.empty() ? admin::ConditionStatus() : conditions[0];
   };
   Write("net-conf.json", "garbage");
-  ASSERT_TRUE(RunUntil([&] { return trouble().times == 1; }));
-  EXPECT_EQ(trouble().subject, "net-conf");
-  EXPECT_THAT(trouble().trouble, HasSubstr(Path("net-conf.json")));
+  ASSERT_TRUE(RunUntil([&] { return condition().times == 1; }));
+  EXPECT_EQ(condition().subject, "net-conf");
+  EXPECT_THAT(condition().condition, HasSubstr(Path("net-conf.json")));
   EXPECT_TRUE(Ready());
   EXPECT_EQ(Read("subnet.env"), kEnv);
   Write("net-conf.json", kNetConf);
-  EXPECT_TRUE(RunUntil([&] { return trouble().trouble.empty(); }));
-  EXPECT_EQ(trouble().times, 1u);
+  EXPECT_TRUE(RunUntil([&] { return condition().condition.empty(); }));
+  EXPECT_EQ(condition().times, 1u);
 }
 
 TEST_F(DaemonStateTest, APublicIpThatIsNotOursIsToldAndFailsNoCheck) {
   WriteNodes({Node("a").Leased("10.244.1.0/24", "203.0.113.9")});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_TRUE(Ready());
-  const std::vector<admin::TroubleStatus> troubles = daemon_->ReadStatus().troubles;
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].subject, "public-ip");
-  EXPECT_THAT(troubles[0].trouble, HasSubstr("announce this node as 203.0.113.9"));
+  const std::vector<admin::ConditionStatus> conditions = daemon_->ReadStatus().conditions;
+  ASSERT_EQ(conditions.size(), 1u);
+  EXPECT_EQ(conditions[0].subject, "public-ip");
+  EXPECT_THAT(conditions[0].condition, HasSubstr("announce this node as 203.0.113.9"));
 }
 
 // ---- subnet.env
@@ -196,7 +196,7 @@ TEST_F(DaemonStateTest, AFolderInItsPlaceIsToldAndWaitedFor) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_THAT(CheckNamed("subnet-file").text, HasSubstr("subnet.env: cannot "));
-  EXPECT_EQ(daemon_->ReadStatus().troubles.at(0).subject, "subnet-file");
+  EXPECT_EQ(daemon_->ReadStatus().conditions.at(0).subject, "subnet-file");
   std::filesystem::remove_all(Path("subnet.env"));
   EXPECT_TRUE(RunUntilReady());
 }
@@ -211,9 +211,9 @@ TEST_F(DaemonStateTest, TwoDaemonsOnOneFileSaySo) {
   auto other = Daemon::Make(loop_, second, MakeHost());
   ASSERT_TRUE(other.ok() && (*other)->Start().ok());
   const auto says = [](Daemon& daemon) {
-    const std::vector<admin::TroubleStatus> troubles = daemon.ReadStatus().troubles;
-    return !troubles.empty() && troubles[0].subject == "subnet-file" &&
-           troubles[0].trouble.find("a second flanneld") != std::string::npos;
+    const std::vector<admin::ConditionStatus> conditions = daemon.ReadStatus().conditions;
+    return !conditions.empty() && conditions[0].subject == "subnet-file" &&
+           conditions[0].condition.find("a second flanneld") != std::string::npos;
   };
   EXPECT_TRUE(RunUntil([&] { return says(*daemon_) && says(**other); }));
   EXPECT_FALSE(Ready() && AllOk((*other)->Checks()));
@@ -492,12 +492,12 @@ TEST_F(DaemonStateTest, ATakenHealthPortIsWaitedFor) {
   auto other = Daemon::Make(loop_, second, MakeHost());
   ASSERT_TRUE(other.ok() && (*other)->Start().ok());
   EXPECT_EQ((*other)->healthz_port(), 0);
-  EXPECT_EQ((*other)->ReadStatus().troubles.at(0).subject, "health");
-  EXPECT_THAT((*other)->ReadStatus().troubles.at(0).trouble,
+  EXPECT_EQ((*other)->ReadStatus().conditions.at(0).subject, "health");
+  EXPECT_THAT((*other)->ReadStatus().conditions.at(0).condition,
               ::testing::AllOf(HasSubstr("health checks: "), HasSubstr("--healthz-port")));
   daemon_.reset();
   EXPECT_TRUE(RunUntil([&] { return (*other)->healthz_port() != 0; }));
-  EXPECT_EQ((*other)->ReadStatus().troubles.at(0).trouble, "");
+  EXPECT_EQ((*other)->ReadStatus().conditions.at(0).condition, "");
 }
 
 // Some probes do not ask by GET; upstream's handler looks at no method.
@@ -529,9 +529,9 @@ TEST_F(DaemonStateTest, ATakenAdminEndpointIsWaitedFor) {
   ASSERT_TRUE(other.ok() && (*other)->Start().ok());
   EXPECT_TRUE(RunUntil([&] { return AllOk((*other)->Checks()); })) << "the network works";
   EXPECT_THAT((*other)->Checks().back().text, HasSubstr("flannelctl cannot ask this flanneld: "));
-  EXPECT_EQ((*other)->ReadStatus().troubles.at(0).subject, "admin");
+  EXPECT_EQ((*other)->ReadStatus().conditions.at(0).subject, "admin");
   daemon_.reset();
-  EXPECT_TRUE(RunUntil([&] { return (*other)->ReadStatus().troubles.at(0).trouble.empty(); }));
+  EXPECT_TRUE(RunUntil([&] { return (*other)->ReadStatus().conditions.at(0).condition.empty(); }));
   EXPECT_NE((*other)->Checks().back().name, "admin");
 }
 

@@ -52,13 +52,13 @@ class DaemonWindowsNodeTest : public DaemonFixture {
     config_.cluster = access;
     const auto own =
         weft::testing::NodeFacts("a").Uid("5ac2").Version("7").PodCidr("10.244.1.0/24");
-    server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
-                              weft::testing::NodeEventJson("ADDED", own) +
-                              weft::testing::BookmarkJson("9", /*initial_events_end=*/true),
+    server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                             weft::testing::NodeEventJson("ADDED", own) +
+                             weft::testing::BookmarkJson("9", /*initial_events_end=*/true),
                     .ending = weft::testing::Ending::kHold});
     for (int i = 0; i < 8; ++i) {
-      server_.Answer({.octets = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                                "Content-Length: 2\r\n\r\n{}"});
+      server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                               "Content-Length: 2\r\n\r\n{}"});
     }
   }
   bool RunUntilWritten(const std::string& text) {
@@ -72,9 +72,9 @@ class DaemonWindowsNodeTest : public DaemonFixture {
     EXPECT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
     return networks.ok() && !networks->empty() ? networks->front() : hns::Network();
   }
-  std::string TroubleOf(const std::string& subject) {
-    for (const admin::TroubleStatus& each : daemon_->ReadStatus().troubles) {
-      if (each.subject == subject) return each.trouble;
+  std::string ConditionOf(const std::string& subject) {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions) {
+      if (each.subject == subject) return each.condition;
     }
     return "";
   }
@@ -196,7 +196,7 @@ TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchSwallowedIsBack) {
            way->adapter_index != route.adapter_index;
   }));
   ASSERT_TRUE(RunUntilReady());
-  EXPECT_EQ(TroubleOf("static-routes"), "");
+  EXPECT_EQ(ConditionOf("static-routes"), "");
 }
 
 TEST_F(DaemonWindowsNodeTest, TheFirewallLetsTheTunnelIn) {
@@ -216,8 +216,8 @@ TEST_F(DaemonWindowsNodeTest, RoutesThatUpstreamsHostGwLeftAreToldAndStay) {
   ASSERT_TRUE(RunUntilReady());
   route.adapter_index = node_->world.host().RouteTo(Address("192.168.1.9"))->adapter_index;
   ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
-  ASSERT_TRUE(RunUntil([this] { return !TroubleOf("left-routes").empty(); }));
-  EXPECT_THAT(TroubleOf("left-routes"),
+  ASSERT_TRUE(RunUntil([this] { return !ConditionOf("left-routes").empty(); }));
+  EXPECT_THAT(ConditionOf("left-routes"),
               HasSubstr("10.244.9.0/24 via 192.168.1.9; upstream's flanneld leaves"));
   EXPECT_TRUE(node_->world.host().RouteTo(Address("10.244.9.1")).ok()) << "it is not ours";
   EXPECT_TRUE(daemon_->ReadStatus().ready);
@@ -425,10 +425,10 @@ TEST_F(DaemonWindowsNodeTest, AHostAdapterWhoseNameDoesNotFitIsNoObstacle) {
 TEST_F(DaemonWindowsNodeTest, AFirewallThatIsNotUpYetIsTriedAgain) {
   node_->world.host().StopFirewall(std::chrono::milliseconds(1500));
   ASSERT_TRUE(StartHere().ok());
-  ASSERT_TRUE(RunUntil([&] { return !TroubleOf("firewall").empty(); }));
-  EXPECT_THAT(TroubleOf("firewall"), HasSubstr("0x800706d9"));
+  ASSERT_TRUE(RunUntil([&] { return !ConditionOf("firewall").empty(); }));
+  EXPECT_THAT(ConditionOf("firewall"), HasSubstr("0x800706d9"));
   ASSERT_TRUE(RunUntil([&] { return node_->world.host().state().firewall.size() == 1; }));
-  EXPECT_EQ(TroubleOf("firewall"), "");
+  EXPECT_EQ(ConditionOf("firewall"), "");
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ TEST_F(VniConditionTest, WhenNoOtherNodeUsesOurs) {
   EXPECT_THAT(ConditionNow(), HasSubstr("none of the 2 other nodes"));
 }
 
-TEST_F(VniConditionTest, OneThatUsesItEndsTheTrouble) {
+TEST_F(VniConditionTest, OneThatUsesItEndsTheCondition) {
   Add("a", "10.244.1.0/24", "192.0.2.1", 4096);
   Add("b", "10.244.2.0/24", "192.0.2.2", 1);
   EXPECT_EQ(ConditionNow(), "");

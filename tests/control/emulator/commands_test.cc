@@ -113,8 +113,8 @@ TEST_F(NodeCommandsTest, WhatIsWrongIsNamed) {
   } rows[] = {
       {"reboot", "a command is an object"},
       {R"({"command":7})", "a command is an object"},
-      {R"({"command":"dance"})", "there are: calls clear-faults"},
-      {R"({"command":"dance"})", "rename set-addresses stop-firewall unplug"},
+      {R"({"command":"dance"})", "there are: add-adapter calls clear-faults"},
+      {R"({"command":"dance"})", "stop-firewall take-name unplug"},
       {R"({"command":"unplug"})", "\"adapter\" must be given"},
       {R"({"command":"unplug","adapter":"Wi-Fi"})", "must be one that the host has"},
       {R"({"command":"host","field":1})", "no field \"field\""},

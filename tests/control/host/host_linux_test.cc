@@ -80,10 +80,10 @@ void SendTo(int descriptor, std::vector<std::pair<std::uint32_t, NetlinkRequest>
   const int sender = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   for (auto& [number, message] : messages) {
     message.header()->nlmsg_seq = number;
-    const Bytes octets = message.octets();
+    const Bytes bytes = message.bytes();
     EXPECT_EQ(
-        ::sendto(sender, octets.data(), octets.size(), 0, reinterpret_cast<sockaddr*>(&to), size),
-        static_cast<ssize_t>(octets.size()))
+        ::sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to), size),
+        static_cast<ssize_t>(bytes.size()))
         << std::strerror(errno);
   }
   ::close(sender);
@@ -699,7 +699,7 @@ TEST_F(LinuxHostTest, MetricSourceAndALinkScopeArePut) {
   EXPECT_THAT(RoutesOn(index), ElementsAre(route));
 }
 
-// The kernel writes 1024 where none was named; another one is somebody's wish.
+// The kernel writes 1024 where none was named; another one is somebody's spec.
 TEST_F(LinuxHostTest, TheDefaultMetricOfIpv6IsNone) {
   const std::uint32_t index = Named("u0").index;
   ASSERT_EQ(RunIp("-6 route add fd60::/64 via fd09::2 dev u0"), "");

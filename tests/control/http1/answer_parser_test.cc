@@ -17,8 +17,8 @@ struct Read : AnswerSink {
     head = told;
     return wants_head;
   }
-  bool OnBody(std::string_view octets) override {
-    body += octets;
+  bool OnBody(std::string_view bytes) override {
+    body += bytes;
     return wants_body;
   }
   HttpHead head;
@@ -188,7 +188,7 @@ TEST(AnswerParserTest, ALineHasAnEnd) {
 }
 
 // Whoever ends the exchange within a call hears no more of it.
-TEST(AnswerParserTest, StopsWhenNothingIsWanted) {
+TEST(AnswerParserTest, StopsWhenNothingIsDesired) {
   const std::string text =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n";
   Read no_head;

@@ -37,7 +37,7 @@ TEST(DecodePercentTest, Rows) {
 
 TEST(EscapePercent, IsDecodedAgain) {
   std::string text;
-  for (int octet = 1; octet < 256; ++octet) text += static_cast<char>(octet);
+  for (int byte = 1; byte < 256; ++byte) text += static_cast<char>(byte);
   EXPECT_EQ(EscapePercent("a/b +%-._~"), "a%2Fb%20%2B%25-._~");
   EXPECT_EQ(DecodePercent(EscapePercent(text)), text);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cut at every octet of a list and of an event, octet by octet, wrong lengths: whatever happens,
+// A cut at every byte of a list and of an event, byte by byte, wrong lengths: whatever happens,
 // the lease table comes to equal what the server holds.
 #include <memory>
 #include <string>
@@ -45,7 +45,7 @@ struct Cluster {
   void ExpectTruth() const {
     EXPECT_TRUE(reconciler.report().source_synced);
     EXPECT_EQ(Text(reconciler.table()), TrueText(server.nodes(), testing::OwnIdentityOf("us")));
-    EXPECT_EQ(reconciler.report().trouble, std::nullopt);
+    EXPECT_EQ(reconciler.report().condition, std::nullopt);
   }
 
   testing::ManualClock clock;
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
              (of.param.second == FakeApiServer::StreamedList::kServed ? "_stream" : "_list");
     });
 
-TEST_P(ListWatchCut, AtEveryOctetOfTheFirstSnapshot) {
+TEST_P(ListWatchCut, AtEveryByteOfTheFirstSnapshot) {
   const auto whole = Make();
   whole->carrier.Start();
   const std::size_t steps = whole->CountSteps();
@@ -90,7 +90,7 @@ TEST_P(ListWatchCut, AtEveryOctetOfTheFirstSnapshot) {
   }
 }
 
-TEST_P(ListWatchCut, AtEveryOctetOfALaterSnapshot) {
+TEST_P(ListWatchCut, AtEveryByteOfALaterSnapshot) {
   const auto begin = [] {
     auto cluster = Make();
     cluster->carrier.Start();
@@ -115,7 +115,7 @@ TEST_P(ListWatchCut, AtEveryOctetOfALaterSnapshot) {
   }
 }
 
-TEST_P(ListWatchCut, AtEveryOctetOfEvents) {
+TEST_P(ListWatchCut, AtEveryByteOfEvents) {
   const auto begin = [] {
     auto cluster = Make();
     cluster->carrier.Start();
@@ -138,7 +138,7 @@ TEST_P(ListWatchCut, AtEveryOctetOfEvents) {
   }
 }
 
-TEST_P(ListWatchCut, TwentyOctetsASecond) {
+TEST_P(ListWatchCut, TwentyBytesASecond) {
   const auto cluster = Make();
   cluster->carrier.Start();
   cluster->carrier.RunSlowlyFor(minutes(3), milliseconds(50));

@@ -254,11 +254,11 @@ TEST_F(ListWatchRefusal, ThriceIsNoAccident) {
   }
 }
 
-TEST_F(ListWatchRefusal, AnAnswerThatIsNotTheApisIsTrouble) {
+TEST_F(ListWatchRefusal, AnAnswerThatIsNotTheApisIsCondition) {
   carrier.Start();
   const Action action = machine.OnHead({200, "text/html", std::nullopt});
   EXPECT_TRUE(std::holds_alternative<Wait>(action));
-  EXPECT_EQ(source.trouble.message(),
+  EXPECT_EQ(source.condition.message(),
             "cannot list nodes: the answer's Content-Type is \"text/html\", not the API's; trying "
             "again");
 }
@@ -323,7 +323,7 @@ TEST_F(ListWatchRefusal, PagesWithoutEndAreGivenUp) {
   EXPECT_TRUE(std::holds_alternative<Send>(give("next")));
   const Action same = give("next");
   ASSERT_TRUE(std::holds_alternative<Wait>(same));
-  EXPECT_EQ(source.trouble.message(),
+  EXPECT_EQ(source.condition.message(),
             "cannot list nodes: the list's pages have no end; trying again");
   clock.AdvanceTo(std::get<Wait>(same).until);
   machine.OnTime();

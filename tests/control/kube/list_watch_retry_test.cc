@@ -67,7 +67,7 @@ TEST_F(ListWatchRetry, TheyBeginAnewWhenAWatchHasStoodForAWhile) {
   EXPECT_EQ(Pause(), 800);
 }
 
-TEST_F(ListWatchRetry, TheServersWishIsKept) {
+TEST_F(ListWatchRetry, TheServersSpecIsKept) {
   struct Row {
     const char* description;
     std::optional<int> head, details;  // seconds
@@ -100,7 +100,7 @@ TEST_F(ListWatchRetry, TheServersWishIsKept) {
   }
 }
 
-TEST_F(ListWatchRetry, TheServersWishIsLengthenedByChance) {
+TEST_F(ListWatchRetry, TheServersSpecIsLengthenedByChance) {
   roll = 0.5;
   Refusal refusal = Http(429);
   refusal.retry_after = 100;
@@ -110,7 +110,7 @@ TEST_F(ListWatchRetry, TheServersWishIsLengthenedByChance) {
   EXPECT_EQ(Pause(), 105'000);
 }
 
-TEST_F(ListWatchRetry, AnErrorEventMayHaveAWishToo) {
+TEST_F(ListWatchRetry, AnErrorEventMayHaveASpecToo) {
   Synced();
   Refusal refusal = Event(429, "TooManyRequests");
   refusal.status.retry_after = 20;
@@ -124,7 +124,7 @@ TEST_F(ListWatchRetry, AnErrorEventMayHaveAWishToo) {
 
 // ---- storms
 
-TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsTrouble) {
+TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsCondition) {
   Synced();
   carrier.Cut();
   for (const int pause : {800, 1600, 3200}) {
@@ -132,7 +132,7 @@ TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsTrouble) {
     carrier.answer()->End();
     carrier.Step();
     EXPECT_EQ(Pause(), pause);
-    EXPECT_EQ(source.trouble.message(),
+    EXPECT_EQ(source.condition.message(),
               "cannot watch nodes: the watch ends as soon as it begins: the server has ended it; "
               "trying again");
     carrier.ToDeadline();
@@ -191,7 +191,7 @@ TEST_F(ListWatchRetry, SnapshotsThatExpireAtOnceAreAskedForWithGrowingPauses) {
 
 // ---- what people are told
 
-TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsTroubleUntilItIsOver) {
+TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsConditionUntilItIsOver) {
   struct Row {
     Refusal refusal;
     absl::StatusCode code;
@@ -217,29 +217,29 @@ TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsTroubleUntilItIsOver) {
     server.refusals = {row.refusal};
     carrier.Cut();
     carrier.Run();
-    EXPECT_EQ(source.trouble.code(), row.code) << row.part;
-    EXPECT_THAT(std::string(source.trouble.message()), HasSubstr("cannot watch nodes: "));
-    EXPECT_THAT(std::string(source.trouble.message()), HasSubstr(row.part));
+    EXPECT_EQ(source.condition.code(), row.code) << row.part;
+    EXPECT_THAT(std::string(source.condition.message()), HasSubstr("cannot watch nodes: "));
+    EXPECT_THAT(std::string(source.condition.message()), HasSubstr(row.part));
     carrier.RunFor(seconds(8));
     EXPECT_THAT(Told(), ElementsAre("trouble", "well again")) << row.part;
     EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2")) << row.part;
   }
 }
 
-TEST_F(ListWatchRetry, TheSameTroubleIsToldOnce) {
+TEST_F(ListWatchRetry, TheSameConditionIsToldOnce) {
   carrier.Start();
   for (int i = 0; i < 5; ++i) {
     carrier.Fail();
     carrier.ToDeadline();
   }
   EXPECT_THAT(Told(), ElementsAre("trouble"));
-  EXPECT_EQ(source.trouble.message(), "cannot list nodes: connection refused; trying again");
+  EXPECT_EQ(source.condition.message(), "cannot list nodes: connection refused; trying again");
   carrier.Fail(absl::UnauthenticatedError("the server's certificate has expired"));
   EXPECT_THAT(Told(), ElementsAre("trouble"));
-  EXPECT_EQ(source.trouble.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(source.condition.code(), absl::StatusCode::kUnauthenticated);
 }
 
-TEST_F(ListWatchRetry, ACutWatchThatStandsAgainAtOnceIsNoTrouble) {
+TEST_F(ListWatchRetry, ACutWatchThatStandsAgainAtOnceIsNoCondition) {
   Synced();
   carrier.Cut();
   carrier.RunFor(minutes(1));
@@ -249,7 +249,7 @@ TEST_F(ListWatchRetry, ACutWatchThatStandsAgainAtOnceIsNoTrouble) {
 TEST_F(ListWatchRetry, AServerThatClosesWithoutAnAnswer) {
   carrier.Start();
   carrier.End(absl::OkStatus());
-  EXPECT_EQ(source.trouble.message(), "cannot list nodes: no answer; trying again");
+  EXPECT_EQ(source.condition.message(), "cannot list nodes: no answer; trying again");
 }
 
 // ---- silence
@@ -258,7 +258,7 @@ TEST_F(ListWatchRetry, AStreamsAnswerIsWaitedForHalfAMinuteAListsForOne) {
   carrier.Start();
   EXPECT_EQ(Patience(), 30);
   carrier.ToDeadline();
-  EXPECT_EQ(source.trouble.message(), "cannot list nodes: no answer in time; trying again");
+  EXPECT_EQ(source.condition.message(), "cannot list nodes: no answer in time; trying again");
   EXPECT_EQ(Pause(), 800);
   server.refusals = {Http(422)};
   carrier.ToDeadline();
@@ -270,7 +270,7 @@ TEST_F(ListWatchRetry, AStreamsAnswerIsWaitedForHalfAMinuteAListsForOne) {
   carrier.Cut();
   EXPECT_EQ(Patience(), 30);
   carrier.ToDeadline();
-  EXPECT_EQ(source.trouble.message(), "cannot watch nodes: no answer in time; trying again");
+  EXPECT_EQ(source.condition.message(), "cannot watch nodes: no answer in time; trying again");
 }
 
 TEST_F(ListWatchRetry, AListMayPauseForHalfAMinute) {
@@ -284,20 +284,20 @@ TEST_F(ListWatchRetry, AListMayPauseForHalfAMinute) {
     clock.Advance(seconds(29));
   }
   carrier.ToDeadline();
-  EXPECT_EQ(source.trouble.message(), "cannot list nodes: the answer stalls; trying again");
+  EXPECT_EQ(source.condition.message(), "cannot list nodes: the answer stalls; trying again");
   EXPECT_EQ(Pause(), 800);
 }
 
-// An octet now and then is not silence; no list is so long.
+// An byte now and then is not silence; no list is so long.
 TEST_F(ListWatchRetry, AListHasThreeMinutesHoweverItDrips) {
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   for (int n = 1; n < 10; ++n) server.Put(Node("n" + std::to_string(n), n));
   carrier.Start();
   for (int i = 0; i < 4; ++i) carrier.Step();  // to the list's head
   carrier.RunSlowlyFor(seconds(179), seconds(1));
-  EXPECT_TRUE(source.trouble.ok());
+  EXPECT_TRUE(source.condition.ok());
   carrier.RunSlowlyFor(seconds(3), seconds(1));
-  EXPECT_EQ(source.trouble.message(),
+  EXPECT_EQ(source.condition.message(),
             "cannot list nodes: the answer takes more than 3 minutes; trying again");
   carrier.RunSlowlyFor(seconds(400), seconds(1));
   EXPECT_THAT(Asked(), ::testing::Contains("page")) << "another way, after three";
@@ -319,7 +319,7 @@ TEST_F(ListWatchRetry, AListThatIsCutNamesTheCause) {
   for (int i = 0; i < 4; ++i) carrier.Step();
   carrier.Step(1);
   carrier.Cut();
-  EXPECT_EQ(source.trouble.message(),
+  EXPECT_EQ(source.condition.message(),
             "cannot list nodes: cut amid the answer: connection reset; trying again");
 }
 
@@ -342,7 +342,7 @@ TEST_F(ListWatchRetry, AnErrorsTextIsWaitedForTenSecondsInAll) {
   }
   clock.Advance(seconds(1));
   EXPECT_TRUE(std::holds_alternative<Wait>(machine.OnTime()));
-  EXPECT_THAT(std::string(source.trouble.message()), HasSubstr("503: \"xxxxxxxxx\""));
+  EXPECT_THAT(std::string(source.condition.message()), HasSubstr("503: \"xxxxxxxxx\""));
 }
 
 TEST_F(ListWatchRetry, AnErrorsTextIsReadUpTo64KiB) {
@@ -351,7 +351,7 @@ TEST_F(ListWatchRetry, AnErrorsTextIsReadUpTo64KiB) {
   const std::string part(1 << 10, 'x');
   for (int i = 0; i < 63; ++i) EXPECT_TRUE(std::holds_alternative<Read>(machine.OnBody(part)));
   EXPECT_TRUE(std::holds_alternative<Wait>(machine.OnBody(std::string(1 << 20, 'x'))));
-  EXPECT_LT(source.trouble.message().size(), 500u);
+  EXPECT_LT(source.condition.message().size(), 500u);
 }
 
 // ---- callers that are early or late
@@ -366,7 +366,7 @@ TEST_F(ListWatchRetry, ATimerThatIsLateDoesNotMakeAWatchFail) {
   EXPECT_THAT(Told(), IsEmpty());
 }
 
-TEST_F(ListWatchRetry, NorDoesItMakeTroubleLast) {
+TEST_F(ListWatchRetry, NorDoesItMakeConditionLast) {
   carrier.Start();
   carrier.Fail();
   carrier.ToDeadline();

@@ -170,7 +170,7 @@ class Schedule {
     switch (Below(6)) {
       case 0:
         return Delete(node);
-      case 1:  // made anew, perhaps with its subnet
+      case 1:  // made again, perhaps with its subnet
         Delete(node);
         if (node.pod_cidr.empty()) return Create(name);
         node.uid = "u" + std::to_string(++uids_);
@@ -178,7 +178,7 @@ class Schedule {
       case 2:  // stripped
         node.annotations.clear();
         return Put(std::move(node), std::nullopt);
-      case 3:  // annotated anew
+      case 3:  // annotated again
         return Lease(node, node.pod_cidr.empty() ? "10.244.40.0/24" : node.pod_cidr);
       case 4: {  // its subnet goes to a node that is new, before it goes itself
         if (node.pod_cidr.empty() || server_.nodes().contains("heir")) return Heartbeat(node);
@@ -344,7 +344,7 @@ class Schedule {
     server_.refusals.clear();
     Calm(minutes(10));
     ExpectTruth();
-    // Everything anew, and nothing to do.
+    // Everything again, and nothing to do.
     const int updates = sink_.inner.updates;
     FakeApiServer::Refusal expired;
     expired.status.code = 410;
@@ -359,7 +359,7 @@ class Schedule {
   void ExpectTruth() const {
     EXPECT_EQ(WithoutContests(Text(reconciler_.table())),
               WithoutContests(TrueText(server_.nodes(), testing::OwnIdentityOf("us"))));
-    EXPECT_EQ(reconciler_.report().trouble, std::nullopt);
+    EXPECT_EQ(reconciler_.report().condition, std::nullopt);
     EXPECT_TRUE(carrier_.live());
     const auto us = server_.nodes().find("us");
     ASSERT_EQ(reconciler_.own_node().has_value(), us != server_.nodes().end());
@@ -384,9 +384,9 @@ class Schedule {
 };
 
 TEST(ListWatchSchedules, TableEqualsTruth) {
-  const char* const wanted = std::getenv("WEFT_SCHEDULES");
+  const char* const desired = std::getenv("WEFT_SCHEDULES");
   const std::uint32_t schedules =
-      wanted == nullptr ? 200 : static_cast<std::uint32_t>(std::stoul(wanted));
+      desired == nullptr ? 200 : static_cast<std::uint32_t>(std::stoul(desired));
   const std::uint32_t first = TestSeed();
   for (std::uint32_t seed = first; seed != first + schedules; ++seed) {
     SCOPED_TRACE("once more: WEFT_SCHEDULES=1 WEFT_SEED=" + std::to_string(seed));

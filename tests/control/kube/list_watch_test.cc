@@ -110,7 +110,7 @@ TEST_P(ListWatchBothEncodings, ABookmarkKeepsTheVersionYoung) {
   EXPECT_TRUE(carrier.live());
 }
 
-TEST_P(ListWatchBothEncodings, TheOrdinaryEndOfAWatchIsNoTrouble) {
+TEST_P(ListWatchBothEncodings, TheOrdinaryEndOfAWatchIsNoCondition) {
   Synced();
   for (int i = 0; i < 5; ++i) {
     carrier.RunFor(minutes(1));
@@ -146,7 +146,7 @@ TEST_P(ListWatchBothEncodings, AfterAGapWhatWentIsToldGoneAndWhatCameIsTold) {
                                   "upsert c/1 10.244.3.0/24", "end", "well again"));
 }
 
-TEST_P(ListWatchBothEncodings, ExpiredIsNoTroubleAndCostsNoTime) {
+TEST_P(ListWatchBothEncodings, ExpiredIsNoConditionAndCostsNoTime) {
   Synced();
   server.refusals = {Http(410, "Expired")};
   carrier.Cut();

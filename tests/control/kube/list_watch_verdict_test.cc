@@ -85,7 +85,7 @@ TEST(ListWatchVerdict, WaysToRefuseAStreamedList) {
   }
 }
 
-TEST(ListWatchVerdict, TroubleNamesAnswerAndNextStep) {
+TEST(ListWatchVerdict, ConditionNamesAnswerAndNextStep) {
   struct Row {
     ApiStatus status;
     absl::StatusCode code;
@@ -109,22 +109,22 @@ TEST(ListWatchVerdict, TroubleNamesAnswerAndNextStep) {
        "cannot list nodes: the API server answers 503: \"not ready\"; trying again"},
   };
   for (const Row& row : rows) {
-    const absl::Status trouble = Trouble(RequestKind::kStream, row.status);
-    EXPECT_EQ(trouble.code(), row.code);
-    EXPECT_EQ(trouble.message(), row.text);
+    const absl::Status condition = Condition(RequestKind::kStream, row.status);
+    EXPECT_EQ(condition.code(), row.code);
+    EXPECT_EQ(condition.message(), row.text);
   }
   EXPECT_EQ(
-      Trouble(RequestKind::kWatch, absl::StatusCode::kUnavailable, "no answer in time").message(),
+      Condition(RequestKind::kWatch, absl::StatusCode::kUnavailable, "no answer in time").message(),
       "cannot watch nodes: no answer in time; trying again");
 }
 
 TEST(ListWatchVerdict, AServersTextIsOneShortLine) {
-  const absl::Status trouble =
-      Trouble(RequestKind::kList,
-              Status(500, std::string(5000, 'r'), "a\nb\x1b[31m" + std::string(5000, 'm')));
-  EXPECT_LT(trouble.message().size(), 600u);
-  EXPECT_THAT(std::string(trouble.message()), HasSubstr("a\\nb\\x1b[31m"));
-  EXPECT_THAT(std::string(trouble.message()), Not(HasSubstr("\n")));
+  const absl::Status condition =
+      Condition(RequestKind::kList,
+                Status(500, std::string(5000, 'r'), "a\nb\x1b[31m" + std::string(5000, 'm')));
+  EXPECT_LT(condition.message().size(), 600u);
+  EXPECT_THAT(std::string(condition.message()), HasSubstr("a\\nb\\x1b[31m"));
+  EXPECT_THAT(std::string(condition.message()), Not(HasSubstr("\n")));
 }
 
 }  // namespace

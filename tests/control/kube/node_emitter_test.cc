@@ -57,7 +57,7 @@ TEST_F(NodeEmitterTest, ASnapshotTellsLeasesAndRefusalsOnly) {
                                          "refused #4", "own none", "end"));
 }
 
-// Beside what is written down elsewhere.
+// Next to what is written down elsewhere.
 class Joining final : public lease::SourceListener {
  public:
   void OnSnapshotBegin() override {}
@@ -70,7 +70,7 @@ class Joining final : public lease::SourceListener {
   void OnNotJoined(const lease::NotJoinedNode& node) override {
     lines.push_back(node.node.name + " lacks " + node.reason);
   }
-  void OnTrouble(const absl::Status&) override {}
+  void OnCondition(const absl::Status&) override {}
   std::vector<std::string> lines;
 };
 

@@ -22,15 +22,15 @@ constexpr char kDataV6[] = R"({"VNI":4096,"VtepMAC":"5a:0c:11:22:33:44"})";
 PublishedFamily V4() { return {Address("192.168.1.10"), Mac("00:15:5d:8c:2f:93")}; }
 PublishedFamily V6() { return {Address("fd00:1::11"), Mac("5a:0c:11:22:33:44")}; }
 
-Annotations Wanted(const Publication& publication, const lease::OwnNode& node = {}) {
+Annotations Desired(const Publication& publication, const lease::OwnNode& node = {}) {
   std::vector<std::string> problems;
-  Annotations wanted = WantedAnnotations(AnnotationKeys(), publication, node, problems);
+  Annotations desired = DesiredAnnotations(AnnotationKeys(), publication, node, problems);
   EXPECT_THAT(problems, IsEmpty());
-  return wanted;
+  return desired;
 }
 
 TEST(Publication, VxlanAsUpstreamsWindowsNode) {
-  EXPECT_THAT(Wanted({.backend_type = "vxlan", .v4 = V4(), .v6 = {}}),
+  EXPECT_THAT(Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = {}}),
               ElementsAre(Pair("flannel.alpha.coreos.com/backend-data", kData),
                           Pair("flannel.alpha.coreos.com/backend-type", "vxlan"),
                           Pair("flannel.alpha.coreos.com/kube-subnet-manager", "true"),
@@ -38,7 +38,7 @@ TEST(Publication, VxlanAsUpstreamsWindowsNode) {
 }
 
 TEST(Publication, DualStackAsUpstreamsLinuxNode) {
-  EXPECT_THAT(Wanted({.backend_type = "vxlan", .v4 = V4(), .v6 = V6()}),
+  EXPECT_THAT(Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = V6()}),
               ElementsAre(Pair("flannel.alpha.coreos.com/backend-data", kData),
                           Pair("flannel.alpha.coreos.com/backend-type", "vxlan"),
                           Pair("flannel.alpha.coreos.com/backend-v6-data", kDataV6),
@@ -48,16 +48,16 @@ TEST(Publication, DualStackAsUpstreamsLinuxNode) {
 }
 
 TEST(Publication, WhatIsLeftOfIPv6IsRemovedWhereItIsLeftOut) {
-  const Annotations wanted =
-      Wanted({.backend_type = "vxlan", .v4 = V4(), .v6 = {}, .without_v6 = true});
-  EXPECT_THAT(wanted, Contains(Pair("flannel.alpha.coreos.com/backend-v6-data", "")));
-  EXPECT_THAT(wanted, Contains(Pair("flannel.alpha.coreos.com/public-ipv6", "")));
+  const Annotations desired =
+      Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = {}, .without_v6 = true});
+  EXPECT_THAT(desired, Contains(Pair("flannel.alpha.coreos.com/backend-v6-data", "")));
+  EXPECT_THAT(desired, Contains(Pair("flannel.alpha.coreos.com/public-ipv6", "")));
 }
 
 TEST(Publication, OtherBackendsHaveTheFourCharactersNull) {
-  EXPECT_THAT(Wanted({.backend_type = "host-gw",
-                      .v4 = PublishedFamily{Address("192.168.1.10"), std::nullopt},
-                      .v6 = PublishedFamily{Address("fd00:1::11"), std::nullopt}}),
+  EXPECT_THAT(Desired({.backend_type = "host-gw",
+                       .v4 = PublishedFamily{Address("192.168.1.10"), std::nullopt},
+                       .v6 = PublishedFamily{Address("fd00:1::11"), std::nullopt}}),
               ElementsAre(Pair("flannel.alpha.coreos.com/backend-data", "null"),
                           Pair("flannel.alpha.coreos.com/backend-type", "host-gw"),
                           Pair("flannel.alpha.coreos.com/backend-v6-data", "null"),
@@ -67,7 +67,7 @@ TEST(Publication, OtherBackendsHaveTheFourCharactersNull) {
 }
 
 TEST(Publication, V6Only) {
-  EXPECT_THAT(Wanted({.backend_type = "vxlan", .v4 = {}, .v6 = V6()}),
+  EXPECT_THAT(Desired({.backend_type = "vxlan", .v4 = {}, .v6 = V6()}),
               ElementsAre(Pair("flannel.alpha.coreos.com/backend-type", "vxlan"),
                           Pair("flannel.alpha.coreos.com/backend-v6-data", kDataV6),
                           Pair("flannel.alpha.coreos.com/kube-subnet-manager", "true"),
@@ -78,9 +78,9 @@ TEST(Publication, AnOverwriteGoesOverTheDetectedAddressAsItIsWritten) {
   lease::OwnNode node;
   node.v4.public_ip_overwrite = "172.18.0.2";
   node.v6.public_ip_overwrite = "FD00:2::0:1";
-  const Annotations wanted = Wanted({.backend_type = "vxlan", .v4 = V4(), .v6 = V6()}, node);
-  EXPECT_EQ(wanted.at("flannel.alpha.coreos.com/public-ip"), "172.18.0.2");
-  EXPECT_EQ(wanted.at("flannel.alpha.coreos.com/public-ipv6"), "FD00:2::0:1");
+  const Annotations desired = Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = V6()}, node);
+  EXPECT_EQ(desired.at("flannel.alpha.coreos.com/public-ip"), "172.18.0.2");
+  EXPECT_EQ(desired.at("flannel.alpha.coreos.com/public-ipv6"), "FD00:2::0:1");
 }
 
 TEST(Publication, AnOverwriteThatIsNoAddressOfItsFamilyIsRefusedByName) {
@@ -89,9 +89,9 @@ TEST(Publication, AnOverwriteThatIsNoAddressOfItsFamilyIsRefusedByName) {
     lease::OwnNode node;
     node.v4.public_ip_overwrite = text;
     std::vector<std::string> problems;
-    const Annotations wanted = WantedAnnotations(
+    const Annotations desired = DesiredAnnotations(
         AnnotationKeys(), {.backend_type = "vxlan", .v4 = V4(), .v6 = {}}, node, problems);
-    EXPECT_EQ(wanted.at("flannel.alpha.coreos.com/public-ip"), "192.168.1.10") << text;
+    EXPECT_EQ(desired.at("flannel.alpha.coreos.com/public-ip"), "192.168.1.10") << text;
     EXPECT_THAT(problems,
                 ElementsAre(HasSubstr(std::string("annotation flannel.alpha.coreos.com/public-ip-"
                                                   "overwrite \"") +
@@ -103,16 +103,16 @@ TEST(Publication, AnOverwriteThatIsNoAddressOfItsFamilyIsRefusedByName) {
     lease::OwnNode node;
     node.v6.public_ip_overwrite = text;
     std::vector<std::string> problems;
-    WantedAnnotations(AnnotationKeys(), {.backend_type = "vxlan", .v4 = {}, .v6 = V6()}, node,
-                      problems);
+    DesiredAnnotations(AnnotationKeys(), {.backend_type = "vxlan", .v4 = {}, .v6 = V6()}, node,
+                       problems);
     EXPECT_THAT(problems, ElementsAre(HasSubstr("public-ipv6-overwrite"))) << text;
   }
 }
 
-TEST(Publication, AnOverwriteOfAFamilyThatIsNotCarriedIsNotLookedAt) {
+TEST(Publication, AnOverwriteOfAFamilyThatIsNotCarriedIsNotInspected) {
   lease::OwnNode node;
   node.v6.public_ip_overwrite = "x";
-  Wanted({.backend_type = "vxlan", .v4 = V4(), .v6 = {}}, node);
+  Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = {}}, node);
 }
 
 TEST(Publication, CompleteWithAMacInEveryVxlanFamily) {
@@ -131,7 +131,7 @@ TEST(Publication, CompleteWithAMacInEveryVxlanFamily) {
   }
 }
 
-TEST(Publication, ShownIsWhatTheNodeSaysOctetByOctet) {
+TEST(Publication, ShownIsWhatTheNodeSaysByteByByte) {
   lease::OwnNode node;
   node.managed = true;
   node.backend_type = "VXLAN";

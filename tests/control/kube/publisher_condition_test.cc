@@ -33,7 +33,7 @@ TEST_F(PublisherTest, TheConditionIsSetOnceReady) {
 }
 
 TEST_F(PublisherTest, TheConditionComesAfterTheAnnotations) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.SetReady(true);
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
@@ -62,7 +62,7 @@ TEST_F(PublisherTest, TheConditionIsTriedUntilItIsSet) {
   for (const auto wait : {1s, 2s, 4s, 8s, 16s, 30s, 30s}) {
     EXPECT_EQ(Body(), kCondition);
     publisher.OnAnswer(absl::UnavailableError("connection refused"));
-    EXPECT_THAT(publisher.trouble(),
+    EXPECT_THAT(publisher.condition(),
                 HasSubstr("the condition NetworkUnavailable of node \"win1\" cannot be written: "
                           "connection refused"));
     EXPECT_EQ(Wait(), wait);
@@ -71,7 +71,7 @@ TEST_F(PublisherTest, TheConditionIsTriedUntilItIsSet) {
   }
   EXPECT_EQ(Body(), kCondition);
   Accept();
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   EXPECT_TRUE(publisher.published());
 }
 

@@ -84,7 +84,7 @@ class PublisherTest : public ::testing::Test {
   void Refuse(int code) { publisher.OnAnswer(Answer(code)); }
   // From here on our Node is annotated, and was found so.
   void StartPublished() {
-    publisher.SetWanted(OurPublication());
+    publisher.SetDesired(OurPublication());
     publisher.OnOwnNode(PublishedNode());
     EXPECT_TRUE(publisher.published());
     EXPECT_EQ(Body(), "");

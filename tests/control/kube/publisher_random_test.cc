@@ -25,7 +25,7 @@ class World {
     for (int step = 0; step < kSteps; ++step) Step();
     // Everybody keeps quiet from now on.
     if (awaited_) Answer(true, true);
-    SetWanted(0);
+    SetDesired(0);
     publisher_.SetReady(true);
     const control::TimePoint end = clock_.Now() + 2h;
     while (clock_.Now() < end) {
@@ -39,7 +39,7 @@ class World {
     }
     EXPECT_TRUE(publisher_.published());
     EXPECT_EQ(publisher_.NextDeadline(), std::nullopt);
-    EXPECT_EQ(publisher_.trouble(), "");
+    EXPECT_EQ(publisher_.condition(), "");
     EXPECT_EQ(node_.v4.backend_data, EncodeOurs(kMacs[0]));
     EXPECT_EQ(node_.v4.public_ip, kOurIp);
     EXPECT_EQ(node_.backend_type, "vxlan");
@@ -82,14 +82,14 @@ class World {
     ++disturbances_;
     switch (Pick(6)) {
       case 0:
-        return SetWanted(Pick(3) - 1);
+        return SetDesired(Pick(3) - 1);
       case 1:  // stripped
         node_ = BareNode(node_.node.uid);
         return watch_.push_back(node_);
       case 2:
         node_.v4.public_ip = "10.9.9.9";
         return watch_.push_back(node_);
-      case 3:  // deleted and created anew
+      case 3:  // deleted and created again
         watch_.push_back(std::nullopt);
         node_ = BareNode("uid-" + std::to_string(++uid_));
         return watch_.push_back(node_);
@@ -101,8 +101,8 @@ class World {
     }
   }
 
-  void SetWanted(int mac) {
-    publisher_.SetWanted(mac < 0 ? std::nullopt : std::optional(OurPublication(kMacs[mac])));
+  void SetDesired(int mac) {
+    publisher_.SetDesired(mac < 0 ? std::nullopt : std::optional(OurPublication(kMacs[mac])));
   }
 
   void DeliverOne() {

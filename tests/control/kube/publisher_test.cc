@@ -15,13 +15,13 @@ constexpr auto kNever = -1ms;
 // ---- once and complete
 
 TEST_F(PublisherTest, NothingIsSentBeforeOurNodeIsThere) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   EXPECT_EQ(Body(), "");
   publisher.OnOwnNode(std::nullopt);
   EXPECT_EQ(Body(), "");
   EXPECT_EQ(Wait(), kNever);
   EXPECT_FALSE(publisher.published());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 TEST_F(PublisherTest, NothingIsSentBeforeTheFactsAreKnown) {
@@ -30,7 +30,7 @@ TEST_F(PublisherTest, NothingIsSentBeforeTheFactsAreKnown) {
   EXPECT_EQ(Body(), "");
   EXPECT_EQ(Wait(), kNever);
   EXPECT_FALSE(publisher.published());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 // Upstream publishes an empty MAC first; peers that start then have no route to us.
@@ -38,18 +38,18 @@ TEST_F(PublisherTest, NeverAnEmptyMac) {
   publisher.OnOwnNode(BareNode());
   Publication publication = OurPublication();
   publication.v4->vtep_mac.reset();
-  publisher.SetWanted(publication);
+  publisher.SetDesired(publication);
   EXPECT_EQ(Body(), "");
-  EXPECT_THAT(publisher.trouble(), HasSubstr("a VTEP MAC is missing"));
+  EXPECT_THAT(publisher.condition(), HasSubstr("a VTEP MAC is missing"));
   publication = OurPublication();
   publication.v6 = {weft::testing::Address("fd00::1"), MacAddress()};
-  publisher.SetWanted(publication);
+  publisher.SetDesired(publication);
   EXPECT_EQ(Body(), "");
 }
 
 // Row "Node with no annotations map".
 TEST_F(PublisherTest, ABareNodeGetsAllInOnePatch) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   const auto request = publisher.Next();
   ASSERT_TRUE(request);
@@ -71,7 +71,7 @@ TEST_F(PublisherTest, ABareNodeGetsAllInOnePatch) {
 // Row "healthy node, restart flanneld".
 TEST_F(PublisherTest, AHealthyNodeIsNotTouched) {
   publisher.OnOwnNode(PublishedNode());
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   EXPECT_EQ(Body(), "");
   EXPECT_EQ(Wait(), kNever);
   EXPECT_TRUE(publisher.published());
@@ -98,7 +98,7 @@ TEST_F(PublisherTest, OnlyWhatDiffersIsSent) {
     Publisher fresh = Make(Options());
     lease::OwnNode node = PublishedNode();
     row.damage(node);
-    fresh.SetWanted(OurPublication());
+    fresh.SetDesired(OurPublication());
     fresh.OnOwnNode(node);
     const auto request = fresh.Next();
     ASSERT_TRUE(request) << row.body;
@@ -109,7 +109,7 @@ TEST_F(PublisherTest, OnlyWhatDiffersIsSent) {
 TEST_F(PublisherTest, DualStackIsOnePatchToo) {
   Publication publication = OurPublication();
   publication.v6 = {weft::testing::Address("fd00:1::11"), weft::testing::Mac("5a:0c:11:22:33:44")};
-  publisher.SetWanted(publication);
+  publisher.SetDesired(publication);
   publisher.OnOwnNode(PublishedNode());
   EXPECT_EQ(Body(), R"({"metadata":{"annotations":{)"
                     R"("flannel.alpha.coreos.com/backend-v6-data":)"
@@ -121,7 +121,7 @@ TEST_F(PublisherTest, AnotherPrefixMeansOtherKeys) {
   Publisher::Options options = Options();
   options.keys = *AnnotationKeys::Of("org.com/net");
   publisher = Make(options);
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   lease::OwnNode node = PublishedNode();
   node.v4.public_ip.clear();
   publisher.OnOwnNode(node);
@@ -132,7 +132,7 @@ TEST_F(PublisherTest, TheNodesNameIsEscapedInThePath) {
   Publisher::Options options = Options();
   options.node_name = "win 1/x";
   publisher = Make(options);
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(publisher.Next()->target, "/api/v1/nodes/win%201%2Fx/status");
 }
@@ -141,21 +141,21 @@ TEST_F(PublisherTest, TheNodesNameIsEscapedInThePath) {
 
 TEST_F(PublisherTest, WhatIsNotKnownAnyMoreStays) {
   StartPublished();
-  publisher.SetWanted(std::nullopt);
+  publisher.SetDesired(std::nullopt);
   EXPECT_EQ(Body(), "");
   EXPECT_FALSE(publisher.published());
   lease::OwnNode node = PublishedNode();
   node.v4.backend_data.clear();
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), "");
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 TEST_F(PublisherTest, AFamilyThatIsNotCarriedIsLeftAlone) {
   lease::OwnNode node = PublishedNode();
   node.v6.backend_data = R"({"VNI":1,"VtepMAC":""})";
   node.v6.public_ip = "fd00::9";
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), "");
   EXPECT_TRUE(publisher.published());
@@ -167,7 +167,7 @@ TEST_F(PublisherTest, WhatWasPublishedOfIPv6IsRemovedWhereItIsLeftOut) {
   node.v6.public_ip = "fd00:1::11";
   Publication publication = OurPublication();
   publication.without_v6 = true;
-  publisher.SetWanted(publication);
+  publisher.SetDesired(publication);
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), R"({"metadata":{"annotations":{)"
                     R"("flannel.alpha.coreos.com/backend-v6-data":null,)"
@@ -181,7 +181,7 @@ TEST_F(PublisherTest, WhatWasPublishedOfIPv6IsRemovedWhereItIsLeftOut) {
 // ---- after a success, the watch
 
 TEST_F(PublisherTest, NotTwiceForOneDifference) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
@@ -194,11 +194,11 @@ TEST_F(PublisherTest, NotTwiceForOneDifference) {
   clock.Advance(1h);
   EXPECT_EQ(Body(), "");
   EXPECT_EQ(Wait(), kNever);
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 TEST_F(PublisherTest, TheWatchMayBeQuickerThanTheAnswer) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   publisher.OnOwnNode(PublishedNode());
@@ -210,7 +210,7 @@ TEST_F(PublisherTest, TheWatchMayBeQuickerThanTheAnswer) {
 }
 
 TEST_F(PublisherTest, WhatTheWatchDoesNotShowInTenSecondsIsSentAgainEachTimeLater) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   for (const auto wait : {10s, 20s, 40s, 80s, 160s, 320s, 320s}) {
     EXPECT_EQ(Body(), kWholePatch);
@@ -221,54 +221,54 @@ TEST_F(PublisherTest, WhatTheWatchDoesNotShowInTenSecondsIsSentAgainEachTimeLate
     clock.Advance(1ms);
   }
   EXPECT_EQ(Body(), kWholePatch);
-  EXPECT_THAT(publisher.trouble(),
+  EXPECT_THAT(publisher.condition(),
               HasSubstr("accepted our annotations of node \"win1\" 7 times, but the Node does not "
                         "show them"));
   Accept();
   publisher.OnOwnNode(PublishedNode());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   EXPECT_TRUE(publisher.published());
 }
 
-TEST_F(PublisherTest, WhatIsShownTooLateIsNoTroubleAnyMore) {
-  publisher.SetWanted(OurPublication());
+TEST_F(PublisherTest, WhatIsShownTooLateIsNoConditionAnyMore) {
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
   clock.Advance(10s);
   EXPECT_EQ(Body(), kWholePatch);
   Refuse(503);
-  EXPECT_NE(publisher.trouble(), "");
+  EXPECT_NE(publisher.condition(), "");
   publisher.OnOwnNode(PublishedNode());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   EXPECT_EQ(Wait(), kNever);
 }
 
 // ---- what is wanted changes
 
 TEST_F(PublisherTest, AnotherMacIsPublishedWithoutWaitingForTheWatch) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
-  publisher.SetWanted(OurPublication("02:00:00:00:00:01"));
+  publisher.SetDesired(OurPublication("02:00:00:00:00:01"));
   EXPECT_EQ(Body(), PatchOf("backend-data", R"({\"VNI\":4096,\"VtepMAC\":\"02:00:00:00:00:01\"})"));
 }
 
 TEST_F(PublisherTest, ThereAndBackWithinTheWatchsDelay) {
   StartPublished();
-  publisher.SetWanted(OurPublication("02:00:00:00:00:01"));
+  publisher.SetDesired(OurPublication("02:00:00:00:00:01"));
   EXPECT_EQ(Body(), PatchOf("backend-data", R"({\"VNI\":4096,\"VtepMAC\":\"02:00:00:00:00:01\"})"));
   Accept();
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   EXPECT_EQ(Body(), PatchOf("backend-data", R"({\"VNI\":4096,\"VtepMAC\":\"00:15:5d:8c:2f:93\"})"));
 }
 
 TEST_F(PublisherTest, ChangedWhileAnAnswerIsAwaited) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
-  publisher.SetWanted(OurPublication("02:00:00:00:00:01"));
+  publisher.SetDesired(OurPublication("02:00:00:00:00:01"));
   EXPECT_EQ(Body(), "");
   Accept();
   EXPECT_EQ(Body(), PatchOf("backend-data", R"({\"VNI\":4096,\"VtepMAC\":\"02:00:00:00:00:01\"})"));
@@ -288,22 +288,22 @@ TEST_F(PublisherTest, AnOverwriteIsPublishedInsteadOfTheDetectedAddress) {
   publisher.OnOwnNode(node);
   EXPECT_TRUE(publisher.published());
   EXPECT_EQ(Body(), "");
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   node.v4.public_ip_overwrite.clear();
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
-  EXPECT_EQ(publisher.trouble(), "") << "an operator's wish is no fight";
+  EXPECT_EQ(publisher.condition(), "") << "an operator's wish is no fight";
 }
 
-TEST_F(PublisherTest, AnOverwriteThatIsNoAddressIsTroubleAndTheDetectedOneStays) {
+TEST_F(PublisherTest, AnOverwriteThatIsNoAddressIsConditionAndTheDetectedOneStays) {
   lease::OwnNode node = PublishedNode();
   node.v4.public_ip_overwrite = "nat.example";
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), "");
   EXPECT_TRUE(publisher.published());
-  EXPECT_THAT(publisher.trouble(), AllOf(HasSubstr("public-ip-overwrite \"nat.example\""),
-                                         HasSubstr("peers are told 192.168.1.10")));
+  EXPECT_THAT(publisher.condition(), AllOf(HasSubstr("public-ip-overwrite \"nat.example\""),
+                                           HasSubstr("peers are told 192.168.1.10")));
 }
 
 }  // namespace

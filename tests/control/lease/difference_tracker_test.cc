@@ -62,7 +62,7 @@ TEST(DifferenceTracker, NoLongerDesiredIsPendingRemoval) {
   EXPECT_TRUE(tracker.in_sync());
 }
 
-TEST(DifferenceTracker, WantedAgainBeforeItWasRemovedIsNothingToDo) {
+TEST(DifferenceTracker, DesiredAgainBeforeItWasRemovedIsNothingToDo) {
   Tracker tracker;
   tracker.ReplaceActual({{1, "a"}});
   EXPECT_THAT(tracker.pending_removals(), ElementsAre(1));

@@ -14,13 +14,13 @@ namespace {
 using testing::MakeLease;
 
 std::string Packed(const Lease& lease) {
-  std::string octets = "what stood there before";
-  Pack(lease, PackedUid(lease.node.uid), octets);
-  return octets;
+  std::string bytes = "what stood there before";
+  Pack(lease, PackedUid(lease.node.uid), bytes);
+  return bytes;
 }
 
-Lease Unpacked(const std::string& octets) {
-  const PackedLease packed(octets.data());
+Lease Unpacked(const std::string& bytes) {
+  const PackedLease packed(bytes.data());
   Lease lease;
   lease.node = packed.node();
   lease.created = packed.created();
@@ -116,11 +116,11 @@ TEST(PackedLease, ComesBackAsItWentIn) {
     SCOPED_TRACE(row.description);
     Lease lease = Plain();
     row.change(lease);
-    const std::string octets = Packed(lease);
-    EXPECT_EQ(Unpacked(octets), lease);
-    EXPECT_EQ(octets.size(), row.size);
-    EXPECT_EQ(PackedLease(octets.data()).size(), row.size);
-    EXPECT_EQ(PackedLease(octets.data()).name(), lease.node.name);
+    const std::string bytes = Packed(lease);
+    EXPECT_EQ(Unpacked(bytes), lease);
+    EXPECT_EQ(bytes.size(), row.size);
+    EXPECT_EQ(PackedLease(bytes.data()).size(), row.size);
+    EXPECT_EQ(PackedLease(bytes.data()).name(), lease.node.name);
   }
 }
 
@@ -162,12 +162,12 @@ TEST(PackedLease, WhatTheTableWorksOutIsNoPartOfTheValue) {
   EXPECT_FALSE(lease.told());
 }
 
-TEST(PackedLease, SubnetsAreToldApartByTheirOctets) {
+TEST(PackedLease, SubnetsAreToldApartByTheirBytes) {
   std::string a = Packed(MakeLease("a", "10.0.0.0/24", "192.0.2.1"));
   std::string b = Packed(MakeLease("b", "10.0.0.0/16", "192.0.2.1"));
-  EXPECT_NE(PackedLease(a.data()).subnet_octets(IpFamily::kV4),
-            PackedLease(b.data()).subnet_octets(IpFamily::kV4));
-  EXPECT_EQ(PackedLease(b.data()).subnet_octets(IpFamily::kV4).back(), 16);
+  EXPECT_NE(PackedLease(a.data()).subnet_bytes(IpFamily::kV4),
+            PackedLease(b.data()).subnet_bytes(IpFamily::kV4));
+  EXPECT_EQ(PackedLease(b.data()).subnet_bytes(IpFamily::kV4).back(), 16);
 }
 
 TEST(PackedUid, IsAUuidWithTheseDigitsOnly) {
@@ -190,9 +190,9 @@ TEST(PackedLease, OverlapsWhatItsSubnetOverlaps) {
                                  "10.1.2.0/24",   "10.1.3.0/24",        "10.1.2.128/25",
                                  "10.1.2.255/32", "255.255.255.255/32", "128.0.0.0/1"};
   for (const char* const ours : subnets) {
-    const std::string octets = Packed(MakeLease("a", ours, "192.0.2.1"));
+    const std::string bytes = Packed(MakeLease("a", ours, "192.0.2.1"));
     for (const char* const other : subnets) {
-      EXPECT_EQ(PackedLease(octets.data()).OverlapsSubnet(*IpPrefix::Parse(other)),
+      EXPECT_EQ(PackedLease(bytes.data()).OverlapsSubnet(*IpPrefix::Parse(other)),
                 IpPrefix::Parse(ours)->Overlaps(*IpPrefix::Parse(other)))
           << ours << " and " << other;
     }

@@ -19,8 +19,8 @@ std::string Read(const RecordStore& store, RecordId record, std::size_t size) {
 using Model = std::map<RecordId, std::string>;
 
 std::size_t SizeAt(const RecordStore& store, const Model& model, const char* at) {
-  for (const auto& [record, octets] : model) {
-    if (store.At(record) == at) return octets.size();
+  for (const auto& [record, bytes] : model) {
+    if (store.At(record) == at) return bytes.size();
   }
   ADD_FAILURE() << "no record stands there";
   return 1;
@@ -84,9 +84,9 @@ TEST(RecordStore, HoldsWhatAMapHolds) {
   for (int step = 0; step < 20'000; ++step) {
     const auto at = model.empty() ? model.end() : model.lower_bound(random() % (1u << 22));
     if (at == model.end() || random() % 5 < 2) {
-      std::string octets = any();
-      const RecordId record = store.Add(octets);
-      ASSERT_TRUE(model.emplace(record, std::move(octets)).second) << "given twice";
+      std::string bytes = any();
+      const RecordId record = store.Add(bytes);
+      ASSERT_TRUE(model.emplace(record, std::move(bytes)).second) << "given twice";
       continue;
     }
     ASSERT_EQ(Read(store, at->first, at->second.size()), at->second);
@@ -95,12 +95,12 @@ TEST(RecordStore, HoldsWhatAMapHolds) {
       model.erase(at);
       continue;
     }
-    std::string octets = any();
-    const RecordId record = store.Replace(at->first, at->second.size(), octets);
+    std::string bytes = any();
+    const RecordId record = store.Replace(at->first, at->second.size(), bytes);
     model.erase(at);
-    ASSERT_TRUE(model.emplace(record, std::move(octets)).second);
+    ASSERT_TRUE(model.emplace(record, std::move(bytes)).second);
   }
-  for (const auto& [record, octets] : model) ASSERT_EQ(Read(store, record, octets.size()), octets);
+  for (const auto& [record, bytes] : model) ASSERT_EQ(Read(store, record, bytes.size()), bytes);
   EXPECT_EQ(All(store, model), model.size());
 }
 
@@ -108,9 +108,9 @@ TEST(RecordStore, EachIsVisitedOnceAndMayGoThen) {
   RecordStore store;
   Model model;
   for (const std::size_t size : {57, 200'000, 8, 65'536, 40, 65'535, 64, 100'000}) {
-    std::string octets(size, 'x');
-    const RecordId record = store.Add(octets);
-    model[record] = std::move(octets);
+    std::string bytes(size, 'x');
+    const RecordId record = store.Add(bytes);
+    model[record] = std::move(bytes);
   }
   EXPECT_EQ(All(store, model), 8u);
   store.ForEach([&](const char* at) { return SizeAt(store, model, at); },

@@ -36,8 +36,8 @@ class LedgerChangesTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   static HostRoute Route(int number) {
-    const std::string octets = std::to_string(number / 250) + "." + std::to_string(number % 250);
-    return {testing::Prefix("10." + octets + ".0/24"), testing::Address("192.168." + octets)};
+    const std::string bytes = std::to_string(number / 250) + "." + std::to_string(number % 250);
+    return {testing::Prefix("10." + bytes + ".0/24"), testing::Address("192.168." + bytes)};
   }
   void Fill(Ledger& ledger, int count) const {
     std::vector<Entry> routes;
@@ -132,7 +132,7 @@ TEST_F(LedgerChangesTest, WhatAKilledProcessLeftIsFoldedWhenItIsOpened) {
   ASSERT_TRUE(HasChanges());
   NodeLedger node(folder_.string());
   node.Open();
-  EXPECT_EQ(node.trouble(), "");
+  EXPECT_EQ(node.condition(), "");
   EXPECT_FALSE(HasChanges());
   EXPECT_THAT(OnDisk(), SizeIs(99));
 }
@@ -282,7 +282,7 @@ TEST_F(LedgerChangesTest, OnesThatOthersMayWriteAreNotBelieved) {
   EXPECT_THAT(ledger.entries(), SizeIs(0));
   NodeLedger node(folder_.string());
   node.Open();
-  EXPECT_THAT(node.trouble(), HasSubstr("ledger.changes may be written by "));
+  EXPECT_THAT(node.condition(), HasSubstr("ledger.changes may be written by "));
   EXPECT_THAT(OnDisk(), SizeIs(100)) << "set aside";
 }
 

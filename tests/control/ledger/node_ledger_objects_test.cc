@@ -64,7 +64,7 @@ TEST_F(NodeLedgerObjectsTest, EnteredBeforeItIsMadeAndWithItsIdAfterwards) {
   EXPECT_EQ(entries[0].id, id_);
   EXPECT_TRUE(entries[0].made);
   EXPECT_THAT(ledger_->Objects(Kind::kEndpoint), IsEmpty());
-  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_EQ(ledger_->condition(), "");
 }
 
 TEST_F(NodeLedgerObjectsTest, WhatWasThereBeforeUsIsAdopted) {
@@ -175,11 +175,11 @@ TEST_F(NodeLedgerObjectsTest, ASecondDaemonOnTheFolderIsTold) {
   ledger_->Intend(network_);
   NodeLedger second(folder_);
   second.Confirm(network_, id_);
-  EXPECT_THAT(second.trouble(), HasSubstr("--state-dir"));
+  EXPECT_THAT(second.condition(), HasSubstr("--state-dir"));
   EXPECT_THAT(Entries(), ElementsAre(Entry("", false)));
   End();
   second.Confirm(network_, id_);
-  EXPECT_EQ(second.trouble(), "");
+  EXPECT_EQ(second.condition(), "");
 }
 
 TEST_F(NodeLedgerObjectsTest, AFolderThatCannotBeMadeIsTold) {
@@ -188,14 +188,14 @@ TEST_F(NodeLedgerObjectsTest, AFolderThatCannotBeMadeIsTold) {
   std::ofstream(folder_) << "a file";
   Restart();
   ledger_->Intend(network_);
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("--state-dir"));
+  EXPECT_THAT(ledger_->condition(), HasSubstr("--state-dir"));
 }
 
 TEST_F(NodeLedgerObjectsTest, ABrokenLedgerIsToldAndANewOneBegun) {
   std::ofstream(folder_ + "/ledger.json") << "garbage";
   Restart();
   ledger_->Confirm(network_, id_);
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json.broken"));
+  EXPECT_THAT(ledger_->condition(), HasSubstr("ledger.json.broken"));
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
 }
 

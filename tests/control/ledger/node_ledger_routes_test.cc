@@ -61,7 +61,7 @@ TEST_F(NodeLedgerRoutesTest, ARouteIsEnteredBeforeItIsPutAndGoesWithIt) {
   EXPECT_THAT(Entries(), UnorderedElementsAre(entry_, entry_v6_));
   ledger_->Forget(RouteKeys{a_});
   EXPECT_THAT(Entries(), ElementsAre(entry_v6_));
-  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_EQ(ledger_->condition(), "");
 }
 
 TEST_F(NodeLedgerRoutesTest, AMoveIsTwoRoutesWhileItLasts) {
@@ -123,8 +123,8 @@ TEST_F(NodeLedgerRoutesTest, OneThatAPersonMadeAdoptedStaysSo) {
 TEST_F(NodeLedgerRoutesTest, ABatchIsOneWriteAndNothingNewIsNone) {
   RouteKeys many;
   for (int i = 0; i < 5000; ++i) {
-    const std::string octets = std::to_string(i / 250) + "." + std::to_string(i % 250);
-    many.emplace(Prefix("10." + octets + ".0/24"), Address("192.168." + octets));
+    const std::string bytes = std::to_string(i / 250) + "." + std::to_string(i % 250);
+    many.emplace(Prefix("10." + bytes + ".0/24"), Address("192.168." + bytes));
   }
   EXPECT_TRUE(Writes([&] { ledger_->Intend(many); }));
   EXPECT_THAT(Entries(), SizeIs(5000));

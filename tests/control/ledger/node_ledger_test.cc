@@ -62,14 +62,14 @@ TEST_F(NodeLedgerTest, WhatIsEnteredWhileItCannotBeOpenedIsWrittenAsSoonAsItCan)
   Start();
   Put(kNetwork);
   Put(kRoute);
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("flannelctl reset will not know what is made now: "));
+  EXPECT_THAT(ledger_->condition(), HasSubstr("flannelctl reset will not know what is made now: "));
   ledger_->Use([](Ledger& ledger) -> NodeLedger::Written {
     EXPECT_EQ(ledger.entries().size(), 2u) << "this process knows it";
     return std::nullopt;
   });
   Unblock();
   for (int i = 0; i < 3; ++i) ledger_->Retry(now_ += seconds(1));
-  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_EQ(ledger_->condition(), "");
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
 }
 
@@ -79,14 +79,14 @@ TEST_F(NodeLedgerTest, AWriteThatFailedIsRetriedUntilItStands) {
   fs::remove(folder_ + "/ledger.json");
   fs::create_directories(folder_ + "/ledger.json/full");  // nothing is renamed over it
   Put(kRoute);
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json: "));
+  EXPECT_THAT(ledger_->condition(), HasSubstr("ledger.json: "));
   for (int i = 0; i < 10; ++i) ledger_->Retry(now_ += seconds(1));
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json: "));
+  EXPECT_THAT(ledger_->condition(), HasSubstr("ledger.json: "));
   ledger_->Use([](Ledger&) -> NodeLedger::Written { return std::nullopt; });
-  EXPECT_THAT(ledger_->trouble(), HasSubstr("ledger.json: ")) << "looking mends nothing";
+  EXPECT_THAT(ledger_->condition(), HasSubstr("ledger.json: ")) << "looking mends nothing";
   fs::remove_all(folder_ + "/ledger.json");
   for (int i = 0; i < 60; ++i) ledger_->Retry(now_ += seconds(1));
-  EXPECT_EQ(ledger_->trouble(), "");
+  EXPECT_EQ(ledger_->condition(), "");
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
 }
 
@@ -98,7 +98,7 @@ TEST_F(NodeLedgerTest, ItIsRetriedEverMoreRarelyAndAfterASuccessAtOnceAgain) {
   const auto succeeds_at = [&](int second) {
     Unblock();
     ledger_->Retry(now_ + seconds(second));
-    return ledger_->trouble().empty();
+    return ledger_->condition().empty();
   };
   for (int second = 0; second <= 300; ++second) ledger_->Retry(now_ + seconds(second));
   EXPECT_FALSE(succeeds_at(301)) << "a minute passes between two";
@@ -118,7 +118,7 @@ TEST_F(NodeLedgerTest, AnotherUsersFolderIsSetAsideAndReported) {
   Start();
   Put(kNetwork);
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork)) << "what it listed is not trusted";
-  EXPECT_THAT(ledger_->trouble(),
+  EXPECT_THAT(ledger_->condition(),
               AllOf(HasSubstr(folder_ + " belongs to "), HasSubstr("it is now " + folder_)));
 }
 
@@ -132,8 +132,8 @@ TEST_F(NodeLedgerTest, AFileThatOthersMayWriteIsSetAsideAndReported) {
   Put(kNetwork);
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork));
   EXPECT_TRUE(control::CheckOwn(folder_ + "/lock").ok());
-  EXPECT_THAT(ledger_->trouble(), AllOf(HasSubstr("/ledger.json may be written by "),
-                                        HasSubstr("/lock may be written by ")));
+  EXPECT_THAT(ledger_->condition(), AllOf(HasSubstr("/ledger.json may be written by "),
+                                          HasSubstr("/lock may be written by ")));
 }
 
 TEST_F(NodeLedgerTest, WithoutAFolderItIsTheDefault) {

@@ -50,7 +50,7 @@ TEST(Backends, AreThoseOfTypeAndDataPlane) {
   weft::testing::FakeHost host;
   weft::testing::ManualClock clock;
   control::Reconciler reconciler(clock, control::SystemRandom(), {});
-  const backend::Context context{options, conf, host, reconciler, {}, {}, {}, {}, {}, {}};
+  const backend::Context context{options, conf, host, reconciler, {}, {}, {}, {}};
   for (const auto& row : rows) {
     conf.type = row.type;
     options.data_plane = row.data_plane;

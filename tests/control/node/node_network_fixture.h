@@ -50,8 +50,8 @@ class NodeNetworkFixture : public ::testing::Test {
   void Make(std::unique_ptr<host::Host> host) {
     network_.reset();
     owned_host_ = std::move(host);
-    context_.emplace(backend::Context{options_, conf_, *owned_host_, reconciler_, ledger_, nullptr,
-                                      nullptr, hns_, nullptr,
+    context_.emplace(backend::Context{options_, conf_, *owned_host_, reconciler_, ledger_, hns_,
+                                      nullptr,
                                       [](const std::string& device, const absl::Status& why) {
                                         ADD_FAILURE() << device << ": " << why;
                                       }});
@@ -93,7 +93,7 @@ class NodeNetworkFixture : public ::testing::Test {
   }
 
   // The first of the subject.
-  const control::Trouble& Condition(std::string_view subject) const {
+  const control::Condition& Condition(std::string_view subject) const {
     std::vector<backend::NamedCondition> conditions;
     network_->AppendConditions(conditions);
     for (const auto& [name, condition] : conditions) {

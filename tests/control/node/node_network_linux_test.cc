@@ -299,10 +299,10 @@ TEST(NodeLedgerTest, OneThatCannotBeReadIsTriedAgain) {
   ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   ledger::NodeLedger ledger(folder.string());
   ledger.Open();
-  EXPECT_THAT(ledger.trouble(), HasSubstr("ledger.json cannot be read"));
+  EXPECT_THAT(ledger.condition(), HasSubstr("ledger.json cannot be read"));
   std::filesystem::remove(path);
   ledger.Open();
-  EXPECT_EQ(ledger.trouble(), "");
+  EXPECT_EQ(ledger.condition(), "");
   ::close(socket);
   std::filesystem::remove_all(folder);
 }

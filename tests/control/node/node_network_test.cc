@@ -693,7 +693,7 @@ TEST_F(NodeNetworkTest, AnMtuTooSmallIsWaitedFor) {
   EXPECT_TRUE(CheckNamed("tunnels").ok);
   host_->adapters[0].mtu = 1300;
   EXPECT_THAT(Round(), HasSubstr("the MTU of eth0 leaves 1230"));
-  EXPECT_EQ(network_->plan()->mtu.octets(), 1430u);
+  EXPECT_EQ(network_->plan()->mtu.bytes(), 1430u);
 }
 
 // The address is nobody's, so the UDP port cannot be had, on any system.

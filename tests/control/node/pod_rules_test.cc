@@ -72,7 +72,7 @@ TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
   EXPECT_EQ(rules_.masquerade_condition().text(), "");
 }
 
-TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsWanted) {
+TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsDesired) {
   filter_->held[FilterPart::kMasquerade] = Both().masquerade;  // an earlier process's
   Pass(3);
   EXPECT_THAT(filter_->looks, IsEmpty());
@@ -123,7 +123,7 @@ TEST_F(PodRulesTest, WhatAnotherProgramRemovedIsBackAtTheNextLook) {
 }
 
 // The kernel does not report changes there, and each look is a program.
-TEST_F(PodRulesTest, LegacyIsLookedAtMoreSeldom) {
+TEST_F(PodRulesTest, LegacyIsInspectedMoreSeldom) {
   rules_.SetDesired(Both(), now_);
   filter_->held[FilterPart::kForwardLegacy].clear();
   Pass(4);
@@ -200,7 +200,7 @@ TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
 }
 
 // Another program that has the lock of iptables' tables for a moment, or a busy host.
-TEST_F(PodRulesTest, ALookThatIsDeniedIsNoTroubleBeforeTheThird) {
+TEST_F(PodRulesTest, ALookThatIsDeniedIsNoConditionBeforeTheThird) {
   for (const absl::Status& denied :
        {absl::UnavailableError("locked"), absl::DeadlineExceededError("too slow")}) {
     rules_.SetDesired({}, now_);
@@ -258,7 +258,7 @@ TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
 }
 
 // A node without the right to look is not in trouble for what it was not asked for.
-TEST_F(PodRulesTest, NoTroubleWhereNothingIsWanted) {
+TEST_F(PodRulesTest, NoConditionWhereNothingIsDesired) {
   filter_->readable = absl::PermissionDeniedError("not permitted");
   rules_.SetDesired({}, now_);
   EXPECT_EQ(rules_.masquerade_condition().text(), "");

@@ -192,26 +192,26 @@ class KeptSubnetFileTest : public SubnetFileTest {
  protected:
   // Whether the file is ours after a look now, and whether it is complained of.
   bool Keep(const std::string& text = "A=1\n") {
-    trouble_ = std::string(file_.Keep(text, now_).message());
+    condition_ = std::string(file_.Keep(text, now_).message());
     return file_.Holds(text);
   }
 
   SubnetFile file_{path_.string()};
   control::TimePoint now_{std::chrono::hours(1)};
-  std::string trouble_;
+  std::string condition_;
 };
 
 TEST_F(KeptSubnetFileTest, OneThatWasChangedIsPutBackAtOnce) {
   ASSERT_TRUE(Keep());
   Put("A=2\n");
   EXPECT_TRUE(Keep());
-  EXPECT_EQ(trouble_, "");
+  EXPECT_EQ(condition_, "");
 }
 
 TEST_F(KeptSubnetFileTest, AnotherTextOfOursIsNoChangeByAnother) {
   for (int i = 0; i < 9; ++i) {
     EXPECT_TRUE(Keep("A=" + std::to_string(i) + "\n"));
-    EXPECT_EQ(trouble_, "");
+    EXPECT_EQ(condition_, "");
   }
 }
 
@@ -227,7 +227,7 @@ TEST_F(KeptSubnetFileTest, TwoProgramsDoNotFight) {
     const bool other_held = other.Holds("A=2\n");
     const absl::Status status = other.Keep("A=2\n", now_);
     theirs += other_held ? 0 : other.Holds("A=2\n");
-    if (second > 60) complained = complained && !trouble_.empty() && !status.ok();
+    if (second > 60) complained = complained && !condition_.empty() && !status.ok();
   }
   EXPECT_LE(ours, 20);
   EXPECT_LE(theirs, 20);
@@ -242,15 +242,16 @@ TEST_F(KeptSubnetFileTest, OneThatIsLeftAloneIsAtRestAgain) {
   EXPECT_FALSE(Keep()) << "given way";
   now_ += std::chrono::seconds(10);
   EXPECT_TRUE(Keep());
-  EXPECT_THAT(trouble_, ::testing::AllOf(::testing::HasSubstr(path_.string()),
-                                         ::testing::HasSubstr("another program keeps changing it"),
-                                         ::testing::HasSubstr("--subnet-file")));
+  EXPECT_THAT(condition_,
+              ::testing::AllOf(::testing::HasSubstr(path_.string()),
+                               ::testing::HasSubstr("another program keeps changing it"),
+                               ::testing::HasSubstr("--subnet-file")));
   now_ += std::chrono::minutes(10) - std::chrono::seconds(1);
   Keep();
-  EXPECT_NE(trouble_, "") << "not sure yet";
+  EXPECT_NE(condition_, "") << "not sure yet";
   now_ += std::chrono::seconds(1);
   Keep();
-  EXPECT_EQ(trouble_, "");
+  EXPECT_EQ(condition_, "");
   Put("A=2\n");
   EXPECT_TRUE(Keep()) << "at once again";
 }

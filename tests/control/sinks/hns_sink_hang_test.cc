@@ -15,7 +15,7 @@ using testing::HnsSinkRig;
 using testing::MakePeer;
 using namespace std::chrono_literals;
 
-// A minute is for ever, also under Wine on a busy machine.
+// A minute is forever, also under Wine on a busy machine.
 bool Eventually(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (!holds() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();

@@ -27,14 +27,14 @@ class HnsSinkRig {
   // Begins the sink.
   control::HnsSink& Start() {
     sink_ = std::make_unique<control::HnsSink>(
-        hns_, wish, [news = news_] { news->Tell(); }, limits_);
+        hns_, spec, [news = news_] { news->Tell(); }, limits_);
     return *sink_;
   }
   void Stop() { sink_.reset(); }
   control::HnsSink& sink() { return *sink_; }
   hns::emulator::Emulator& emulator() { return *hns_; }
 
-  // Until `holds`, looked at after every round. A minute is for ever, also under Wine on a busy
+  // Until `holds`, looked at after every round. A minute is forever, also under Wine on a busy
   // machine.
   bool Until(const std::function<bool()>& holds) {
     std::unique_lock lock(news_->mutex);
@@ -51,7 +51,7 @@ class HnsSinkRig {
   bool Holds() {
     return Until([this] {
       return sink_->State().known && sink_->Report().settled &&
-             sink_->State().outcome.state == hns::OverlayState::kHolds;
+             sink_->State().outcome.state == hns::OverlayState::kInSync;
     });
   }
 
@@ -61,7 +61,7 @@ class HnsSinkRig {
   }
 
   hns::Network Read() {
-    const auto networks = hns::Client(*hns_).Networks(wish.name);
+    const auto networks = hns::Client(*hns_).Networks(spec.name);
     EXPECT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
     return networks.ok() && !networks->empty() ? networks->front() : hns::Network();
   }
@@ -82,7 +82,7 @@ class HnsSinkRig {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  hns::OverlayWish wish{"flannel.4096",
+  hns::OverlaySpec spec{"flannel.4096",
                         Prefix("10.244.9.0/24"),
                         *hns::IsolationId::Of(4096),
                         4789,

@@ -30,7 +30,7 @@ class Gate {
     changed_.notify_all();
     changed_.wait(lock, [this] { return open_; });
   }
-  // A minute is for ever.
+  // A minute is forever.
   bool IsReached() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 60s, [this] { return reached_; });
@@ -112,7 +112,7 @@ TEST_F(HnsSinkTest, ARestartIsToldAndWhatItLostComesBack) {
       {hns::emulator::Restart::Networks::kLost, /*routes_kept=*/false, /*endpoints_kept=*/false});
   ASSERT_TRUE(rig_.Until([&] {
     return sink.State().outcome.network_id != before &&
-           sink.State().outcome.state == OverlayState::kHolds;
+           sink.State().outcome.state == OverlayState::kInSync;
   }));
   EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
 }
@@ -131,7 +131,7 @@ TEST_F(HnsSinkTest, ItHearsOfWhatHappensAtTheEndOfItsFirstRound) {
   HnsSink& sink = rig_.Start();
   ASSERT_TRUE(rig_.Until([&] { return *lost && sink.State().known; }));
   ASSERT_TRUE(rig_.Until([&] {
-    const auto networks = hns::Client(rig_.emulator()).Networks(rig_.wish.name);
+    const auto networks = hns::Client(rig_.emulator()).Networks(rig_.spec.name);
     return networks.ok() && !networks->empty();
   }));
 }
@@ -157,7 +157,7 @@ TEST_F(HnsSinkTest, AfterARestartThatNobodyToldItSubscribesAnew) {
   ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, before).ok());
   ASSERT_TRUE(rig_.Until([&] {
     return sink.State().outcome.network_id != before &&
-           sink.State().outcome.state == OverlayState::kHolds;
+           sink.State().outcome.state == OverlayState::kInSync;
   }));
 }
 
@@ -169,13 +169,13 @@ TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
   ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, before).ok());
   ASSERT_TRUE(rig_.Until([&] {
     return sink.State().outcome.network_id != before &&
-           sink.State().outcome.state == OverlayState::kHolds;
+           sink.State().outcome.state == OverlayState::kInSync;
   }));
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
 }
 
 TEST_F(HnsSinkTest, ABaseNetworkThatAStrangerDeletesIsMadeAnew) {
-  rig_.wish.base_network = true;
+  rig_.spec.base_network = true;
   HnsSink& sink = rig_.Start();
   ASSERT_TRUE(rig_.Stands());
   const hns::Guid base = sink.State().outcome.base_network_id.value();
@@ -251,11 +251,11 @@ TEST_F(HnsSinkTest, AnotherAddressOfTheNodeIsFollowed) {
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
   ASSERT_TRUE(rig_.Holds());
-  hns::OverlayWish wish = rig_.wish;
-  wish.subnet = testing::Prefix("10.244.10.0/24");
-  sink.SetWish(wish);
+  hns::OverlaySpec spec = rig_.spec;
+  spec.subnet = testing::Prefix("10.244.10.0/24");
+  sink.SetSpec(spec);
   ASSERT_TRUE(rig_.Holds());
-  EXPECT_EQ(rig_.Read().subnets[0].prefix, wish.subnet) << "no pod lived there";
+  EXPECT_EQ(rig_.Read().subnets[0].prefix, spec.subnet) << "no pod lived there";
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
 }
 

@@ -239,7 +239,7 @@ TEST_F(HostRouteSinkTest, WithATunnelThePeersBehindARouterGoThroughIt) {
   EXPECT_EQ(both.name(), "routes on eth0 and flannel.4096 (IPv4)");
 }
 
-TEST_F(HostRouteSinkTest, ATroubleNamesTheDeviceOfItsRoute) {
+TEST_F(HostRouteSinkTest, AConditionNamesTheDeviceOfItsRoute) {
   host.failing = {a.subnet, far.subnet};
   EXPECT_THAT(both.Resync(std::vector{a, far}).pending,
               ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: network is unreachable",
@@ -344,7 +344,7 @@ TEST_F(HostRouteLedgerTest, AMoveToAnotherAdapterIsNoEnd) {
   EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteLedgerTest, ARefusedOneStaysEnteredWhileItIsWanted) {
+TEST_F(HostRouteLedgerTest, ARefusedOneStaysEnteredWhileItIsDesired) {
   host.failing = {a.subnet};
   entered.Resync(std::vector{a});
   EXPECT_EQ(ledger.routes.size(), 1u) << "perhaps it was put";

@@ -149,7 +149,7 @@ TEST_F(TunnelRouteTest, AFailedRemovalNamesTheRouteAndTheCause) {
               ElementsAre("route 10.244.1.0/24 dev flannel.4096: operation not permitted"));
 }
 
-TEST_F(TunnelRouteTest, ATroubleThatPassedIsNotTold) {
+TEST_F(TunnelRouteTest, AConditionThatPassedIsNotTold) {
   host.failing = {a.subnet};
   sink.Resync(std::vector{a});
   host.failing.clear();

@@ -177,7 +177,7 @@ class KeeperThreadTest : public ::testing::Test {
   std::shared_ptr<Scene> scene_ = std::make_shared<Scene>();
 };
 
-TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreLookedAt) {
+TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreInspected) {
   const auto own = *hns::Guid::Parse("55fedb88-0000-0000-0000-00000000000a");
   const char* const of_own = R"({"ID":"55FEDB88-0000-0000-0000-00000000000A","Flags":0})";
   const char* const of_pod = R"({"ID":"55FEDB88-0000-0000-0000-00000000000B","Flags":0})";

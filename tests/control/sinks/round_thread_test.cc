@@ -39,7 +39,7 @@ struct Service {
     const std::lock_guard lock(mutex);
     open = false;
   }
-  // A minute is for ever here: a failure, not a wait.
+  // A minute is forever here: a failure, not a wait.
   bool Until(const std::function<bool()>& holds) {
     std::unique_lock lock(mutex);
     return news.wait_for(lock, 60s, holds);

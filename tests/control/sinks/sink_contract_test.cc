@@ -134,7 +134,7 @@ class HnsRig final : public SinkRig {
 
   hns::Policy PolicyOf(const lease::Peer& peer) {
     return hns::RemoteSubnetRoutePolicy(
-        {peer.subnet, rig_.wish.isolation_id, peer.public_ip, peer.vtep_mac});
+        {peer.subnet, rig_.spec.isolation_id, peer.public_ip, peer.vtep_mac});
   }
 
   HnsSinkRig rig_;

@@ -18,14 +18,14 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Troubles : public lease::SourceListener {
+class Conditions : public lease::SourceListener {
  public:
   void OnSnapshotBegin() override { ADD_FAILURE(); }
   void OnSnapshotEnd() override {}
   void OnUpsert(const lease::Lease&) override {}
   void OnDelete(const lease::NodeKey&) override {}
   void OnRefused(const lease::RefusedNode&) override {}
-  void OnTrouble(const absl::Status& status) override { seen.emplace_back(status.message()); }
+  void OnCondition(const absl::Status& status) override { seen.emplace_back(status.message()); }
   void OnOwnNode(const std::optional<lease::OwnNode>&) override {}
 
   std::vector<std::string> seen;
@@ -40,7 +40,7 @@ TEST(FileSourceLinuxTest, AFileThatCannotBeOpenedIsNamedWithTheCause) {
   rlimit none = before;
   none.rlim_cur = 0;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  Troubles listener;
+  Conditions listener;
   FileSource source(path, kube::NodeJsonCodec({}, "us"));
   source.Start(listener);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -52,7 +52,7 @@ TEST(FileSourceLinuxTest, AFileThatCannotBeOpenedIsNamedWithTheCause) {
 
 // A file of 4096 bytes whose reading fails: `lo` has no speed.
 TEST(FileSourceLinuxTest, AFileThatCannotBeReadIsNamedWithTheCause) {
-  Troubles listener;
+  Conditions listener;
   FileSource source("/sys/class/net/lo/speed", kube::NodeJsonCodec({}, "us"));
   source.Start(listener);
   EXPECT_THAT(listener.seen, ElementsAre(AllOf(HasSubstr("/sys/class/net/lo/speed"),

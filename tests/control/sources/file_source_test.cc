@@ -32,7 +32,7 @@ class Listener : public lease::SourceListener {
   void OnUpsert(const lease::Lease& lease) override { Add(" " + lease.node.name); }
   void OnDelete(const lease::NodeKey&) override { ADD_FAILURE(); }
   void OnRefused(const lease::RefusedNode& node) override { Add(" !" + node.name); }
-  void OnTrouble(const absl::Status& status) override {
+  void OnCondition(const absl::Status& status) override {
     heard.push_back(status.ok() ? "well" : "trouble " + std::string(status.message()));
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
@@ -191,7 +191,7 @@ TEST_F(FileSourceTest, BrokenContentNamesThePositionAndIsFollowedByTheNextGood) 
   EXPECT_THAT(listener.Take(), ElementsAre("snapshot a b", "well"));
 }
 
-TEST_F(FileSourceTest, AnEmptyFileIsTroubleNotAnEmptyCluster) {
+TEST_F(FileSourceTest, AnEmptyFileIsConditionNotAnEmptyCluster) {
   Write(path, List({"a"}));
   source.Start(listener);
   listener.Take();

@@ -328,7 +328,7 @@ TEST_F(InterfaceChoiceTest, ANameFollowsItsAddressesToTheVirtualSwitchAndBack) {
   EXPECT_EQ(Choose().index, 4u);
 }
 
-TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreWanted) {
+TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreDesired) {
   const std::string name = "NIC (2)", other = "vEthernet (NIC (2))";
   using Addresses = std::vector<std::string_view>;
   const struct {
@@ -367,9 +367,9 @@ TEST_F(InterfaceChoiceTest, MtuZeroEndsTheSearch) {
 }
 
 TEST_F(InterfaceChoiceTest, TheMtuIsTheLinksAndALoopbacksIsCut) {
-  EXPECT_EQ(Choose().mtu.octets(), 9000u);
+  EXPECT_EQ(Choose().mtu.bytes(), 9000u);
   request_.iface = {"lo"};
-  EXPECT_EQ(Choose().mtu.octets(), InnerMtu::kMax + 50);
+  EXPECT_EQ(Choose().mtu.bytes(), InnerMtu::kMax + 50);
 }
 
 TEST_F(InterfaceChoiceTest, NothingFoundNamesEveryCandidateAndEveryAdapter) {

@@ -85,7 +85,7 @@ TEST(OwnUnderlayTest, EachFamilyHasItsOwnAnnotation) {
   EXPECT_EQ(choice->v6->public_ip, *IpAddress::Parse("fd01::1"));
 }
 
-TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
+TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreCondition) {
   InterfaceChoice choice;
   choice.name = "eth0";
   const IpAddress ours = *IpAddress::Parse("192.0.2.1"), other = *IpAddress::Parse("203.0.113.9");
@@ -112,7 +112,7 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreTrouble) {
 }
 
 // What we publish ourselves is put right, not followed.
-TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoTrouble) {
+TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoCondition) {
   config::Options options;
   options.kube_subnet_mgr = true;
   lease::OwnNode node;
@@ -211,7 +211,7 @@ TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {
       absl::IsInvalidArgument(ChooseUnderlay(options, conf, std::nullopt, TwoAdapters()).status()));
 }
 
-TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsTrouble) {
+TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsCondition) {
   InterfaceChoice choice;
   choice.name = "eth0";
   choice.index = 2;
@@ -226,7 +226,7 @@ TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsTrouble) {
   EXPECT_EQ(LinkCondition(choice, facts), "");
 }
 
-TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsTrouble) {
+TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsCondition) {
   InterfaceChoice choice;
   choice.name = "eth0";
   choice.mtu = *OuterMtu::Of(1500);

@@ -22,13 +22,13 @@ struct Read {
   std::vector<CaptureTime> times;
   std::vector<LinkType> link_types;
   std::vector<std::uint32_t> lengths;  // original ones
-  std::vector<Octets> packets;
+  std::vector<ByteVector> packets;
   absl::Status status;
 };
 
-Read ReadAll(const Octets& file) {
+Read ReadAll(const ByteVector& file) {
   Read result;
-  auto reader = CaptureReader::FromOctets("test.pcap", file);
+  auto reader = CaptureReader::FromBytes("test.pcap", file);
   if (!reader.ok()) {
     result.status = reader.status();
     return result;
@@ -44,7 +44,7 @@ Read ReadAll(const Octets& file) {
     result.times.push_back((*record)->time);
     result.link_types.push_back((*record)->link_type);
     result.lengths.push_back((*record)->original_length);
-    result.packets.emplace_back((*record)->octets.begin(), (*record)->octets.end());
+    result.packets.emplace_back((*record)->bytes.begin(), (*record)->bytes.end());
   }
 }
 
@@ -55,7 +55,7 @@ const char kBigEndianMicroseconds[] =
     "00000000 00000000"   // time zone, accuracy
     "00040000 00000001"   // snap length, Ethernet
     "5f5e1000 000003e8"   // 1600000000.001000 s
-    "00000003 00000005"   // 3 octets kept of 5
+    "00000003 00000005"   // 3 bytes kept of 5
     "aabbcc"
     "5f5e1001 00000000"
     "00000001 00000001"
@@ -64,7 +64,7 @@ const char kBigEndianMicroseconds[] =
 TEST(CaptureFile, ReadsBigEndianMicroseconds) {
   const Read read = ReadAll(Hex(kBigEndianMicroseconds));
   ASSERT_TRUE(read.status.ok()) << read.status;
-  EXPECT_EQ(read.packets, (std::vector<Octets>{Hex("aabbcc"), Hex("dd")}));
+  EXPECT_EQ(read.packets, (std::vector<ByteVector>{Hex("aabbcc"), Hex("dd")}));
   EXPECT_EQ(read.lengths, (std::vector<std::uint32_t>{5, 1}));
   EXPECT_EQ(read.link_types[0], LinkType::kEthernet);
   EXPECT_EQ(read.times[0], seconds(1'600'000'000) + microseconds(1000));
@@ -76,7 +76,7 @@ TEST(CaptureFile, ReadsLittleEndianMicroseconds) {
       ReadAll(Hex("d4c3b2a1 0200 0400 00000000 00000000 00000400 65000000"
                   "00105e5f e8030000 03000000 05000000 aabbcc"));
   ASSERT_TRUE(read.status.ok()) << read.status;
-  EXPECT_EQ(read.packets, (std::vector<Octets>{Hex("aabbcc")}));
+  EXPECT_EQ(read.packets, (std::vector<ByteVector>{Hex("aabbcc")}));
   EXPECT_EQ(read.link_types[0], LinkType::kRaw);
   EXPECT_EQ(read.times[0], seconds(1'600'000'000) + microseconds(1000));
 }
@@ -103,7 +103,7 @@ TEST(CaptureFile, FrameCheckSequenceFlagsAreNoPartOfTheLinkType) {
 }
 
 TEST(CaptureFile, AFileOfEveryShorterLengthGivesItsGoodRecordsOrARefusal) {
-  const Octets whole = Hex(kBigEndianMicroseconds);
+  const ByteVector whole = Hex(kBigEndianMicroseconds);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Read read = ReadAll({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
     const bool at_a_border = size == 24 || size == 24 + 19;
@@ -207,7 +207,7 @@ TEST(CaptureFile, ReadsPcapng) {
           "00000004 00000004 45000000 00000024"
           "00000003 00000014 00000003 ccddee00 00000014"));  // simple packet
   ASSERT_TRUE(read.status.ok()) << read.status;
-  EXPECT_EQ(read.packets, (std::vector<Octets>{Hex("aabb"), Hex("45000000"), Hex("ccddee")}));
+  EXPECT_EQ(read.packets, (std::vector<ByteVector>{Hex("aabb"), Hex("45000000"), Hex("ccddee")}));
   EXPECT_EQ(read.lengths, (std::vector<std::uint32_t>{9, 4, 3}));
   EXPECT_EQ(read.link_types,
             (std::vector<LinkType>{LinkType::kEthernet, LinkType::kRaw, LinkType::kEthernet}));
@@ -217,11 +217,11 @@ TEST(CaptureFile, ReadsPcapng) {
 
 TEST(CaptureFile, ARecordLongerThanAnyPacketIsDamage) {
   const std::uint32_t huge = CaptureReader::kMaxRecord + 4;
-  const Octets section = Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c");
-  const Octets interface = Hex("00000001 00000014 0001 0000 00000000 00000014");
+  const ByteVector section = Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c");
+  const ByteVector interface = Hex("00000001 00000014 0001 0000 00000000 00000014");
   for (const bool simple : {false, true}) {
     const std::size_t fixed = simple ? 4 : 20;
-    Octets block(8 + fixed + huge + 4);
+    ByteVector block(8 + fixed + huge + 4);
     StoreBe32(block.data(), simple ? 3 : 6);
     StoreBe32(block.data() + 4, static_cast<std::uint32_t>(block.size()));
     StoreBe32(block.data() + (simple ? 8 : 20), huge);
@@ -247,7 +247,7 @@ TEST(CaptureFile, OptionsOfOddLengthAreSteppedOver) {
   const Read read = ReadAll(
       Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c"
           "00000001 00000040 0001 0000 00000000"
-          "0009 0002 09090000"  // resolution, of two octets
+          "0009 0002 09090000"  // resolution, of two bytes
           "000e 0004 00000e10"  // offset, of four
           "0002 0003 65746800"  // if_name "eth"
           "0002 0001 03000000"  // another name
@@ -280,7 +280,7 @@ TEST(CaptureFile, WritesWhatItReads) {
     ASSERT_TRUE(writer.ok()) << writer.status();
     EXPECT_TRUE(writer->Write(seconds(1'600'000'000) + nanoseconds(123'456'789), Hex("45aa")).ok());
     EXPECT_TRUE(writer->Write(seconds(-5), Hex("60")).ok());
-    EXPECT_TRUE(writer->Write({}, Octets(CaptureWriter::kSnapLength + 10)).ok());
+    EXPECT_TRUE(writer->Write({}, ByteVector(CaptureWriter::kSnapLength + 10)).ok());
     EXPECT_TRUE(writer->Flush().ok());
   }
   auto reader = CaptureReader::Open(path);
@@ -289,13 +289,13 @@ TEST(CaptureFile, WritesWhatItReads) {
   ASSERT_TRUE(record.ok() && *record);
   EXPECT_EQ((*record)->time, seconds(1'600'000'000) + nanoseconds(123'456'789));
   EXPECT_EQ((*record)->link_type, LinkType::kRaw);
-  EXPECT_EQ(Octets((*record)->octets.begin(), (*record)->octets.end()), Hex("45aa"));
+  EXPECT_EQ(ByteVector((*record)->bytes.begin(), (*record)->bytes.end()), Hex("45aa"));
   record = reader->Next();
   ASSERT_TRUE(record.ok() && *record);
   EXPECT_EQ((*record)->time, CaptureTime::zero());
   record = reader->Next();
   ASSERT_TRUE(record.ok() && *record);
-  EXPECT_EQ((*record)->octets.size(), CaptureWriter::kSnapLength);
+  EXPECT_EQ((*record)->bytes.size(), CaptureWriter::kSnapLength);
   EXPECT_EQ((*record)->original_length, CaptureWriter::kSnapLength + 10);
   record = reader->Next();
   EXPECT_TRUE(record.ok() && !*record);

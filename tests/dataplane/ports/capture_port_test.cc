@@ -25,10 +25,10 @@ class CapturePortTest : public ::testing::Test {
     std::filesystem::remove(in_);
     std::filesystem::remove(out_);
   }
-  void Write(LinkType link_type, const std::vector<Octets>& packets) {
+  void Write(LinkType link_type, const std::vector<ByteVector>& packets) {
     auto writer = CaptureWriter::Open(in_, link_type);
     ASSERT_TRUE(writer.ok()) << writer.status();
-    for (const Octets& packet : packets) ASSERT_TRUE(writer->Write({}, packet).ok());
+    for (const ByteVector& packet : packets) ASSERT_TRUE(writer->Write({}, packet).ok());
   }
   std::unique_ptr<CapturePort> Open(PortKind kind) {
     auto port = CapturePort::Open({.kind = kind, .read_path = in_});
@@ -40,65 +40,65 @@ class CapturePortTest : public ::testing::Test {
   std::string out_;
 };
 
-const Octets kPacket = PacketBuilder("10.244.1.2", "10.244.1.3").Payload(20).Build();
+const ByteVector kPacket = PacketBuilder("10.244.1.2", "10.244.1.3").Payload(20).Build();
 const MacAddress kA = Mac("02:00:00:00:00:0a");
 const MacAddress kB = Mac("02:00:00:00:00:0b");
 
 TEST_F(CapturePortTest, StripsEthernetForIpKinds) {
   const PacketBuilder builder = PacketBuilder("10.244.1.2", "10.244.1.3").Payload(20);
   const PacketBuilder v6 = PacketBuilder("2001:db8::1", "2001:db8::2").Payload(20);
-  Octets arp = builder.BuildFrame(kA, kB);
+  ByteVector arp = builder.BuildFrame(kA, kB);
   StoreBe16(arp.data() + 12, 0x0806);
   Write(LinkType::kEthernet, {builder.BuildFrame(kA, kB), builder.BuildFrame(kA, kB, 7), arp,
                               Hex("0011"), v6.BuildFrame(kA, kB)});
   for (const PortKind kind : {PortKind::kPodL3, PortKind::kWirePacket}) {
     const auto port = Open(kind);
-    EXPECT_EQ(ReceiveOctets(*port), (std::vector<Octets>{kPacket, kPacket, v6.Build()}))
+    EXPECT_EQ(ReceiveBytes(*port), (std::vector<ByteVector>{kPacket, kPacket, v6.Build()}))
         << "plain and VLAN-tagged, and IPv6";
     EXPECT_EQ(port->Counts()[0].value, 2u) << "ARP, and a stump";
   }
-  EXPECT_EQ(ReceiveOctets(*Open(PortKind::kPodL2)).size(), 5u);
+  EXPECT_EQ(ReceiveBytes(*Open(PortKind::kPodL2)).size(), 5u);
 }
 
 TEST_F(CapturePortTest, RawCapturesHaveNoFrames) {
   Write(LinkType::kRaw, {kPacket});
-  EXPECT_EQ(ReceiveOctets(*Open(PortKind::kPodL3)), std::vector<Octets>{kPacket});
+  EXPECT_EQ(ReceiveBytes(*Open(PortKind::kPodL3)), std::vector<ByteVector>{kPacket});
   const auto frames = Open(PortKind::kPodL2);
-  EXPECT_TRUE(ReceiveOctets(*frames).empty());
+  EXPECT_TRUE(ReceiveBytes(*frames).empty());
   EXPECT_EQ(frames->Counts()[0].value, 1u);
 }
 
 TEST_F(CapturePortTest, OtherLinkTypesAreSkipped) {
   Write(static_cast<LinkType>(113), {kPacket});  // Linux cooked
-  EXPECT_TRUE(ReceiveOctets(*Open(PortKind::kWirePacket)).empty());
+  EXPECT_TRUE(ReceiveBytes(*Open(PortKind::kWirePacket)).empty());
 }
 
 TEST_F(CapturePortTest, RecordsOfOneBatchAfterTheOther) {
-  Write(LinkType::kRaw, std::vector<Octets>(kMaxBatch + 5, kPacket));
+  Write(LinkType::kRaw, std::vector<ByteVector>(kMaxBatch + 5, kPacket));
   const auto port = Open(PortKind::kPodL3);
-  EXPECT_EQ(ReceiveOctets(*port).size(), kMaxBatch);
-  EXPECT_EQ(ReceiveOctets(*port).size(), 5u);
-  EXPECT_EQ(ReceiveOctets(*port).size(), 0u);
+  EXPECT_EQ(ReceiveBytes(*port).size(), kMaxBatch);
+  EXPECT_EQ(ReceiveBytes(*port).size(), 5u);
+  EXPECT_EQ(ReceiveBytes(*port).size(), 0u);
 }
 
 TEST_F(CapturePortTest, ACutRecordIsSkippedAndABrokenFileIsTold) {
   Write(LinkType::kRaw, {kPacket, kPacket});
   std::filesystem::resize_file(in_, std::filesystem::file_size(in_) - 1);
   const auto port = Open(PortKind::kPodL3);
-  EXPECT_EQ(ReceiveOctets(*port).size(), 1u);
+  EXPECT_EQ(ReceiveBytes(*port).size(), 1u);
   EXPECT_THAT(port->read_status().ToString(), ::testing::HasSubstr(in_));
   EXPECT_EQ(port->Counts()[1].value, 1u);
-  EXPECT_EQ(ReceiveOctets(*port).size(), 0u);
+  EXPECT_EQ(ReceiveBytes(*port).size(), 0u);
 }
 
 TEST_F(CapturePortTest, StampsWithTheBatchsTime) {
   auto port = CapturePort::Open(
       {.kind = PortKind::kPodL2, .write_path = out_, .epoch = std::chrono::seconds(1'600'000'000)});
   ASSERT_TRUE(port.ok()) << port.status();
-  Octets octets = kPacket;
+  ByteVector bytes = kPacket;
   Packet packet;
-  packet.data = octets.data();
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.data = bytes.data();
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   Batch batch;
   batch.now = std::chrono::milliseconds(1500);
   batch.Add(packet);
@@ -112,27 +112,27 @@ TEST_F(CapturePortTest, StampsWithTheBatchsTime) {
   EXPECT_EQ((*record)->time, std::chrono::milliseconds(1'600'000'001'500));
 }
 
-// Taken with a snap length: the octets that are there are no packet.
+// Taken with a snap length: the bytes that are there are no packet.
 TEST_F(CapturePortTest, ARecordThatTheSnapLengthCutIsSkipped) {
   std::ofstream file(in_, std::ios::binary);
-  const Octets octets =
+  const ByteVector bytes =
       Concatenate(Hex("a1b2c3d4 0002 0004 00000000 00000000 00040000 00000065"
                       "00000000 00000000 00000004 00000014 45000014"),
                   Concatenate(Hex("00000000 00000000 00000030 00000030"), kPacket));
   ASSERT_EQ(kPacket.size(), 0x30u);
-  file.write(reinterpret_cast<const char*>(octets.data()),
-             static_cast<std::streamsize>(octets.size()));
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
   file.close();
   const auto port = Open(PortKind::kPodL3);
-  EXPECT_EQ(ReceiveOctets(*port), std::vector<Octets>{kPacket});
+  EXPECT_EQ(ReceiveBytes(*port), std::vector<ByteVector>{kPacket});
   EXPECT_EQ(port->Counts()[0].value, 1u);
 }
 
 TEST_F(CapturePortTest, WithoutFilesNothingComesAndWhatIsSentIsGone) {
   auto port = CapturePort::Open({.kind = PortKind::kPodL3});
   ASSERT_TRUE(port.ok()) << port.status();
-  EXPECT_TRUE(ReceiveOctets(**port).empty());
-  SendOctets(**port, kPacket);
+  EXPECT_TRUE(ReceiveBytes(**port).empty());
+  SendBytes(**port, kPacket);
   EXPECT_TRUE((*port)->Flush().ok());
 }
 

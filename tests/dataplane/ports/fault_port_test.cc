@@ -30,27 +30,27 @@ struct Rig {
     world = std::move(link.second);
     port = std::make_unique<FaultPort>(std::move(link.first), options);
   }
-  std::vector<Octets> Receive(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) SendOctets(*world, MakePacket(kKind, i, kSize));
-    return ReceiveOctets(*port);
+  std::vector<ByteVector> Receive(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) SendBytes(*world, MakePacket(kKind, i, kSize));
+    return ReceiveBytes(*port);
   }
-  // Also: the caller's octets and verdicts stay.
-  std::vector<Octets> Send(std::uint32_t count) {
+  // Also: the caller's bytes and verdicts stay.
+  std::vector<ByteVector> Send(std::uint32_t count) {
     Batch batch;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const Octets octets = MakePacket(kKind, i, kSize);
+      const ByteVector bytes = MakePacket(kKind, i, kSize);
       Packet packet = slab.Lend(i);
-      std::copy(octets.begin(), octets.end(), packet.data);
+      std::copy(bytes.begin(), bytes.end(), packet.data);
       packet.length = kSize;
       batch.Add(packet);
     }
     port->Send(batch);
     for (std::uint32_t i = 0; i < count; ++i) {
       EXPECT_EQ(batch[i].verdict, Verdict::kForward);
-      EXPECT_EQ(Octets(batch[i].data, batch[i].data + batch[i].length),
+      EXPECT_EQ(ByteVector(batch[i].data, batch[i].data + batch[i].length),
                 MakePacket(kKind, i, kSize));
     }
-    return ReceiveOctets(*world);
+    return ReceiveBytes(*world);
   }
 
   std::unique_ptr<PacketPort> world;
@@ -58,9 +58,9 @@ struct Rig {
   PacketSlab slab;
 };
 
-std::vector<std::uint32_t> Numbers(const std::vector<Octets>& packets) {
+std::vector<std::uint32_t> Numbers(const std::vector<ByteVector>& packets) {
   std::vector<std::uint32_t> numbers;
-  for (const Octets& packet : packets) numbers.push_back(LoadBe32(packet.data()));
+  for (const ByteVector& packet : packets) numbers.push_back(LoadBe32(packet.data()));
   return numbers;
 }
 
@@ -88,7 +88,7 @@ TEST(FaultPort, LosesAll) {
 // A worker sleeps only where there was nothing.
 TEST(FaultPort, WhatWasLostWasTaken) {
   Rig rig(Both({.loss = 1}));
-  for (std::uint32_t i = 0; i < 3; ++i) SendOctets(*rig.world, MakePacket(kKind, i, kSize));
+  for (std::uint32_t i = 0; i < 3; ++i) SendBytes(*rig.world, MakePacket(kKind, i, kSize));
   Batch batch;
   EXPECT_EQ(rig.port->Receive(batch), 3u);
   EXPECT_TRUE(batch.empty());
@@ -103,13 +103,13 @@ TEST(FaultPort, RepeatsAll) {
   EXPECT_EQ(Counts(*rig.port)["fault-duplicated"], 6u);
 }
 
-TEST(FaultPort, ARepeatHasOctetsOfItsOwn) {
+TEST(FaultPort, ARepeatHasBytesOfItsOwn) {
   Rig rig(Both({.duplication = 1}));
-  SendOctets(*rig.world, MakePacket(kKind, 1, kSize));
+  SendBytes(*rig.world, MakePacket(kKind, 1, kSize));
   Batch batch;
   ASSERT_EQ(rig.port->Receive(batch), 2u);
   std::fill_n(batch[0].data - batch[0].headroom, batch[0].headroom + kSize, std::byte{0xee});
-  EXPECT_EQ(Octets(batch[1].data, batch[1].data + kSize), MakePacket(kKind, 1, kSize));
+  EXPECT_EQ(ByteVector(batch[1].data, batch[1].data + kSize), MakePacket(kKind, 1, kSize));
 }
 
 TEST(FaultPort, AFullBatchHasNoRoomForRepeatsButKeepsItsPackets) {
@@ -128,10 +128,10 @@ TEST(FaultPort, ReordersPairs) {
 
 TEST(FaultPort, FlipsOneBit) {
   Rig rig(Both({.corruption = 1}));
-  for (const std::vector<Octets>& packets : {rig.Receive(20), rig.Send(20)}) {
+  for (const std::vector<ByteVector>& packets : {rig.Receive(20), rig.Send(20)}) {
     ASSERT_EQ(packets.size(), 20u);
     for (std::uint32_t i = 0; i < 20; ++i) {
-      const Octets want = MakePacket(kKind, i, kSize);
+      const ByteVector want = MakePacket(kKind, i, kSize);
       int bits = 0;
       for (std::size_t at = 0; at < kSize; ++at) {
         bits += __builtin_popcount(std::to_integer<unsigned>(packets[i][at] ^ want[at]));
@@ -144,10 +144,10 @@ TEST(FaultPort, FlipsOneBit) {
 
 TEST(FaultPort, CutsTheEndButNeverAll) {
   Rig rig(Both({.truncation = 1}));
-  const std::vector<Octets> packets = rig.Receive(50);
+  const std::vector<ByteVector> packets = rig.Receive(50);
   ASSERT_EQ(packets.size(), 50u);
   for (std::uint32_t i = 0; i < 50; ++i) {
-    const Octets want = MakePacket(kKind, i, kSize);
+    const ByteVector want = MakePacket(kKind, i, kSize);
     EXPECT_GE(packets[i].size(), 1u);
     EXPECT_LT(packets[i].size(), kSize);
     EXPECT_TRUE(std::equal(packets[i].begin(), packets[i].end(), want.begin()));
@@ -157,8 +157,8 @@ TEST(FaultPort, CutsTheEndButNeverAll) {
 
 TEST(FaultPort, APacketOfOneByteIsNotCut) {
   Rig rig(Both({.truncation = 1}));
-  SendOctets(*rig.world, Octets(1));
-  EXPECT_EQ(ReceiveOctets(*rig.port), std::vector<Octets>{Octets(1)});
+  SendBytes(*rig.world, ByteVector(1));
+  EXPECT_EQ(ReceiveBytes(*rig.port), std::vector<ByteVector>{ByteVector(1)});
   EXPECT_EQ(Counts(*rig.port)["fault-truncated"], 0u);
 }
 
@@ -177,7 +177,7 @@ TEST(FaultPort, TheSeedDecides) {
   const FaultRates rates = {
       .loss = 0.2, .duplication = 0.2, .reorder = 0.2, .corruption = 0.2, .truncation = 0.2};
   FaultOptions options = Both(rates);
-  std::vector<std::vector<Octets>> runs;
+  std::vector<std::vector<ByteVector>> runs;
   for (const std::uint64_t seed : {7u, 7u, 8u}) {
     options.seed = seed;
     Rig rig(options);

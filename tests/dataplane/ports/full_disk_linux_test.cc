@@ -19,13 +19,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr rlim_t kRoom = 64 * 1024;  // octets
+constexpr rlim_t kRoom = 64 * 1024;  // bytes
 constexpr std::size_t kSize = 1000;
 
 class FullDiskTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::signal(SIGXFSZ, SIG_IGN);  // or the first octet too many ends the process
+    std::signal(SIGXFSZ, SIG_IGN);  // or the first byte too many ends the process
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
     const rlimit small{.rlim_cur = kRoom, .rlim_max = before_.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -37,9 +37,9 @@ class FullDiskTest : public ::testing::Test {
 
   // One batch of 100 packets, which is more than there is room for; how many went.
   static std::size_t SendMany(PacketPort& port) {
-    Octets octets = MakePacket(PortKind::kPodL3, 1, kSize);
+    ByteVector bytes = MakePacket(PortKind::kPodL3, 1, kSize);
     Packet packet;
-    packet.data = octets.data();
+    packet.data = bytes.data();
     packet.length = kSize;
     Batch batch;
     for (int i = 0; i < 100; ++i) batch.Add(packet);
@@ -78,7 +78,7 @@ TEST_F(FullDiskTest, ATraceEndsAndThePacketsGoOn) {
   TracePort port(std::move(link.first), std::move(options));
   EXPECT_EQ(SendMany(port), 100u);
   EXPECT_EQ(SendMany(port), 100u);
-  EXPECT_EQ(ReceiveOctets(*link.second).size(), 200u);
+  EXPECT_EQ(ReceiveBytes(*link.second).size(), 200u);
   EXPECT_THAT(port.Flush().ToString(),
               AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
   EXPECT_FALSE(port.Flush().ok()) << "and says it again";

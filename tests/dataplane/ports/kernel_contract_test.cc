@@ -34,13 +34,13 @@ class DeviceHarness : public PortHarness {
   }
 
   PacketPort& port() override { return *port_; }
-  Octets Make(std::uint32_t number, std::size_t size) const override {
+  ByteVector Make(std::uint32_t number, std::size_t size) const override {
     return MakePacket(port_->kind(), number, size);
   }
   std::size_t header_size() const override { return HeaderSize(port_->kind()); }
   std::size_t max_size() const override { return 60'000; }
-  void Inject(const Octets& packet) override { EXPECT_EQ(world_.Send(packet), ""); }
-  std::vector<Octets> TakeSent() override { return world_.Receive(); }
+  void Inject(const ByteVector& packet) override { EXPECT_EQ(world_.Send(packet), ""); }
+  std::vector<ByteVector> TakeSent() override { return world_.Receive(); }
 
  private:
   std::unique_ptr<Port> port_;

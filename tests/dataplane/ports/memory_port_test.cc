@@ -13,10 +13,10 @@
 namespace weft::dataplane {
 namespace {
 
-Packet Lend(PacketSlab& slab, std::size_t index, const Octets& octets) {
+Packet Lend(PacketSlab& slab, std::size_t index, const ByteVector& bytes) {
   Packet packet = slab.Lend(index);
-  std::copy(octets.begin(), octets.end(), packet.data);
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  std::copy(bytes.begin(), bytes.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   return packet;
 }
 
@@ -100,8 +100,8 @@ TEST(MemoryPort, DatagramsCarryTheSendersAddress) {
   options.first_address = Ip("192.0.2.1");
   options.second_address = Ip("192.0.2.2");
   MemoryLink link = MemoryLink::Make(options);
-  SendOctets(*link.first, MakePacket(PortKind::kWireDatagram, 1, 100), Ip("192.0.2.2"));
-  SendOctets(*link.second, MakePacket(PortKind::kWireDatagram, 1, 100), Ip("192.0.2.1"));
+  SendBytes(*link.first, MakePacket(PortKind::kWireDatagram, 1, 100), Ip("192.0.2.2"));
+  SendBytes(*link.second, MakePacket(PortKind::kWireDatagram, 1, 100), Ip("192.0.2.1"));
   Batch received;
   ASSERT_EQ(link.second->Receive(received), 1u);
   EXPECT_EQ(received[0].outer_address, Ip("192.0.2.1"));
@@ -111,10 +111,10 @@ TEST(MemoryPort, DatagramsCarryTheSendersAddress) {
 
 TEST(MemoryPort, OneEndMayGo) {
   MemoryLink link = MemoryLink::Make(PortKind::kPodL3);
-  SendOctets(*link.first, MakePacket(PortKind::kPodL3, 1, 100));
+  SendBytes(*link.first, MakePacket(PortKind::kPodL3, 1, 100));
   link.first.reset();
-  EXPECT_EQ(ReceiveOctets(*link.second).size(), 1u);
-  SendOctets(*link.second, MakePacket(PortKind::kPodL3, 2, 100));
+  EXPECT_EQ(ReceiveBytes(*link.second).size(), 1u);
+  SendBytes(*link.second, MakePacket(PortKind::kPodL3, 2, 100));
 }
 
 TEST(MemoryPort, TwoThreadsTransferEverythingInOrder) {

@@ -20,14 +20,14 @@ class PacketSocket {
   PacketSocket& operator=(const PacketSocket&) = delete;
 
   // Sends a frame (or, on TUN, an IP packet) out of the device. Returns what went wrong, or empty.
-  std::string Send(const Octets& frame);
+  std::string Send(const ByteVector& frame);
   // Frames that came in through the device since the last call; none of those sent.
-  std::vector<Octets> Receive();
+  std::vector<ByteVector> Receive();
   // The same of those that went out.
-  std::vector<Octets> ReceiveOutgoing();
+  std::vector<ByteVector> ReceiveOutgoing();
 
  private:
-  std::vector<Octets> Read(bool outgoing);
+  std::vector<ByteVector> Read(bool outgoing);
 
   int descriptor_ = -1;
   int index_ = 0;

@@ -43,7 +43,7 @@ PacketSocket::~PacketSocket() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::string PacketSocket::Send(const Octets& frame) {
+std::string PacketSocket::Send(const ByteVector& frame) {
   const sockaddr_ll address = AddressOf(index_, ETH_P_IP);
   const ssize_t sent = ::sendto(descriptor_, frame.data(), frame.size(), 0,
                                 reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -51,12 +51,12 @@ std::string PacketSocket::Send(const Octets& frame) {
   return std::string("cannot send: ") + std::strerror(errno);
 }
 
-std::vector<Octets> PacketSocket::Receive() { return Read(false); }
-std::vector<Octets> PacketSocket::ReceiveOutgoing() { return Read(true); }
+std::vector<ByteVector> PacketSocket::Receive() { return Read(false); }
+std::vector<ByteVector> PacketSocket::ReceiveOutgoing() { return Read(true); }
 
-std::vector<Octets> PacketSocket::Read(bool outgoing) {
-  std::vector<Octets> frames;
-  static Octets buffer(256 * 1024);
+std::vector<ByteVector> PacketSocket::Read(bool outgoing) {
+  std::vector<ByteVector> frames;
+  static ByteVector buffer(256 * 1024);
   while (true) {
     sockaddr_ll from{};
     socklen_t length = sizeof from;

@@ -161,15 +161,15 @@ TEST(PortAllocation, NoneInATunDevice) {
 
   PacketSlab slab;
   Batch batch;
-  const auto add = [&](const Octets& octets) -> Packet& {
+  const auto add = [&](const ByteVector& bytes) -> Packet& {
     Packet packet = slab.Lend(batch.size());
-    std::copy(octets.begin(), octets.end(), packet.data);
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    std::copy(bytes.begin(), bytes.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     packet.tailroom -= packet.length;
     return batch.Add(packet);
   };
-  const Octets plain = MakePacket(PortKind::kPodL3, 1, 500);
-  const Octets superframe =
+  const ByteVector plain = MakePacket(PortKind::kPodL3, 1, 500);
+  const ByteVector superframe =
       PacketBuilder("10.244.1.7", "10.244.2.9").Tcp(1, 2).Payload(10'000).Build();
   std::size_t sent = 0;
   for (int round = 0; round < kRounds; ++round) {

@@ -51,22 +51,22 @@ class CaptureHarness : public PortHarness {
     if (!injected_.empty()) Open();
     return *port_;
   }
-  Octets Make(std::uint32_t number, std::size_t size) const override {
+  ByteVector Make(std::uint32_t number, std::size_t size) const override {
     return MakePacket(kind_, number, size);
   }
   std::size_t header_size() const override { return HeaderSize(kind_); }
   std::size_t max_size() const override { return 60'000; }
-  void Inject(const Octets& packet) override { injected_.push_back(packet); }
-  std::vector<Octets> TakeSent() override {
+  void Inject(const ByteVector& packet) override { injected_.push_back(packet); }
+  std::vector<ByteVector> TakeSent() override {
     EXPECT_TRUE(port_->Flush().ok());
-    std::vector<Octets> result;
+    std::vector<ByteVector> result;
     auto reader = CaptureReader::Open(write_path_);
     EXPECT_TRUE(reader.ok()) << reader.status();
     while (true) {
       auto record = reader->Next();
       EXPECT_TRUE(record.ok()) << record.status();
       if (!record.ok() || !*record) break;
-      result.emplace_back((*record)->octets.begin(), (*record)->octets.end());
+      result.emplace_back((*record)->bytes.begin(), (*record)->bytes.end());
     }
     result.erase(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(taken_));
     taken_ += result.size();
@@ -79,7 +79,7 @@ class CaptureHarness : public PortHarness {
       auto writer = CaptureWriter::Open(
           read_path_, kind_ == PortKind::kPodL2 ? LinkType::kEthernet : LinkType::kRaw);
       ASSERT_TRUE(writer.ok()) << writer.status();
-      for (const Octets& packet : injected_) ASSERT_TRUE(writer->Write({}, packet).ok());
+      for (const ByteVector& packet : injected_) ASSERT_TRUE(writer->Write({}, packet).ok());
     }
     injected_.clear();
     auto port =
@@ -93,7 +93,7 @@ class CaptureHarness : public PortHarness {
   std::string read_path_;
   std::string write_path_;
   std::unique_ptr<CapturePort> port_;
-  std::vector<Octets> injected_;
+  std::vector<ByteVector> injected_;
   std::size_t taken_ = 0;
 };
 
@@ -102,7 +102,7 @@ class EdgeHarness : public LinkHarness {
  public:
   EdgeHarness() : LinkHarness(PortKind::kPodL2, MakeEdge) {
     // The pod says who it is; the destination of what Make makes.
-    SendOctets(*world_, MakeArp());
+    SendBytes(*world_, MakeArp());
     Batch batch;
     port_->Receive(batch);
     TakeSent();
@@ -114,8 +114,8 @@ class EdgeHarness : public LinkHarness {
     options.pod_subnets = {*IpPrefix::Parse("10.244.1.0/24")};
     return std::make_unique<Edge>(std::move(frames), options);
   }
-  static Octets MakeArp() {
-    Octets frame(EthernetHeader::kSize + ArpPacket::kSize);
+  static ByteVector MakeArp() {
+    ByteVector frame(EthernetHeader::kSize + ArpPacket::kSize);
     const MacAddress pod = Mac("02:00:00:00:01:03");
     EthernetHeader{Mac("ff:ff:ff:ff:ff:ff"), pod, EtherType::kArp}.Emit(
         MutableBytes(frame).first<EthernetHeader::kSize>());
@@ -124,21 +124,21 @@ class EdgeHarness : public LinkHarness {
     return frame;
   }
 
-  Octets Make(std::uint32_t number, std::size_t size) const override {
+  ByteVector Make(std::uint32_t number, std::size_t size) const override {
     return MakePacket(PortKind::kPodL3, number, size);
   }
   std::size_t header_size() const override { return HeaderSize(PortKind::kPodL3); }
   std::size_t max_size() const override { return kMaxSize - EthernetHeader::kSize; }
   std::optional<std::size_t> oversize() const override { return max_size() + 1; }
-  void Inject(const Octets& packet) override {
-    Octets frame(EthernetHeader::kSize);
+  void Inject(const ByteVector& packet) override {
+    ByteVector frame(EthernetHeader::kSize);
     EthernetHeader{Mac("02:00:00:00:01:01"), Mac("02:00:00:00:01:02"), EtherType::kIpv4}.Emit(
         MutableBytes(frame).first<EthernetHeader::kSize>());
-    SendOctets(*world_, Concatenate(frame, packet));
+    SendBytes(*world_, Concatenate(frame, packet));
   }
-  std::vector<Octets> TakeSent() override {
-    std::vector<Octets> packets;
-    for (const Octets& frame : ReceiveOctets(*world_)) {
+  std::vector<ByteVector> TakeSent() override {
+    std::vector<ByteVector> packets;
+    for (const ByteVector& frame : ReceiveBytes(*world_)) {
       packets.emplace_back(frame.begin() + EthernetHeader::kSize, frame.end());
     }
     return packets;

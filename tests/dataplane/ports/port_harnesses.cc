@@ -22,8 +22,8 @@ std::size_t HeaderSize(PortKind kind) {
   return 0;
 }
 
-Octets MakePacket(PortKind kind, std::uint32_t number, std::size_t size) {
-  Octets payload(size - HeaderSize(kind));
+ByteVector MakePacket(PortKind kind, std::uint32_t number, std::size_t size) {
+  ByteVector payload(size - HeaderSize(kind));
   for (std::size_t i = 0; i < payload.size(); ++i)
     payload[i] = static_cast<std::byte>(number + i * 7);
   StoreBe32(payload.data(), number);
@@ -35,13 +35,13 @@ Octets MakePacket(PortKind kind, std::uint32_t number, std::size_t size) {
   return builder.Build();
 }
 
-void SendOctets(PacketPort& port, const Octets& octets, const IpAddress& destination) {
-  std::vector<std::byte> buffer(kHeadroom + octets.size());
-  std::copy(octets.begin(), octets.end(), buffer.begin() + kHeadroom);
+void SendBytes(PacketPort& port, const ByteVector& bytes, const IpAddress& destination) {
+  std::vector<std::byte> buffer(kHeadroom + bytes.size());
+  std::copy(bytes.begin(), bytes.end(), buffer.begin() + kHeadroom);
   Packet packet;
   packet.data = buffer.data() + kHeadroom;
   packet.headroom = kHeadroom;
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   packet.outer_address = destination;
   static Batch batch;
   batch.clear();
@@ -50,10 +50,10 @@ void SendOctets(PacketPort& port, const Octets& octets, const IpAddress& destina
   EXPECT_EQ(batch[0].verdict, Verdict::kForward) << Name(batch[0].verdict);
 }
 
-std::vector<Octets> ReceiveOctets(PacketPort& port) {
+std::vector<ByteVector> ReceiveBytes(PacketPort& port) {
   static Batch batch;
   port.Receive(batch);
-  std::vector<Octets> result;
+  std::vector<ByteVector> result;
   for (const Packet& packet : batch) {
     if (packet.verdict == Verdict::kForward)
       result.emplace_back(packet.data, packet.data + packet.length);

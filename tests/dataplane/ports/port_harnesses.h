@@ -16,16 +16,16 @@
 
 namespace weft::dataplane {
 
-// A packet of `kind`: VXLAN-less octets for kWireDatagram, UDP in IPv4 from 10.244.1.2
+// A packet of `kind`: VXLAN-less bytes for kWireDatagram, UDP in IPv4 from 10.244.1.2
 // to 10.244.1.3 otherwise, in an Ethernet frame for kPodL2. The payload tells packets of other
 // numbers apart.
-Octets MakePacket(PortKind kind, std::uint32_t number, std::size_t size);
-// Octets before the payload: 0, 28 or 42.
+ByteVector MakePacket(PortKind kind, std::uint32_t number, std::size_t size);
+// Bytes before the payload: 0, 28 or 42.
 std::size_t HeaderSize(PortKind kind);
 
 // A batch sent by one port, and all that another has received.
-void SendOctets(PacketPort& port, const Octets& octets, const IpAddress& destination = {});
-std::vector<Octets> ReceiveOctets(PacketPort& port);
+void SendBytes(PacketPort& port, const ByteVector& bytes, const IpAddress& destination = {});
+std::vector<ByteVector> ReceiveBytes(PacketPort& port);
 
 // A wire without packets that has learnt one path MTU.
 class NoticingPort final : public PacketPort {
@@ -58,14 +58,14 @@ class LinkHarness : public PortHarness {
   explicit LinkHarness(PortKind kind, const Decorate& decorate = {});
 
   PacketPort& port() override { return *port_; }
-  Octets Make(std::uint32_t number, std::size_t size) const override {
+  ByteVector Make(std::uint32_t number, std::size_t size) const override {
     return MakePacket(kind_, number, size);
   }
   std::size_t header_size() const override { return HeaderSize(kind_); }
   std::size_t max_size() const override { return kMaxSize; }
   std::optional<std::size_t> oversize() const override { return kMaxSize + 1; }
-  void Inject(const Octets& packet) override { SendOctets(*world_, packet); }
-  std::vector<Octets> TakeSent() override { return ReceiveOctets(*world_); }
+  void Inject(const ByteVector& packet) override { SendBytes(*world_, packet); }
+  std::vector<ByteVector> TakeSent() override { return ReceiveBytes(*world_); }
 
  protected:
   PortKind kind_;

@@ -48,13 +48,14 @@ struct Rig {
   std::unique_ptr<TracePort> port;
 };
 
-const Octets kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(10).Build();
+const ByteVector kInner =
+    PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(10).Build();
 
 TEST(TracePort, DescribesBothDirections) {
   Rig rig(PortKind::kPodL3);
-  SendOctets(*rig.world, kInner);
-  ReceiveOctets(*rig.port);
-  SendOctets(*rig.port, kInner);
+  SendBytes(*rig.world, kInner);
+  ReceiveBytes(*rig.port);
+  SendBytes(*rig.port, kInner);
   EXPECT_THAT(rig.lines,
               ElementsAre(StartsWith("received 50 octets:\n"), StartsWith("sent 50 octets:\n")));
   EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3"));
@@ -74,10 +75,10 @@ TEST(TracePort, NamesSuperframesOfTcpAndUdp) {
        {std::pair(Segmentation::kTcp, ", TCP superframe of 1000"),
         std::pair(Segmentation::kUdp, ", UDP superframe of 1000")}) {
     Rig rig(PortKind::kPodL3);
-    Octets octets = kInner;
+    ByteVector bytes = kInner;
     Packet packet;
-    packet.data = octets.data();
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    packet.data = bytes.data();
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     packet.segmentation = segmentation;
     packet.segment_size = 1000;
     Batch batch;
@@ -90,16 +91,16 @@ TEST(TracePort, NamesSuperframesOfTcpAndUdp) {
 
 TEST(TracePort, DescribesEachKindFromItsFirstHeader) {
   const VxlanBuilder outer(kInner);
-  const std::vector<std::pair<PortKind, Octets>> rows = {
+  const std::vector<std::pair<PortKind, ByteVector>> rows = {
       {PortKind::kPodL2, PacketBuilder("10.244.1.2", "10.244.2.3")
                              .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02"))},
       {PortKind::kWirePacket, outer.Build()},
       {PortKind::kWireDatagram, outer.BuildPayload()},
   };
-  for (const auto& [kind, octets] : rows) {
+  for (const auto& [kind, bytes] : rows) {
     Rig rig(kind);
-    SendOctets(*rig.world, octets);
-    ReceiveOctets(*rig.port);
+    SendBytes(*rig.world, bytes);
+    ReceiveBytes(*rig.port);
     ASSERT_EQ(rig.lines.size(), 1u);
     EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3")) << "the innermost address is reached";
     if (kind == PortKind::kWireDatagram) EXPECT_THAT(rig.lines[0], HasSubstr(" from 192.0.2.2:\n"));
@@ -108,10 +109,10 @@ TEST(TracePort, DescribesEachKindFromItsFirstHeader) {
 
 TEST(TracePort, ShowsVerdictsAndPassesOverWhatWasNotOffered) {
   Rig rig(PortKind::kPodL3, {}, 1);
-  Octets octets = kInner;
+  ByteVector bytes = kInner;
   Packet packet;
-  packet.data = octets.data();
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.data = bytes.data();
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   Batch batch;
   batch.Add(packet);
   batch.Add(packet);
@@ -123,10 +124,10 @@ TEST(TracePort, ShowsVerdictsAndPassesOverWhatWasNotOffered) {
 
 TEST(TracePort, NamesSuperframes) {
   Rig rig(PortKind::kWireDatagram);
-  Octets octets = VxlanBuilder(kInner).BuildPayload();
+  ByteVector bytes = VxlanBuilder(kInner).BuildPayload();
   Packet packet;
-  packet.data = octets.data();
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  packet.data = bytes.data();
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   packet.segmentation = Segmentation::kDatagrams;
   packet.segment_size = 36;
   packet.outer_address = Ip("192.0.2.2");
@@ -144,10 +145,10 @@ TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
     auto writer = CaptureWriter::Open(file.path, TraceLinkType(PortKind::kWireDatagram));
     ASSERT_TRUE(writer.ok()) << writer.status();
     Rig rig(PortKind::kWireDatagram, *std::move(writer));
-    Octets octets = VxlanBuilder(kInner).BuildPayload();
+    ByteVector bytes = VxlanBuilder(kInner).BuildPayload();
     Packet packet;
-    packet.data = octets.data();
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    packet.data = bytes.data();
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     packet.outer_address = v4 ? Ip("192.0.2.2") : Ip("2001:db8::2");
     packet.outer_port = 50'000;
     packet.outer_ecn = 2;
@@ -163,15 +164,15 @@ TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
     ASSERT_TRUE(record.ok() && *record);
     EXPECT_EQ((*record)->link_type, LinkType::kRaw);
     EXPECT_EQ((*record)->time, std::chrono::seconds(1001));
-    const std::string text = Describe((*record)->octets, FrameStart::kOuterIp);
+    const std::string text = Describe((*record)->bytes, FrameStart::kOuterIp);
     EXPECT_THAT(text, HasSubstr(v4 ? "192.0.2.2" : "2001:db8::2"));
     EXPECT_THAT(text, HasSubstr("50000"));
     EXPECT_THAT(text, HasSubstr("10.244.2.3"));
     const std::size_t headers = (v4 ? 20 : 40) + 8;
-    ASSERT_EQ((*record)->octets.size(), headers + octets.size());
-    EXPECT_EQ(Octets((*record)->octets.begin() + static_cast<std::ptrdiff_t>(headers),
-                     (*record)->octets.end()),
-              octets);
+    ASSERT_EQ((*record)->bytes.size(), headers + bytes.size());
+    EXPECT_EQ(ByteVector((*record)->bytes.begin() + static_cast<std::ptrdiff_t>(headers),
+                         (*record)->bytes.end()),
+              bytes);
   }
 }
 
@@ -180,10 +181,10 @@ TEST(TracePort, CapturesFramesAsTheyAre) {
   auto writer = CaptureWriter::Open(file.path, TraceLinkType(PortKind::kPodL2));
   ASSERT_TRUE(writer.ok()) << writer.status();
   Rig rig(PortKind::kPodL2, *std::move(writer));
-  const Octets frame = MakePacket(PortKind::kPodL2, 1, 80);
-  SendOctets(*rig.world, frame);
-  ReceiveOctets(*rig.port);
-  SendOctets(*rig.port, frame);
+  const ByteVector frame = MakePacket(PortKind::kPodL2, 1, 80);
+  SendBytes(*rig.world, frame);
+  ReceiveBytes(*rig.port);
+  SendBytes(*rig.port, frame);
   ASSERT_TRUE(rig.port->Flush().ok());
   auto reader = CaptureReader::Open(file.path);
   ASSERT_TRUE(reader.ok()) << reader.status();
@@ -191,7 +192,7 @@ TEST(TracePort, CapturesFramesAsTheyAre) {
     const auto record = reader->Next();
     ASSERT_TRUE(record.ok() && *record);
     EXPECT_EQ((*record)->link_type, LinkType::kEthernet);
-    EXPECT_EQ(Octets((*record)->octets.begin(), (*record)->octets.end()), frame);
+    EXPECT_EQ(ByteVector((*record)->bytes.begin(), (*record)->bytes.end()), frame);
   }
 }
 

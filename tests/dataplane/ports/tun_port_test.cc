@@ -50,7 +50,7 @@ class TunPortTest : public ::testing::Test {
   }
 
   // The first packet of `protocol` that the kernel sends out of the device; batch_ keeps its
-  // octets.
+  // bytes.
   const Packet* ReceiveFirst(PacketPort& port, IpProtocol protocol) {
     auto set = WaitSet::Make(port.wait_handles());
     EXPECT_TRUE(set.ok()) << set.status();
@@ -64,7 +64,7 @@ class TunPortTest : public ::testing::Test {
     return nullptr;
   }
 
-  Packet& Add(const Octets& octets) {
+  Packet& Add(const ByteVector& octets) {
     Packet packet = slab_.Lend(out_.size());
     std::copy(octets.begin(), octets.end(), packet.data);
     packet.length = static_cast<std::uint32_t>(octets.size());
@@ -97,7 +97,7 @@ TEST_F(TunPortTest, AUdpSuperframeFromTheKernelCanBeCut) {
     auto sender =
         UdpPort::Open({.family = v4 ? IpFamily::kV4 : IpFamily::kV6, .sending_sockets = 1});
     ASSERT_TRUE(sender.ok()) << sender.status();
-    Octets payload(10 * 1000 + 10);
+    ByteVector payload(10 * 1000 + 10);
     for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i / 1000);
     Packet& aggregate = Add(payload);
     aggregate.segmentation = Segmentation::kDatagrams;
@@ -136,7 +136,7 @@ TEST_F(TunPortTest, WithoutOffloadsPacketsComeSinglyAndComplete) {
   EXPECT_FALSE(port->features().udp_segmentation);
   auto sender = UdpPort::Open({.sending_sockets = 1});
   ASSERT_TRUE(sender.ok()) << sender.status();
-  Packet& aggregate = Add(Octets(3000));
+  Packet& aggregate = Add(ByteVector(3000));
   aggregate.segmentation = Segmentation::kDatagrams;
   aggregate.segment_size = 1000;
   aggregate.outer_address = Ip("10.9.0.2");
@@ -215,7 +215,7 @@ TEST_F(TunPortTest, ATcpSuperframeReachesTheKernelWhole) {
     std::size_t whole = 0;
     const auto deadline = std::chrono::steady_clock::now() + kDeadline;
     while (whole < 2 && std::chrono::steady_clock::now() < deadline) {
-      for (const Octets& packet : kernel.Receive())
+      for (const ByteVector& packet : kernel.Receive())
         whole += packet.size() == ip + 20 + 40'000 ? 1 : 0;
     }
     EXPECT_EQ(whole, 2u);
@@ -248,7 +248,7 @@ TEST_F(TunPortTest, ATapTakesSuperframesOfBothFamilies) {
 TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
   const auto port = OpenTun("t0");
   ASSERT_NE(port, nullptr);
-  const Octets tcp = PacketBuilder("10.9.0.2", "10.9.0.1").Tcp(4000, 80).Payload(100).Build();
+  const ByteVector tcp = PacketBuilder("10.9.0.2", "10.9.0.1").Tcp(4000, 80).Payload(100).Build();
   const auto verdict = [&](Segmentation segmentation, std::uint16_t start, std::uint16_t offset,
                            std::uint16_t size) {
     out_.clear();
@@ -402,7 +402,7 @@ void SendSuperframes(const char* source, const char* destination) {
   const SocketAddress to = SocketAddress::Of(Ip(destination), 9);
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
   ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &kSize, sizeof kSize), 0);
-  const Octets octets(std::size_t{kSize} * 63);
+  const ByteVector octets(std::size_t{kSize} * 63);
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(::sendto(socket.get(), octets.data(), octets.size(), 0,
                        reinterpret_cast<const sockaddr*>(&to.storage), to.length),

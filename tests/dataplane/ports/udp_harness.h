@@ -50,18 +50,18 @@ class UdpHarness : public PortHarness {
   }
 
   PacketPort& port() override { return *port_; }
-  Octets Make(std::uint32_t number, std::size_t size) const override {
+  ByteVector Make(std::uint32_t number, std::size_t size) const override {
     return MakePacket(PortKind::kWireDatagram, number, size);
   }
   std::size_t header_size() const override { return 0; }
   std::size_t max_size() const override { return 60'000; }
   std::optional<std::size_t> oversize() const override { return 65'508; }
   void Address(Packet& packet) const override { packet.outer_address = world_address_; }
-  void Inject(const Octets& packet) override { SendOctets(world(), packet, port_address_); }
-  std::vector<Octets> TakeSent() override {
+  void Inject(const ByteVector& packet) override { SendBytes(world(), packet, port_address_); }
+  std::vector<ByteVector> TakeSent() override {
     // Aggregates are the sender's joining of single packets.
     world().Receive(batch_);
-    std::vector<Octets> result;
+    std::vector<ByteVector> result;
     for (const Packet& packet : batch_) {
       EXPECT_EQ(packet.outer_address, port_address_);
       const bool aggregate = packet.segmentation == Segmentation::kDatagrams;

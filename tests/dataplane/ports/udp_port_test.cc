@@ -63,7 +63,7 @@ struct Family {
   IpAddress near;         // on lo
   IpAddress far;          // on lo
   IpAddress route;        // behind the veth pair
-  std::uint32_t headers;  // IP and UDP, octets
+  std::uint32_t headers;  // IP and UDP, bytes
 };
 
 void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
@@ -107,20 +107,20 @@ class UdpPortTest : public ::testing::TestWithParam<Family> {
   }
 
   Packet& Add(Batch& batch, std::uint32_t number, std::size_t size, const IpAddress& destination) {
-    const Octets octets = MakePacket(PortKind::kWireDatagram, number, size);
+    const ByteVector octets = MakePacket(PortKind::kWireDatagram, number, size);
     Packet packet = slab_.Lend(batch.size());
     std::copy(octets.begin(), octets.end(), packet.data);
     packet.length = static_cast<std::uint32_t>(size);
     packet.outer_address = destination;
     return batch.Add(packet);
   }
-  // `count` datagrams of `size` octets, the last of `last`.
+  // `count` datagrams of `size` bytes, the last of `last`.
   Packet& AddAggregate(Batch& batch, std::uint32_t count, std::uint16_t size, std::uint16_t last,
                        const IpAddress& destination) {
     Packet packet = slab_.Lend(batch.size());
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint16_t length = i + 1 == count ? last : size;
-      const Octets octets = MakePacket(PortKind::kWireDatagram, i, length);
+      const ByteVector octets = MakePacket(PortKind::kWireDatagram, i, length);
       std::copy(octets.begin(), octets.end(), packet.data + packet.length);
       packet.length += length;
     }
@@ -136,10 +136,10 @@ class UdpPortTest : public ::testing::TestWithParam<Family> {
     return set.ok() && (*set)->Wait(timeout);
   }
   // Datagrams, aggregates taken apart. `seen` gets each packet as received.
-  static std::vector<Octets> Receive(PacketPort& port, std::size_t count,
-                                     const std::function<void(const Packet&)>& seen = {}) {
+  static std::vector<ByteVector> Receive(PacketPort& port, std::size_t count,
+                                         const std::function<void(const Packet&)>& seen = {}) {
     static Batch batch;
-    std::vector<Octets> result;
+    std::vector<ByteVector> result;
     while (result.size() < count && Wait(port)) {
       port.Receive(batch);
       for (const Packet& packet : batch) {
@@ -171,7 +171,7 @@ TEST_P(UdpPortTest, AnAggregateCrossesWithOneCallAndArrivesAsOne) {
   near_->Send(out_);
   ASSERT_EQ(out_[0].verdict, Verdict::kForward);
   std::vector<std::uint32_t> lengths;
-  const std::vector<Octets> got = Receive(*far_, 40, [&](const Packet& packet) {
+  const std::vector<ByteVector> got = Receive(*far_, 40, [&](const Packet& packet) {
     lengths.push_back(packet.length);
     EXPECT_EQ(packet.segmentation, Segmentation::kDatagrams);
     EXPECT_EQ(packet.segment_size, 1400);
@@ -263,10 +263,10 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
     Add(out_, 1, 100, family.route).outer_ecn = 2;
     port->Send(out_);
     ASSERT_EQ(out_[0].verdict, Verdict::kForward);
-    std::vector<Octets> frames;
+    std::vector<ByteVector> frames;
     const auto deadline = std::chrono::steady_clock::now() + kDeadline;
     while (frames.empty() && std::chrono::steady_clock::now() < deadline) {
-      for (Octets& frame : wire.ReceiveOutgoing()) {
+      for (ByteVector& frame : wire.ReceiveOutgoing()) {
         if (frame.size() == EthernetHeader::kSize + family.headers + 100) frames.push_back(frame);
       }
     }
@@ -351,14 +351,15 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   EXPECT_EQ(RunIp("route del " + narrow + " dev near0 mtu 1300"), "");
 }
 
-// Frames that left through near0 and are of `size` octets of IP; waits for the first.
-std::vector<Octets> PacketsOnTheWire(PacketSocket& wire, const std::function<bool(Bytes)>& wanted) {
-  std::vector<Octets> packets;
+// Frames that left through near0 and are of `size` bytes of IP; waits for the first.
+std::vector<ByteVector> PacketsOnTheWire(PacketSocket& wire,
+                                         const std::function<bool(Bytes)>& desired) {
+  std::vector<ByteVector> packets;
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (packets.empty() && std::chrono::steady_clock::now() < deadline) {
-    for (const Octets& frame : wire.ReceiveOutgoing()) {
+    for (const ByteVector& frame : wire.ReceiveOutgoing()) {
       const Bytes packet = Bytes(frame).subspan(EthernetHeader::kSize);
-      if (wanted(packet)) packets.emplace_back(packet.begin(), packet.end());
+      if (desired(packet)) packets.emplace_back(packet.begin(), packet.end());
     }
   }
   return packets;
@@ -386,10 +387,10 @@ TEST_P(UdpPortTest, AnIcmpErrorCountsOnlyAsTheAnswerToARecentPacket) {
   const auto forge = [&](const IpAddress& quoted, std::uint16_t quoted_port,
                          std::uint16_t quoted_destination_port, std::uint32_t mtu,
                          std::chrono::seconds at) {
-    const Octets offending = PacketBuilder(us.ToString(), quoted.ToString())
-                                 .Udp(quoted_port, quoted_destination_port)
-                                 .Payload(100)
-                                 .Build();
+    const ByteVector offending = PacketBuilder(us.ToString(), quoted.ToString())
+                                     .Udp(quoted_port, quoted_destination_port)
+                                     .Payload(100)
+                                     .Build();
     PacketBuilder error(v4 ? "10.0.0.77" : "fd00::77", us.ToString());
     v4 ? error.Icmp(3, 4, mtu) : error.Icmp(2, 0, mtu);
     EXPECT_EQ(router.Send(error.Payload(offending).BuildFrame(Mac("02:00:00:00:00:02"),
@@ -445,7 +446,7 @@ TEST_P(UdpPortTest, APacketThatMayBeFragmentedLeavesWithoutDf) {
   std::size_t last = 0;
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (last == 0 && std::chrono::steady_clock::now() < deadline) {
-    for (const Octets& frame : wire.ReceiveOutgoing()) {
+    for (const ByteVector& frame : wire.ReceiveOutgoing()) {
       const Bytes packet = Bytes(frame).subspan(EthernetHeader::kSize);
       last += packet.size() == family.headers + 100 ? 1 : 0;
       if (v4 && Load8(packet.data()) == 0x45 && LoadBe16(packet.data() + 22) == 4789)
@@ -499,13 +500,13 @@ TEST_P(UdpPortTest, ForgedErrorsStopNoPeer) {
       wire, [&](Bytes packet) { return packet.size() == GetParam().headers + 100; });
   ASSERT_EQ(sent.size(), 1u);
   const std::uint16_t source_port = LoadBe16(sent[0].data() + GetParam().headers - 8);
-  const Octets offending = PacketBuilder(us.ToString(), GetParam().route.ToString())
-                               .Udp(source_port, kVxlanPort)
-                               .Payload(100)
-                               .Build();
+  const ByteVector offending = PacketBuilder(us.ToString(), GetParam().route.ToString())
+                                   .Udp(source_port, kVxlanPort)
+                                   .Payload(100)
+                                   .Build();
   PacketBuilder error(v4 ? "10.0.0.77" : "fd00::77", us.ToString());
   v4 ? error.Icmp(3, 1, 0) : error.Icmp(1, 3, 0);  // host, address unreachable
-  const Octets forged =
+  const ByteVector forged =
       error.Payload(offending).BuildFrame(Mac("02:00:00:00:00:02"), Mac("02:00:00:00:00:01"));
   const int socket = SocketWithPort(source_port);
   ASSERT_GE(socket, 0);
@@ -613,7 +614,7 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
 TEST_P(UdpPortTest, EachPeerOfOneBatchGetsItsOwn) {
   OpenPair(true, 1);
   constexpr std::uint32_t kEach = 20;
-  std::vector<Octets> for_near, for_far;
+  std::vector<ByteVector> for_near, for_far;
   for (std::uint32_t i = 0; i < 2 * kEach; ++i) {
     const bool far = i % 2 == 1;
     Add(out_, i, 500, far ? GetParam().far : GetParam().near);
@@ -641,7 +642,7 @@ TEST_P(UdpPortTest, WithoutChecksumsAggregatesAreSplit) {
   Add(out_, 9, 100, GetParam().far);
   near_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
-  const std::vector<Octets> got = Receive(*far_, 5);
+  const std::vector<ByteVector> got = Receive(*far_, 5);
   ASSERT_EQ(got.size(), 5u);
   EXPECT_EQ(got[3], MakePacket(PortKind::kWireDatagram, 3, 77));
   EXPECT_EQ(got[4], MakePacket(PortKind::kWireDatagram, 9, 100));
@@ -736,7 +737,7 @@ TEST(MaxUdpSegments, AreWhatThisKernelTakesAtOnce) {
   const int size = 18;
   ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size), 0);
   const SocketAddress to = SocketAddress::Of(Ip("127.0.0.1"), 9);
-  const Octets octets(std::size_t{size} * (most + 1));
+  const ByteVector octets(std::size_t{size} * (most + 1));
   const auto send = [&](std::size_t count) {
     return ::sendto(socket.get(), octets.data(), count * size, 0,
                     reinterpret_cast<const sockaddr*>(&to.storage), to.length) >= 0;
@@ -854,7 +855,8 @@ TEST_P(UdpPortTest, RefusesDescriptorsItHasNoWayToSend) {
   near_->Send(out_);
   for (std::size_t i = 0; i < out_.size(); ++i)
     EXPECT_EQ(out_[i].verdict, i == 3 ? Verdict::kForward : Verdict::kWireError) << i;
-  EXPECT_EQ(Receive(*far_, 1), std::vector<Octets>{MakePacket(PortKind::kWireDatagram, 3, 100)});
+  EXPECT_EQ(Receive(*far_, 1),
+            std::vector<ByteVector>{MakePacket(PortKind::kWireDatagram, 3, 100)});
 }
 
 TEST_P(UdpPortTest, UnreachableIsAnErrorOfThatPacketOnly) {

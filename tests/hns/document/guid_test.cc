@@ -14,8 +14,8 @@ TEST(GuidTest, ReadsEitherCaseAndWritesBoth) {
   EXPECT_EQ(guid->ToString(), kText);
   EXPECT_EQ(guid->ToUpperString(), "55FEDB88-4B11-4DA4-8CD1-59970718A804");
   EXPECT_EQ(Guid::Parse(guid->ToUpperString()), guid);
-  EXPECT_EQ(guid->octets()[0], 0x55);
-  EXPECT_EQ(guid->octets()[15], 0x04);
+  EXPECT_EQ(guid->bytes()[0], 0x55);
+  EXPECT_EQ(guid->bytes()[15], 0x04);
 }
 
 TEST(GuidTest, OfZeroesIsNone) {

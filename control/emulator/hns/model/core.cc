@@ -16,14 +16,14 @@ constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
 
 // RFC 4122, section 4.4.
 Guid RandomGuid(std::uint64_t high, std::uint64_t low) {
-  std::array<std::uint8_t, 16> octets{};
+  std::array<std::uint8_t, 16> bytes{};
   for (std::size_t at = 0; at < 8; ++at) {
-    octets[at] = static_cast<std::uint8_t>(high >> (8 * at));
-    octets[at + 8] = static_cast<std::uint8_t>(low >> (8 * at));
+    bytes[at] = static_cast<std::uint8_t>(high >> (8 * at));
+    bytes[at + 8] = static_cast<std::uint8_t>(low >> (8 * at));
   }
-  octets[6] = static_cast<std::uint8_t>((octets[6] & 0x0F) | 0x40);
-  octets[8] = static_cast<std::uint8_t>((octets[8] & 0x3F) | 0x80);
-  return Guid(octets);
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x40);
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
+  return Guid(bytes);
 }
 
 }  // namespace

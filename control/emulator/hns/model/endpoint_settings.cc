@@ -102,16 +102,16 @@ bool IsPortTaken(const Core& core, const Json& wished) {
 }
 
 Reply ReadEndpointPolicies(Core& core, const Json& value, EndpointObject& endpoint) {
-  const auto wishes = ReadPolicies(value);
-  if (!wishes) return Refuse(hresult::kInvalidPolicy);
-  for (const auto& wish : *wishes) {
-    if (const Hresult code = CheckEndpointPolicy(core.settings, wish); Failed(code)) {
+  const auto specs = ReadPolicies(value);
+  if (!specs) return Refuse(hresult::kInvalidPolicy);
+  for (const auto& spec : *specs) {
+    if (const Hresult code = CheckEndpointPolicy(core.settings, spec); Failed(code)) {
       return Refuse(code);
     }
-    if (absl::EqualsIgnoreCase(wish.type, "PortMapping") && IsPortTaken(core, wish.settings)) {
+    if (absl::EqualsIgnoreCase(spec.type, "PortMapping") && IsPortTaken(core, spec.settings)) {
       return Refuse(hresult::kPortAlreadyExists);
     }
-    endpoint.policies.Add(wish.type, wish.settings);
+    endpoint.policies.Add(spec.type, spec.settings);
   }
   return {};
 }

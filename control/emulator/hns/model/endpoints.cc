@@ -42,23 +42,23 @@ Reply ModifyEndpoint(Core& core, EndpointObject& endpoint, const Json& request) 
   const auto resource = WordOf(Field(request, "ResourceType"), {"Port", "Policy"});
   const auto change = ReadChange(Field(request, "RequestType"));
   if (resource != 1 || !change) return Refuse(hresult::kRequestUnsupported);
-  const auto wishes = ReadPolicies(Field(Field(request, "Settings"), "Policies"));
-  if (!wishes) return Refuse(hresult::kInvalidPolicy);
-  const auto check = [&](const PolicyWish& wish) {
-    return CheckEndpointPolicy(core.settings, wish);
+  const auto specs = ReadPolicies(Field(Field(request, "Settings"), "Policies"));
+  if (!specs) return Refuse(hresult::kInvalidPolicy);
+  const auto check = [&](const PolicySpec& spec) {
+    return CheckEndpointPolicy(core.settings, spec);
   };
-  core.policies += wishes->size();
-  return ChangePolicies(core.settings, *change, *wishes, check, endpoint.policies);
+  core.policies += specs->size();
+  return ChangePolicies(core.settings, *change, *specs, check, endpoint.policies);
 }
 
 Reply UpdateEndpoint(Core& core, EndpointObject& endpoint, const Json& document) {
-  const auto wishes = ReadPolicies(Field(document, "Policies"));
-  if (!wishes) return Refuse(hresult::kInvalidPolicy);
+  const auto specs = ReadPolicies(Field(document, "Policies"));
+  if (!specs) return Refuse(hresult::kInvalidPolicy);
   PolicyList policies;
-  for (const auto& wish : *wishes) {
-    const Hresult code = CheckEndpointPolicy(core.settings, wish);
+  for (const auto& spec : *specs) {
+    const Hresult code = CheckEndpointPolicy(core.settings, spec);
     if (Failed(code)) return Refuse(code);
-    policies.Add(wish.type, wish.settings);
+    policies.Add(spec.type, spec.settings);
   }
   if (!Field(document, "Policies").is_null()) endpoint.policies = std::move(policies);
   if (const Json& dns = Field(document, "Dns"); dns.is_object()) endpoint.dns = WithoutZeroes(dns);

@@ -108,11 +108,11 @@ bool ReadIds(const Json& value, std::vector<Guid>& ids) {
   return true;
 }
 bool Read(const Json& value, PolicyList& policies) {
-  const auto wishes = ReadPolicies(value);
-  if (!wishes) return false;
-  for (std::size_t at = 0; at < wishes->size(); ++at) {
-    const PolicyWish& wish = (*wishes)[at];
-    policies.Add(wish.type, wish.settings,
+  const auto specs = ReadPolicies(value);
+  if (!specs) return false;
+  for (std::size_t at = 0; at < specs->size(); ++at) {
+    const PolicySpec& spec = (*specs)[at];
+    policies.Add(spec.type, spec.settings,
                  Milliseconds(NumberOf(Field(value[at], "shown_from_ms"))));
   }
   return true;

@@ -81,12 +81,12 @@ Reply CheckSubnets(Core& core, const NetworkObject& network) {
 }
 
 Reply ReadNetworkPolicies(Core& core, const Json& value, NetworkObject& network) {
-  const auto wishes = ReadPolicies(value);
-  if (!wishes) return Refuse(hresult::kInvalidPolicy);
-  for (const auto& wish : *wishes) {
-    const Hresult code = CheckNetworkPolicy(core.settings, network.type, wish);
+  const auto specs = ReadPolicies(value);
+  if (!specs) return Refuse(hresult::kInvalidPolicy);
+  for (const auto& spec : *specs) {
+    const Hresult code = CheckNetworkPolicy(core.settings, network.type, spec);
     if (Failed(code)) return Refuse(code);
-    network.policies.Add(wish.type, wish.settings);
+    network.policies.Add(spec.type, spec.settings);
   }
   return {};
 }

@@ -10,7 +10,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// HNS's own octets, then ours.
+// HNS's own bytes, then ours.
 std::string NewMacBlock(Core& core) {
   const std::uint64_t drawn = Draw(core);
   return absl::StrFormat("00-15-5D-%02X-%X", drawn & 0xFF, (drawn >> 8) & 0xF);
@@ -75,14 +75,14 @@ Reply ModifySubnets(Core& core, NetworkObject& network, Change change, const Jso
 
 Reply ModifyNetworkPolicies(Core& core, NetworkObject& network, Change change,
                             const Json& settings) {
-  const auto wishes = ReadPolicies(Field(settings, "Policies"));
-  if (!wishes) return Refuse(hresult::kInvalidPolicy);
-  const auto check = [&](const PolicyWish& wish) {
-    return CheckNetworkPolicy(core.settings, network.type, wish);
+  const auto specs = ReadPolicies(Field(settings, "Policies"));
+  if (!specs) return Refuse(hresult::kInvalidPolicy);
+  const auto check = [&](const PolicySpec& spec) {
+    return CheckNetworkPolicy(core.settings, network.type, spec);
   };
-  core.policies += wishes->size();
+  core.policies += specs->size();
   const Milliseconds shown = core.settings.policies_shown;
-  return ChangePolicies(core.settings, change, *wishes, check, network.policies,
+  return ChangePolicies(core.settings, change, *specs, check, network.policies,
                         shown > Milliseconds(0) ? core.now + shown : Milliseconds(0));
 }
 

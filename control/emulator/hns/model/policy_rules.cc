@@ -57,32 +57,32 @@ bool VersionHas(Version version, std::string_view type) {
   return true;
 }
 
-// One wish, on a list that may be a copy.
-Hresult ChangeOne(const Settings& settings, Change change, const PolicyWish& wish,
-                  const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+// One spec, on a list that may be a copy.
+Hresult ChangeOne(const Settings& settings, Change change, const PolicySpec& spec,
+                  const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                   Milliseconds shown_from) {
   if (change == Change::kRemove) {
-    if (list.Remove(wish.type, wish.settings) || !settings.missing_policy_refused) {
+    if (list.Remove(spec.type, spec.settings) || !settings.missing_policy_refused) {
       return hresult::kOk;
     }
     return hresult::kPolicyNotFound;
   }
-  if (const Hresult code = check(wish); Failed(code)) return code;
-  const bool single = IsOneOf(wish.type, {"RemoteSubnetRoute", "HostRoute"});
+  if (const Hresult code = check(spec); Failed(code)) return code;
+  const bool single = IsOneOf(spec.type, {"RemoteSubnetRoute", "HostRoute"});
   if (single && settings.duplicates != Duplicates::kAppended) {
     const bool same_prefix = settings.duplicates == Duplicates::kRefusedByPrefix &&
-                             list.HasRouteTo(TextOf(Field(wish.settings, "DestinationPrefix")));
-    if (same_prefix || list.Has(wish.type, wish.settings)) return hresult::kPolicyAlreadyExists;
+                             list.HasRouteTo(TextOf(Field(spec.settings, "DestinationPrefix")));
+    if (same_prefix || list.Has(spec.type, spec.settings)) return hresult::kPolicyAlreadyExists;
   }
-  list.Add(wish.type, wish.settings, shown_from);
+  list.Add(spec.type, spec.settings, shown_from);
   return hresult::kOk;
 }
 
-Reply ChangeInOrder(const Settings& settings, Change change, std::span<const PolicyWish> wishes,
-                    const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+Reply ChangeInOrder(const Settings& settings, Change change, std::span<const PolicySpec> specs,
+                    const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                     Milliseconds shown_from) {
-  for (const auto& wish : wishes) {
-    const Hresult code = ChangeOne(settings, change, wish, check, list, shown_from);
+  for (const auto& spec : specs) {
+    const Hresult code = ChangeOne(settings, change, spec, check, list, shown_from);
     if (Failed(code)) return Refuse(code);
   }
   return {};
@@ -90,27 +90,27 @@ Reply ChangeInOrder(const Settings& settings, Change change, std::span<const Pol
 
 }  // namespace
 
-std::optional<std::vector<PolicyWish>> ReadPolicies(const Json& array) {
-  std::vector<PolicyWish> wishes;
-  if (array.is_null()) return wishes;
+std::optional<std::vector<PolicySpec>> ReadPolicies(const Json& array) {
+  std::vector<PolicySpec> specs;
+  if (array.is_null()) return specs;
   if (!array.is_array()) return std::nullopt;
   for (const auto& item : array) {
-    PolicyWish wish{TextOf(Field(item, "Type")), Field(item, "Settings")};
-    if (wish.type.empty()) return std::nullopt;
-    if (wish.settings.is_null()) {  // flat, as v1 has it
-      wish.settings = item;
+    PolicySpec spec{TextOf(Field(item, "Type")), Field(item, "Settings")};
+    if (spec.type.empty()) return std::nullopt;
+    if (spec.settings.is_null()) {  // flat, as v1 has it
+      spec.settings = item;
       for (auto it = item.begin(); it != item.end(); ++it) {
-        if (IsOneOf(it.key(), {"Type", "Settings"})) wish.settings.erase(it.key());
+        if (IsOneOf(it.key(), {"Type", "Settings"})) spec.settings.erase(it.key());
       }
     }
-    if (!wish.settings.is_object()) return std::nullopt;
-    wishes.push_back(std::move(wish));
+    if (!spec.settings.is_object()) return std::nullopt;
+    specs.push_back(std::move(spec));
   }
-  return wishes;
+  return specs;
 }
 
 Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_type,
-                           const PolicyWish& policy) {
+                           const PolicySpec& policy) {
   if (!IsNetworkPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
     return hresult::kInvalidPolicyType;
   }
@@ -128,7 +128,7 @@ Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_ty
   return hresult::kOk;
 }
 
-Hresult CheckEndpointPolicy(const Settings& settings, const PolicyWish& policy) {
+Hresult CheckEndpointPolicy(const Settings& settings, const PolicySpec& policy) {
   if (!IsEndpointPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
     return hresult::kInvalidPolicyType;
   }
@@ -145,21 +145,21 @@ std::optional<Change> ReadChange(const Json& request_type) {
   return static_cast<Change>(*word);
 }
 
-Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicyWish>& wishes,
-                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicySpec>& specs,
+                     const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                      Milliseconds shown_from) {
-  if (settings.batch_limit != 0 && wishes.size() > settings.batch_limit) {
+  if (settings.batch_limit != 0 && specs.size() > settings.batch_limit) {
     return Refuse(settings.batch_code);
   }
-  std::span<const PolicyWish> rest = wishes;
-  const bool cut = settings.batch_applied != 0 && wishes.size() > settings.batch_applied;
+  std::span<const PolicySpec> rest = specs;
+  const bool cut = settings.batch_applied != 0 && specs.size() > settings.batch_applied;
   if (cut) rest = rest.first(static_cast<std::size_t>(settings.batch_applied));
 
   // Work on a copy of what may be a long list only where it could be left half done.
-  bool whole = (settings.atomic_batches && !cut && wishes.size() > 1) || change == Change::kUpdate;
+  bool whole = (settings.atomic_batches && !cut && specs.size() > 1) || change == Change::kUpdate;
   if (whole && change == Change::kAdd && settings.duplicates == Duplicates::kAppended) {
-    for (const auto& wish : rest) {
-      if (const Hresult code = check(wish); Failed(code)) return Refuse(code);
+    for (const auto& spec : rest) {
+      if (const Hresult code = check(spec); Failed(code)) return Refuse(code);
     }
     whole = false;  // nothing else refuses
   }
@@ -167,7 +167,7 @@ Reply ChangePolicies(const Settings& settings, Change change, const std::vector<
   if (whole) copy = list;
   PolicyList& target = whole ? copy : list;
   if (change == Change::kUpdate) {
-    for (const auto& wish : rest) target.RemoveType(wish.type);
+    for (const auto& spec : rest) target.RemoveType(spec.type);
   }
   Reply reply = ChangeInOrder(settings, change, rest, check, target, shown_from);
   if (whole && reply.ok()) list = std::move(copy);

@@ -14,18 +14,18 @@
 
 namespace weft::hns::emulator {
 
-struct PolicyWish {
+struct PolicySpec {
   std::string type;
   Json settings;  // an object, verbatim
 };
 // Of an array in either view's form: {"Type","Settings":{}}, or flat. Null is none.
 // Empty: it is no array, or one has no type.
-std::optional<std::vector<PolicyWish>> ReadPolicies(const Json& array);
+std::optional<std::vector<PolicySpec>> ReadPolicies(const Json& array);
 
 // kOk, or why not.
 Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_type,
-                           const PolicyWish& policy);
-Hresult CheckEndpointPolicy(const Settings& settings, const PolicyWish& policy);
+                           const PolicySpec& policy);
+Hresult CheckEndpointPolicy(const Settings& settings, const PolicySpec& policy);
 
 // The words of RequestType, as numbers. Refresh and Reset are not supported.
 enum class Change : std::uint8_t { kAdd, kRemove, kUpdate };
@@ -33,8 +33,8 @@ std::optional<Change> ReadChange(const Json& request_type);
 
 // Carries out a request with the switches of `settings` for batches and duplicates. `check` is
 // asked for each policy that is added; views show those from `shown_from` on.
-Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicyWish>& wishes,
-                     const std::function<Hresult(const PolicyWish&)>& check, PolicyList& list,
+Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicySpec>& specs,
+                     const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                      Milliseconds shown_from = Milliseconds(0));
 
 }  // namespace weft::hns::emulator

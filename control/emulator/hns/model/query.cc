@@ -8,9 +8,9 @@
 namespace weft::hns::emulator {
 namespace {
 
-bool Equal(const Json& wanted, const Json& actual) {
-  if (!wanted.is_string() || !actual.is_string()) return wanted == actual;
-  const auto& a = wanted.get_ref<const std::string&>();
+bool Equal(const Json& desired, const Json& actual) {
+  if (!desired.is_string() || !actual.is_string()) return desired == actual;
+  const auto& a = desired.get_ref<const std::string&>();
   const auto& b = actual.get_ref<const std::string&>();
   return a == b || (Guid::Parse(a) && absl::EqualsIgnoreCase(a, b));
 }

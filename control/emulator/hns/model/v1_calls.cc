@@ -38,7 +38,7 @@ struct Request {
   std::string_view method;
   std::vector<std::string> path;  // "endpoints", id, "attach"
   Json body;
-  bool is(std::string_view wanted) const { return method == wanted; }
+  bool is(std::string_view desired) const { return method == desired; }
   std::size_t depth() const { return path.size(); }
 };
 

@@ -27,17 +27,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-Octets Good() {
+ByteVector Good() {
   return VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Tcp(40000, 443).Payload(8).Build())
       .Outer("192.0.2.1", "192.0.2.4")
       .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
       .Build();
 }
-Octets Unroutable() { return PacketBuilder("10.244.4.7", "10.244.2.9").Payload(8).Build(); }
+ByteVector Unroutable() { return PacketBuilder("10.244.4.7", "10.244.2.9").Payload(8).Build(); }
 
-std::string HexOf(const Octets& octets) {
+std::string HexOf(const ByteVector& bytes) {
   std::string text;
-  for (const std::byte octet : octets) {
+  for (const std::byte octet : bytes) {
     constexpr char kDigits[] = "0123456789abcdef";
     text += kDigits[std::to_integer<unsigned>(octet) >> 4];
     text += kDigits[std::to_integer<unsigned>(octet) & 15];
@@ -71,7 +71,7 @@ TEST_F(ExplainTest, ADroppedFrame) {
 }
 
 TEST_F(ExplainTest, AMalformedFrame) {
-  Octets cut = Good();
+  ByteVector cut = Good();
   cut.resize(60);
   const Outcome outcome = Explain({"--start", "outer-ip", HexOf(cut)});
   EXPECT_EQ(outcome.code, 1);
@@ -119,7 +119,7 @@ TEST_F(ExplainTest, WhatIsNoCaptureIsNamed) {
   EXPECT_THAT(outcome.err, HasSubstr("text.pcap"));
 }
 
-TEST_F(ExplainTest, ADamagedRecordBehindTheWantedOneDoesNoHarm) {
+TEST_F(ExplainTest, ADamagedRecordBehindTheDesiredOneDoesNoHarm) {
   const std::string path = (folder_.path() / "cut.pcap").string();
   {
     auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);

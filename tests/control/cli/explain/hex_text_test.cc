@@ -12,8 +12,8 @@ struct Form {
   const char* text;
 };
 
-// All of them the 20 octets 45 00 00 14 ... below.
-constexpr char kOctets[] = "45000014 00010000 40110000 0af40105 61626364";
+// All of them the 20 bytes 45 00 00 14 ... below.
+constexpr char kBytes[] = "45000014 00010000 40110000 0af40105 61626364";
 
 TEST(HexTextTest, TakesEveryUsualForm) {
   const Form rows[] = {
@@ -58,7 +58,7 @@ TEST(HexTextTest, TakesEveryUsualForm) {
     const auto frames = ParseHexText(row.text);
     ASSERT_TRUE(frames.ok()) << row.description << ": " << frames.status();
     ASSERT_EQ(frames->size(), 1u) << row.description;
-    EXPECT_EQ(Dump(frames->front()), Dump(Hex(kOctets))) << row.description;
+    EXPECT_EQ(Dump(frames->front()), Dump(Hex(kBytes))) << row.description;
   }
 }
 
@@ -71,7 +71,7 @@ TEST(HexTextTest, ADumpMayHoldManyFrames) {
   EXPECT_EQ((*frames)[2], Hex("aabbcc"));
 }
 
-TEST(HexTextTest, ADumpsLineEndsAtWhatIsNoWholeNumberOfOctets) {
+TEST(HexTextTest, ADumpsLineEndsAtWhatIsNoWholeNumberOfBytes) {
   const auto frames = ParseHexText("00000000: 4500 001\n00000002: 4011 xyz\n00000004: 0af4 wxyz\n");
   ASSERT_TRUE(frames.ok()) << frames.status();
   ASSERT_EQ(frames->size(), 1u);
@@ -90,7 +90,7 @@ TEST(HexTextTest, OnlyAnOffsetBeginsADump) {
   };
   for (const auto& [text, frame] : rows) {
     const auto frames = ParseHexText(text);
-    EXPECT_EQ(Dump(frames.ok() ? frames->front() : Octets()), Dump(Hex(frame))) << text;
+    EXPECT_EQ(Dump(frames.ok() ? frames->front() : ByteVector()), Dump(Hex(frame))) << text;
     if (frames.ok()) EXPECT_EQ(frames->size(), 1u) << text;
   }
 }

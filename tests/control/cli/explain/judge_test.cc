@@ -22,13 +22,13 @@ const MacAddress kLinux1 = Mac("5e:00:00:00:00:01");
 const MacAddress kStranger = Mac("02:00:00:00:00:99");
 
 PacketBuilder ToUs() { return {"10.244.1.5", "10.244.4.7"}; }
-VxlanBuilder FromLinux1(Octets inner) {
+VxlanBuilder FromLinux1(ByteVector inner) {
   return VxlanBuilder(std::move(inner)).Outer("192.0.2.1", "192.0.2.4").Macs(kLinux1, kOurs);
 }
 
 // With a VLAN tag behind the MAC addresses.
-Octets Tagged(Octets frame) {
-  const Octets tag = Hex("8100 0007");
+ByteVector Tagged(ByteVector frame) {
+  const ByteVector tag = Hex("8100 0007");
   frame.insert(frame.begin() + 12, tag.begin(), tag.end());
   return frame;
 }
@@ -36,7 +36,7 @@ Octets Tagged(Octets frame) {
 struct Row {
   const char* description;
   FrameStart start;
-  Octets frame;
+  ByteVector frame;
   Verdict verdict;
   const char* reason;  // part of one of the reasons; empty: the drop's own sentence says it all
 };
@@ -57,7 +57,7 @@ void Check(const Row& row) {
 }
 
 TEST(JudgeTest, WireToPod) {
-  const Octets inner = ToUs().Build();
+  const ByteVector inner = ToUs().Build();
   const Row rows[] = {
       {"good", FrameStart::kOuterIp, FromLinux1(inner).Build(), Verdict::kForward,
        "outer source 192.0.2.1 is the public IP of linux-1"},
@@ -72,7 +72,7 @@ TEST(JudgeTest, WireToPod) {
       {"good, from another address of linux-1", FrameStart::kOuterIp,
        FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Build(), Verdict::kForward,
        "198.51.100.1 is no lease's public IP"},
-      {"outer truncated", FrameStart::kOuterIp, Octets(10, std::byte{0x45}),
+      {"outer truncated", FrameStart::kOuterIp, ByteVector(10, std::byte{0x45}),
        Verdict::kOuterMalformed, ""},
       {"outer UDP checksum", FrameStart::kOuterIp, FromLinux1(inner).WrongUdpChecksum().Build(),
        Verdict::kOuterChecksum, ""},
@@ -106,7 +106,7 @@ TEST(JudgeTest, WireToPod) {
            .Outer("192.0.2.2", "192.0.2.4")
            .Build(),
        Verdict::kUnknownPeer, "inner source 10.244.2.5 lies in no lease that is used"},
-      {"inner malformed", FrameStart::kOuterIp, FromLinux1(Octets(12, std::byte{0x45})).Build(),
+      {"inner malformed", FrameStart::kOuterIp, FromLinux1(ByteVector(12, std::byte{0x45})).Build(),
        Verdict::kInnerMalformed, ""},
       {"ARP inside", FrameStart::kOuterIp, FromLinux1(inner).InnerEtherType(0x0806).Build(),
        Verdict::kNotIp, ""},
@@ -148,13 +148,13 @@ TEST(JudgeTest, PodToWire) {
       {"too big, and an ICMP error itself", FrameStart::kInnerIp,
        to("10.244.1.5").Icmp(3, 4).TotalLength(1451).Build(), Verdict::kTooBigSilent, "1450 fit"},
       {"TTL", FrameStart::kInnerIp, to("10.244.1.5").Ttl(0).Build(), Verdict::kTtlExpired, ""},
-      {"malformed", FrameStart::kInnerIp, Octets(12, std::byte{0x45}), Verdict::kInnerMalformed,
+      {"malformed", FrameStart::kInnerIp, ByteVector(12, std::byte{0x45}), Verdict::kInnerMalformed,
        ""},
-      {"nothing", FrameStart::kInnerIp, Octets(), Verdict::kInnerMalformed, ""},
-      {"not IP", FrameStart::kInnerIp, Octets(40, std::byte{0x10}), Verdict::kNotIp, ""},
+      {"nothing", FrameStart::kInnerIp, ByteVector(), Verdict::kInnerMalformed, ""},
+      {"not IP", FrameStart::kInnerIp, ByteVector(40, std::byte{0x10}), Verdict::kNotIp, ""},
       {"a VLAN tag", FrameStart::kInnerEthernet, to("10.244.1.5").BuildFrame(kStranger, kOurs, 7),
        Verdict::kVlanTagged, ""},
-      {"an Ethernet header cut short", FrameStart::kInnerEthernet, Octets(9, std::byte{2}),
+      {"an Ethernet header cut short", FrameStart::kInnerEthernet, ByteVector(9, std::byte{2}),
        Verdict::kInnerMalformed, ""},
       {"ARP", FrameStart::kInnerEthernet, Hex("ffffffffffff 020000000099 0806 0001"),
        Verdict::kConsumed, ""},
@@ -166,7 +166,7 @@ TEST(JudgeTest, PodToWire) {
 
 // The outer UDP checksum as the sending host's stack leaves it to a device: the sum of the
 // pseudo-header alone.
-Octets Unfinished(Octets outer) {
+ByteVector Unfinished(ByteVector outer) {
   const auto ip = ParseInnerIp(outer);
   const std::uint32_t udp = ip->header_length;
   StoreBe16(outer.data() + udp + 6,
@@ -176,10 +176,10 @@ Octets Unfinished(Octets outer) {
 }
 
 TEST(JudgeTest, AnOuterChecksumThatADeviceFinishesIsNotWrong) {
-  const Octets good = Unfinished(FromLinux1(ToUs().Build()).UdpChecksum().Build());
-  Octets padded = good;
+  const ByteVector good = Unfinished(FromLinux1(ToUs().Build()).UdpChecksum().Build());
+  ByteVector padded = good;
   padded.resize(padded.size() + 4);
-  Octets wrong = good;
+  ByteVector wrong = good;
   wrong[27] ^= std::byte{1};
   const Row rows[] = {
       {"unfinished", FrameStart::kOuterIp, good, Verdict::kForward,
@@ -201,7 +201,7 @@ TEST(JudgeTest, WhatThisNodeSentIsJudgedOnItsWayToTheWire) {
         .Outer("192.0.2.4", outer)
         .Macs(kOurs, kLinux1);
   };
-  const Octets good = ours("10.244.1.5").Build();
+  const ByteVector good = ours("10.244.1.5").Build();
   const Row rows[] = {
       {"good", FrameStart::kOuterIp, good, Verdict::kForward, "win-1 sent this frame itself"},
       {"its checksum left to the device", FrameStart::kOuterIp,
@@ -224,7 +224,7 @@ TEST(JudgeTest, WhatThisNodeSentIsJudgedOnItsWayToTheWire) {
 
 // Whoever writes our address or MAC as the sender's is not us: what is meant for us came in.
 TEST(JudgeTest, AFrameToUsThatClaimsToBeOursCameIn) {
-  const Octets frame =
+  const ByteVector frame =
       FromLinux1(ToUs().Build()).Outer("192.0.2.4", "192.0.2.4").Macs(kOurs, kOurs).Build();
   const auto judgement = Judge(frame, FrameStart::kOuterIp, admin::SampleLeases(), {});
   ASSERT_TRUE(judgement.ok()) << judgement.status();
@@ -232,14 +232,15 @@ TEST(JudgeTest, AFrameToUsThatClaimsToBeOursCameIn) {
 }
 
 TEST(JudgeTest, TheLinksMtuAndThePeerCheckCount) {
-  const Octets jumbo = PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(8000).Build();
+  const ByteVector jumbo = PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(8000).Build();
   EXPECT_EQ(Judge(jumbo, FrameStart::kInnerIp, admin::SampleLeases(), {})->verdict,
             Verdict::kTooBig);
   EXPECT_EQ(Judge(jumbo, FrameStart::kInnerIp, admin::SampleLeases(),
                   {.link_mtu = *OuterMtu::Of(9000), .peer_check = PeerCheck::kLease})
                 ->verdict,
             Verdict::kForward);
-  const Octets elsewhere = FromLinux1(ToUs().Build()).Outer("198.51.100.1", "192.0.2.4").Build();
+  const ByteVector elsewhere =
+      FromLinux1(ToUs().Build()).Outer("198.51.100.1", "192.0.2.4").Build();
   EXPECT_EQ(Judge(elsewhere, FrameStart::kOuterIp, admin::SampleLeases(),
                   {.link_mtu = *OuterMtu::Of(1500), .peer_check = PeerCheck::kStrict})
                 ->verdict,
@@ -247,20 +248,20 @@ TEST(JudgeTest, TheLinksMtuAndThePeerCheckCount) {
 }
 
 TEST(JudgeTest, WithoutAVerdictItSaysWhatIsMissing) {
-  const Octets v6 = PacketBuilder("fd00:244:4::7", "fd00:244:1::5").Build();
+  const ByteVector v6 = PacketBuilder("fd00:244:4::7", "fd00:244:1::5").Build();
   EXPECT_THAT(
       std::string(Judge(v6, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
       HasSubstr("no IPv6 lease of this node is in kubernetes https://10.96.0.1:443; with "
                 "--from, name this node with --node-name"));
   admin::LeaseList list = admin::SampleLeases();
   list.leases[3].v4->vtep_mac.reset();
-  const Octets v4 = PacketBuilder("10.244.4.7", "10.244.1.5").Build();
+  const ByteVector v4 = PacketBuilder("10.244.4.7", "10.244.1.5").Build();
   EXPECT_THAT(std::string(Judge(v4, FrameStart::kInnerIp, list, {}).status().message()),
               HasSubstr("win-1 has published no VTEP MAC"));
-  const Octets arp = Hex("ffffffffffff 020000000099 0806 0001");
+  const ByteVector arp = Hex("ffffffffffff 020000000099 0806 0001");
   EXPECT_THAT(std::string(Judge(arp, FrameStart::kOuterEthernet, list, {}).status().message()),
               HasSubstr("the tunnel never sees it"));
-  const Octets large(70'000, std::byte{0x45});
+  const ByteVector large(70'000, std::byte{0x45});
   EXPECT_THAT(
       std::string(Judge(large, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
       HasSubstr("the frame has 70000 bytes; no port delivers more than"));
@@ -283,28 +284,28 @@ TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {
             FrameStart::kInnerEthernet, list, {});
   ASSERT_TRUE(frame.ok()) << frame.status();
   EXPECT_EQ(frame->verdict, Verdict::kForward);
-  const Octets back = VxlanBuilder(PacketBuilder("fd00:244:1::5", "fd00:244:4::7").Build())
-                          .Outer("2001:db8::1", "2001:db8::4")
-                          .Macs(Mac("5e:00:00:00:06:01"), kOurs)
-                          .UdpChecksum()
-                          .Build();
+  const ByteVector back = VxlanBuilder(PacketBuilder("fd00:244:1::5", "fd00:244:4::7").Build())
+                              .Outer("2001:db8::1", "2001:db8::4")
+                              .Macs(Mac("5e:00:00:00:06:01"), kOurs)
+                              .UdpChecksum()
+                              .Build();
   EXPECT_EQ(Judge(back, FrameStart::kOuterIp, list, {})->verdict, Verdict::kForward);
 }
 
-// In the last octet of the VXLAN header.
-Octets WithReservedBit(Octets payload) {
+// In the last byte of the VXLAN header.
+ByteVector WithReservedBit(ByteVector payload) {
   payload[7] = std::byte{1};
   return payload;
 }
 
 struct GuessRow {
   const char* description;
-  Octets frame;
+  ByteVector frame;
   FrameStart start;
 };
 
 TEST(FrameStartTest, Guesses) {
-  const Octets inner = ToUs().Build();
+  const ByteVector inner = ToUs().Build();
   const GuessRow rows[] = {
       {"outer IP", FromLinux1(inner).Build(), FrameStart::kOuterIp},
       {"outer Ethernet", FromLinux1(inner).BuildFrame(kOurs, kStranger),
@@ -341,7 +342,7 @@ TEST(FrameStartTest, Guesses) {
   for (const GuessRow& row : rows) {
     EXPECT_EQ(Name(GuessFrameStart(row.frame)), Name(row.start)) << row.description;
   }
-  const Octets header = Hex("08000000 00000000");
+  const ByteVector header = Hex("08000000 00000000");
   for (std::size_t size = 0; size <= header.size(); ++size)
     EXPECT_EQ(GuessFrameStart(Bytes(header).first(size)), FrameStart::kInnerEthernet) << size;
 }

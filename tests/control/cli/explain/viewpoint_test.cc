@@ -85,7 +85,7 @@ TEST(ViewpointTest, PeersByAddressAndMac) {
   EXPECT_EQ(NodeOf(view->FindByMac(Mac("02:00:00:00:00:99"))), "none");
 }
 
-Octets Outer() {
+ByteVector Outer() {
   return VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Payload(5).Build())
       .Outer("192.0.2.1", "192.0.2.4")
       .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
@@ -106,8 +106,8 @@ TEST(FrameFactsTest, OfAnOuterPacket) {
 }
 
 TEST(FrameFactsTest, WhatIsCutOffIsAbsent) {
-  const Octets outer = Outer();
-  const Octets payload(outer.begin() + 28, outer.end());
+  const ByteVector outer = Outer();
+  const ByteVector payload(outer.begin() + 28, outer.end());
   for (std::size_t size = 0; size <= payload.size(); ++size) {
     const FrameFacts facts = CollectFacts(Bytes(payload).first(size), FrameStart::kVxlan);
     EXPECT_EQ(facts.vni.has_value(), size >= 8) << size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of a Windows program to its HNS: binding, stand-in DLLs, socket. Needs the DLLs, built
-// beside the tests.
+// next to the tests.
 #pragma once
 
 #include "hns/api/api.h"

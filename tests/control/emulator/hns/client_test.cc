@@ -136,10 +136,10 @@ TEST_F(ClientOnEmulatorTest, RefusalsComeByNumberInAnyLanguage) {
 
 TEST_F(ClientOnEmulatorTest, AFailureAtAnyCallLeavesNoHandleOpen) {
   ASSERT_TRUE(client_.Create(Overlay()).ok());
-  Endpoint wish;
-  wish.name = "pod";
-  wish.network = Only().id;
-  wish.ip_configurations = {{*IpAddress::Parse("10.244.1.9"), 24}};
+  Endpoint spec;
+  spec.name = "pod";
+  spec.network = Only().id;
+  spec.ip_configurations = {{*IpAddress::Parse("10.244.1.9"), 24}};
   for (const char* function :
        {"HcnEnumerateNetworks", "HcnOpenNetwork", "HcnQueryNetworkProperties"}) {
     Refuse(function, hresult::kRpcCallFailed);
@@ -148,7 +148,7 @@ TEST_F(ClientOnEmulatorTest, AFailureAtAnyCallLeavesNoHandleOpen) {
   for (const char* function :
        {"HcnOpenNetwork", "HcnCreateEndpoint", "HcnQueryEndpointProperties"}) {
     Refuse(function, hresult::kRpcCallFailed);
-    EXPECT_TRUE(absl::IsUnavailable(client_.CreateEndpoint(wish).status())) << function;
+    EXPECT_TRUE(absl::IsUnavailable(client_.CreateEndpoint(spec).status())) << function;
   }
 }
 
@@ -195,25 +195,25 @@ TEST_F(ClientOnEmulatorTest, AProcessMayDieWithTheService) {
 
 TEST_F(ClientOnEmulatorTest, EndpointsAreMadeListedAndDeleted) {
   ASSERT_TRUE(client_.Create(Overlay()).ok());
-  Endpoint wish;
-  wish.name = "remote";
-  wish.network = Only().id;
-  wish.policies = {{"ProviderAddress", R"({"ProviderAddress":"192.168.1.11"})"}};
-  wish.ip_configurations = {{*IpAddress::Parse("10.244.2.5"), 24}};
-  wish.mac = "0E-2A-0a-f4-02-05";
-  wish.flags = kRemoteEndpoint;
+  Endpoint spec;
+  spec.name = "remote";
+  spec.network = Only().id;
+  spec.policies = {{"ProviderAddress", R"({"ProviderAddress":"192.168.1.11"})"}};
+  spec.ip_configurations = {{*IpAddress::Parse("10.244.2.5"), 24}};
+  spec.mac = "0E-2A-0a-f4-02-05";
+  spec.flags = kRemoteEndpoint;
   Calls();
-  const auto made = client_.CreateEndpoint(wish);
+  const auto made = client_.CreateEndpoint(spec);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(Calls(), 5u);
   EXPECT_TRUE(made->is_remote());
-  EXPECT_EQ(made->ip_configurations, wish.ip_configurations);
+  EXPECT_EQ(made->ip_configurations, spec.ip_configurations);
 
-  for (const Guid& network : {wish.network, Guid()}) {
+  for (const Guid& network : {spec.network, Guid()}) {
     const auto endpoints = client_.Endpoints(network);
     ASSERT_TRUE(endpoints.ok() && endpoints->size() == 1) << endpoints.status();
     EXPECT_EQ(endpoints->front().id, made->id);
-    EXPECT_EQ(endpoints->front().network, wish.network);
+    EXPECT_EQ(endpoints->front().network, spec.network);
   }
   const auto elsewhere = client_.Endpoints(made->id);
   ASSERT_TRUE(elsewhere.ok());

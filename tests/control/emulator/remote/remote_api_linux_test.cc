@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "control/admin/unix_address_linux.h"
 #include "control/emulator/remote/open_hns.h"
 #include "control/emulator/remote/remote_api.h"
 #include "control/emulator/remote/remote_server.h"
@@ -36,18 +38,19 @@ TEST(RemoteServerLinuxTest, ADescriptorThatIsMissingIsWaitedFor) {
   ServiceDouble service;
   const auto server = RemoteServer::Start(path, service, nullptr);
   ASSERT_TRUE(server.ok()) << server.status();
-  const auto stream = admin::ConnectLocal(path, std::chrono::seconds(30));
-  ASSERT_TRUE(stream.ok());
-  RemoteApi client(path);
-  EXPECT_TRUE(client.Enumerate(Kind::kNetwork, "").ok());
+  const int client = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto address = admin::UnixAddress(path);
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   const rlimit none{0, limit.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_EQ(RemoteApi(path).Enumerate(Kind::kNetwork, "").code, hresult::kNoMoreEndpoints);
-  EXPECT_TRUE(client.Enumerate(Kind::kNetwork, "").ok()) << "the others are served";
+  EXPECT_EQ(::connect(client, admin::Generic(*address), sizeof *address), 0);
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
-  EXPECT_TRUE(RemoteApi(path).Enumerate(Kind::kNetwork, "").ok());
+  const std::string hello = Frame(Encode(Request()));
+  EXPECT_EQ(::send(client, hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
+  char byte = 0;
+  EXPECT_EQ(::recv(client, &byte, 1, 0), 1) << "it is accepted in the end";
+  ::close(client);
 }
 
 TEST(OpenHnsTest, LinuxHasNone) {

@@ -157,7 +157,7 @@ TEST_F(RemoteApiTest, TheServicesEndComesOnce) {
 }
 
 TEST_F(RemoteApiTest, WhatIsTooLongEndsTheConnection) {
-  const std::string long_text(kMostOctets, 'x');
+  const std::string long_text(kMostBytes, 'x');
   EXPECT_EQ(client_->Enumerate(Kind::kNetwork, long_text).code, hresult::kRpcCallFailed);
   service_.answer.text = long_text;
   EXPECT_EQ(client_->Enumerate(Kind::kNetwork, "").code, hresult::kRpcCallFailed);
@@ -190,10 +190,10 @@ TEST_F(RemoteApiTest, ACallUnderWayWhenTheServerGoesHasFailed) {
 }
 
 TEST_F(RemoteApiTest, StrangersAreTurnedAway) {
-  for (const std::string& octets :
+  for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\0\0\0\2{}", 6)}) {
     auto stream = Connect(server_->path());
-    ASSERT_TRUE(stream->Write(octets).ok());
+    ASSERT_TRUE(stream->Write(bytes).ok());
     EXPECT_FALSE(ReadDocument(*stream).ok());
   }
   EXPECT_TRUE(client_->Enumerate(Kind::kNetwork, "").ok());

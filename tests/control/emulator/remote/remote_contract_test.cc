@@ -13,8 +13,11 @@ class BehindASocket final : public HnsRig {
   hns::Api& api() override { return client_; }
 
  private:
+  static inline int made_ = 0;  // a test may have several
   std::unique_ptr<hns::emulator::RemoteServer> server_ =
-      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(), emulator, nullptr).value();
+      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(std::to_string(++made_)),
+                                         emulator, nullptr)
+          .value();
   hns::emulator::RemoteApi client_{server_->path()};
 };
 

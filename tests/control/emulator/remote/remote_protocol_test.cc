@@ -76,7 +76,7 @@ TEST(RemoteProtocolTest, AFrameSaysItsLength) {
   EXPECT_EQ(frame.substr(0, kLengthSize), std::string("\0\1\2\3", 4));
   EXPECT_EQ(frame.size(), kLengthSize + 0x010203);
   EXPECT_EQ(ParseLength({0, 1, 2, 3}).value(), 0x010203u);
-  EXPECT_EQ(ParseLength({4, 0, 0, 0}).value(), kMostOctets);
+  EXPECT_EQ(ParseLength({4, 0, 0, 0}).value(), kMostBytes);
   EXPECT_FALSE(ParseLength({4, 0, 0, 1}).ok());
   EXPECT_FALSE(ParseLength({'G', 'E', 'T', ' '}).ok());
 }
@@ -96,7 +96,7 @@ class CountingStream final : public Stream {
 
 TEST(DocumentsTest, OneThatIsTooLongIsNotSent) {
   CountingStream stream;
-  EXPECT_FALSE(WriteDocument(stream, std::string(kMostOctets + 1, 'x')));
+  EXPECT_FALSE(WriteDocument(stream, std::string(kMostBytes + 1, 'x')));
   EXPECT_EQ(stream.writes, 0);
   EXPECT_TRUE(WriteDocument(stream, "{}"));
 }

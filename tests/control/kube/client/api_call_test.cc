@@ -34,9 +34,9 @@ class ApiCallTest : public ClientFixture {
 };
 
 TEST_F(ApiCallTest, TheWholeAnswer) {
-  server.Answer({.octets = "HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n"
-                           "Retry-After: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
-                           "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+  server.Answer({.bytes = "HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n"
+                          "Retry-After: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+                          "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
                  .piece = 9});
   const auto answer = Call();
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -55,7 +55,7 @@ TEST_F(ApiCallTest, ABodyThatIsTooLong) {
 }
 
 TEST_F(ApiCallTest, TooLate) {
-  server.Answer({.octets = "HTTP/1.1 200 OK\r\n\r\n", .ending = Ending::kHold});
+  server.Answer({.bytes = "HTTP/1.1 200 OK\r\n\r\n", .ending = Ending::kHold});
   EXPECT_EQ(Call(milliseconds(50)).status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
@@ -65,7 +65,7 @@ TEST_F(ApiCallTest, Cut) {
 }
 
 TEST_F(ApiCallTest, DestroyedItSaysNothing) {
-  server.Answer({.octets = "", .ending = Ending::kHold});
+  server.Answer({.bytes = "", .ending = Ending::kHold});
   bool told = false;
   {
     const ApiCall call(client, Get(), std::chrono::minutes(1), [&](auto) { told = true; });

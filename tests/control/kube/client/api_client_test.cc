@@ -51,10 +51,10 @@ TEST_F(ApiClientTest, ARequestAndItsAnswer) {
                           "Content-Length: 7\r\nConnection: close\r\n\r\n{\"x\":2}"));
 }
 
-TEST_F(ApiClientTest, ChunksInSingleOctets) {
-  server.Answer({.octets = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
-                           "Transfer-Encoding: chunked\r\n\r\n"
-                           "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n",
+TEST_F(ApiClientTest, ChunksInSingleBytes) {
+  server.Answer({.bytes = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\n"
+                          "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n",
                  .piece = 1});
   const Listener listener = Ask(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
@@ -109,19 +109,19 @@ TEST_F(ApiClientTest, Broken) {
   };
   for (const Row& row : {
            Row{"cut",
-               {.octets = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"},
+               {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"},
                "before the end of its answer"},
            // "the connection broke: connection reset"; Wine's sockets may forget why they ended.
            Row{"reset",
-               {.octets = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
+               {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
                .ending = Ending::kReset},
                "the connection"},
-           Row{"no answer", {.octets = ""}, "closed the connection without an answer"},
+           Row{"no answer", {.bytes = ""}, "closed the connection without an answer"},
            Row{"garbage",
-               {.octets = "220 smtp.example ESMTP\r\n", .ending = Ending::kHold},
+               {.bytes = "220 smtp.example ESMTP\r\n", .ending = Ending::kHold},
                "the answer is no HTTP/1.1"},
            Row{"a head without end",
-               {.octets = "HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'x'),
+               {.bytes = "HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'x'),
                .ending = Ending::kHold},
                "its head is longer than 64 KiB"},
        }) {
@@ -155,7 +155,7 @@ TEST_F(ApiClientTest, CutBeforeTheRequestIsSent) {
 TEST_F(ApiClientTest, AfterADeadConnectionTheNextSucceeds) {
   ApiClient client(io, access, "x");
   for (const bool dead : {true, false}) {
-    server.Answer({.octets = dead ? "" : kShort, .ending = dead ? Ending::kReset : Ending::kClose});
+    server.Answer({.bytes = dead ? "" : kShort, .ending = dead ? Ending::kReset : Ending::kClose});
     Listener listener;
     const auto exchange = client.Start(Get(), listener);
     RunUntil([&] { return listener.ends > 0; });
@@ -241,7 +241,7 @@ TEST_F(ApiClientTest, NothingIsToldBeforeStartReturns) {
 
 TEST_F(ApiClientTest, AnExchangeThatIsDestroyedTellsNothing) {
   Listener listener;
-  server.Answer({.octets = kShort, .ending = Ending::kHold});
+  server.Answer({.bytes = kShort, .ending = Ending::kHold});
   ApiClient client(io, access, "x");
   auto exchange = client.Start(Get(), listener);
   exchange.reset();
@@ -288,7 +288,7 @@ TEST_F(ApiClientTest, TheLoopEndsInTheMiddle) {
 
 TEST_F(ApiClientTest, AnAnswerThatDoesNotCome) {
   Listener listener;
-  server.Answer({.octets = "HTTP/1.1 200 OK\r\n", .ending = Ending::kHold});
+  server.Answer({.bytes = "HTTP/1.1 200 OK\r\n", .ending = Ending::kHold});
   ApiClient client(io, access, "x");
   const auto exchange = client.Start(Get(), listener, std::chrono::milliseconds(50));
   RunUntil([&] { return listener.ends > 0; });
@@ -299,7 +299,7 @@ TEST_F(ApiClientTest, AnAnswerThatDoesNotCome) {
 // The dial limit is over once the request is sent.
 TEST_F(ApiClientTest, AWatchIsNotLimited) {
   Listener listener;
-  server.Answer({.octets = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+  server.Answer({.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
                  .ending = Ending::kHold});
   ApiClient client(io, access, "x", std::chrono::milliseconds(200));
   const auto exchange = client.Start(Get(), listener);

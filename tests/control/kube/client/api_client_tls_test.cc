@@ -83,7 +83,7 @@ TEST_F(ApiClientTlsTest, ALongAnswerInSmallRecords) {
     absl::StrAppend(&chunks, absl::Hex(piece.size()), "\r\n", piece, "\r\n");
     body += piece;
   }
-  server.Answer({.octets = chunks + "0\r\n\r\n", .piece = 501});
+  server.Answer({.bytes = chunks + "0\r\n\r\n", .piece = 501});
   const Listener listener = Ask(To(server));
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, body);
@@ -373,20 +373,20 @@ TEST_F(ApiClientTlsTest, AServerThatSaysNothing) {
 // Without TLS's farewell nobody knows whether that was all.
 TEST_F(ApiClientTlsTest, CutWithoutFarewell) {
   Server server(io, {.identity = usual});
-  server.Answer({.octets = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
+  server.Answer({.bytes = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
   Listener listener = Ask(To(server));
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(listener.error(), HasSubstr("it cut the connection"));
   server.Answer(
-      {.octets = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", .ending = Ending::kReset});
+      {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", .ending = Ending::kReset});
   listener = Ask(To(server));
   EXPECT_THAT(listener.error(), HasSubstr("the connection"));
-  server.Answer({.octets = kShort, .ending = Ending::kCut});
+  server.Answer({.bytes = kShort, .ending = Ending::kCut});
   EXPECT_TRUE(Ask(To(server)).end.ok());
   // A CA that it does not check is not the cause.
   ClusterAccess blind = To(server);
   blind.insecure_skip_tls_verify = true;
-  server.Answer({.octets = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
+  server.Answer({.bytes = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
   EXPECT_THAT(Ask(blind).error(), HasSubstr("it cut the connection"));
 }
 

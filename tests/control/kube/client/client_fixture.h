@@ -24,9 +24,9 @@ class Listener final : public ExchangeHandler {
     head = told;
     if (on_head) on_head();
   }
-  void OnBody(std::string_view octets) override {
+  void OnBody(std::string_view bytes) override {
     ++pieces;
-    body += octets;
+    body += bytes;
     if (on_body) on_body();
   }
   void OnEnd(const absl::Status& status) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers in JSON that no API server gives: named by what is wrong and at which octet, whatever was
+// Answers in JSON that no API server gives: named by what is wrong and at which byte, whatever was
 // told before, and at no cost.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,7 +22,7 @@ Lines Watch(std::string_view text, std::size_t piece = std::string_view::npos) {
   return LinesOf(Encoding::kJson, AnswerKind::kWatch, text, piece);
 }
 
-std::string At(std::size_t octet) { return absl::StrCat("broken at octet ", octet, ": "); }
+std::string At(std::size_t byte) { return absl::StrCat("broken at octet ", byte, ": "); }
 
 // ---- JSON, watch
 

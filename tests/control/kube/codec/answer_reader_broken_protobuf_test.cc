@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers in protobuf that no API server gives: named by what is wrong and at which octet, whatever
+// Answers in protobuf that no API server gives: named by what is wrong and at which byte, whatever
 // was told before, and at no cost.
 #include <protozero/pbf_writer.hpp>
 
@@ -25,7 +25,7 @@ Lines Watch(std::string_view text, std::size_t piece = std::string_view::npos) {
   return LinesOf(Encoding::kProtobuf, AnswerKind::kWatch, text, piece);
 }
 
-std::string At(std::size_t octet) { return absl::StrCat("broken at octet ", octet, ": "); }
+std::string At(std::size_t byte) { return absl::StrCat("broken at octet ", byte, ": "); }
 
 // ---- protobuf, watch
 
@@ -41,36 +41,36 @@ TEST(ProtobufWatch, AFrameLongerThanAnyObject) {
 }
 
 // Nothing is reserved for what was announced, and what a large object needed is given back.
-TEST(HeldOctets, RoomFollowsWhatHasCome) {
-  HeldOctets held;
-  std::string_view octets = "x";
-  EXPECT_FALSE(held.Take(octets, AnswerReader::kMaxObject).has_value());
+TEST(HeldBytes, RoomFollowsWhatHasCome) {
+  HeldBytes held;
+  std::string_view bytes = "x";
+  EXPECT_FALSE(held.Take(bytes, AnswerReader::kMaxObject).has_value());
   EXPECT_LT(held.room(), 100u);
   const std::string more(AnswerReader::kMaxObject, 'y');
-  octets = more;
-  const auto whole = held.Take(octets, AnswerReader::kMaxObject);
+  bytes = more;
+  const auto whole = held.Take(bytes, AnswerReader::kMaxObject);
   ASSERT_TRUE(whole.has_value());
   EXPECT_EQ(whole->substr(0, 2), "xy");
   EXPECT_EQ(whole->size(), AnswerReader::kMaxObject);
-  EXPECT_EQ(octets, "y");
+  EXPECT_EQ(bytes, "y");
   held.Clear();
-  EXPECT_LE(held.room(), HeldOctets::kKept);
+  EXPECT_LE(held.room(), HeldBytes::kKept);
 }
 
-TEST(HeldOctets, TheRoomOfASmallObjectIsKept) {
-  HeldOctets held;
+TEST(HeldBytes, TheRoomOfASmallObjectIsKept) {
+  HeldBytes held;
   held.Append(std::string(1000, 'x'));
   held.Clear();
   EXPECT_GE(held.room(), 1000u);
 }
 
-TEST(HeldOctets, WhatIsWholeIsNotCopied) {
-  HeldOctets held;
+TEST(HeldBytes, WhatIsWholeIsNotCopied) {
+  HeldBytes held;
   const std::string_view text = "abcdef";
-  std::string_view octets = text;
-  EXPECT_EQ(held.Take(octets, 4)->data(), text.data());
-  EXPECT_EQ(octets, "ef");
-  EXPECT_EQ(held.Take(octets, 0), "");
+  std::string_view bytes = text;
+  EXPECT_EQ(held.Take(bytes, 4)->data(), text.data());
+  EXPECT_EQ(bytes, "ef");
+  EXPECT_EQ(held.Take(bytes, 0), "");
 }
 
 TEST(ProtobufWatch, EventsThatAreNone) {

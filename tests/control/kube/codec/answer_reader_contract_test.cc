@@ -67,7 +67,7 @@ TEST_P(AnswerContract, AnErrorEventTellsItsStatus) {
 
 // ---- cut anywhere
 
-TEST_P(AnswerContract, AListCutAtEveryOctetIsTheSameList) {
+TEST_P(AnswerContract, AListCutAtEveryByteIsTheSameList) {
   const std::string list = answers.List({a, other, b}, "17", "token");
   const Lines whole = List(list);
   ASSERT_EQ(whole.back(), "OK");
@@ -128,8 +128,8 @@ TEST_P(AnswerContract, AWatchThatEndsAmidAnEventIsAnErrorAndBetweenThemNot) {
   }
 }
 
-// Single octets changed: read or refused, and the same however it is cut.
-TEST_P(AnswerContract, ChangedOctetsAreReadOrRefusedTheSameHoweverTheyAreCut) {
+// Single bytes changed: read or refused, and the same however it is cut.
+TEST_P(AnswerContract, ChangedBytesAreReadOrRefusedTheSameHoweverTheyAreCut) {
   const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

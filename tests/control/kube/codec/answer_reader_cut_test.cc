@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches in protobuf, well-formed and not, cut in two at every octet and as the wire cuts them:
+// Watches in protobuf, well-formed and not, cut in two at every byte and as the wire cuts them:
 // what is told, to the last field, is what a watch in one piece tells.
 #include <algorithm>
 #include <filesystem>
@@ -31,7 +31,7 @@ struct Told {
   }
 };
 
-// Cut behind `cuts` octets, which are in order.
+// Cut behind `cuts` bytes, which are in order.
 Told Read(std::string_view answer, const std::vector<std::size_t>& cuts) {
   const AnnotationKeys keys;
   AnswerRecorder recorder;
@@ -62,8 +62,7 @@ std::vector<std::size_t> FramesOf(std::string_view watch) {
   for (std::size_t at = 0; at + 4 <= watch.size();) {
     begins.push_back(at);
     std::size_t size = 0;
-    for (const char octet : watch.substr(at, 4))
-      size = size << 8 | static_cast<unsigned char>(octet);
+    for (const char byte : watch.substr(at, 4)) size = size << 8 | static_cast<unsigned char>(byte);
     at += 4 + size;
   }
   return begins;
@@ -74,7 +73,7 @@ void ExpectTheSameHoweverCut(std::string_view watch) {
   for (std::size_t cut = 1; cut < watch.size(); ++cut) {
     ASSERT_EQ(Read(watch, {cut}), whole) << cut;
   }
-  // Go's chunk writer: the length, the first so many octets, the rest.
+  // Go's chunk writer: the length, the first so many bytes, the rest.
   const std::vector<std::size_t> frames = FramesOf(watch);
   for (std::size_t first = 1; first < watch.size(); ++first) {
     std::vector<std::size_t> cuts;
@@ -106,7 +105,7 @@ std::string Framed(const std::string& event) {
   return frame + event;
 }
 
-// An event around `raw`, with more octets behind each of its messages.
+// An event around `raw`, with more bytes behind each of its messages.
 struct Behind {
   std::string node = {}, body = {}, extension = {}, event = {};
 };
@@ -132,7 +131,7 @@ TEST(ProtobufWatchCut, OfABegunNodeTheStatusIsNotHeld) {
     const std::string event = Event(type, node).substr(4);
     const std::size_t from = event.find(status);
     for (std::size_t come = 0; come <= event.size(); ++come) {
-      const OctetRange unread =
+      const ByteRange unread =
           UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size());
       ASSERT_EQ(unread.from, come > from ? from : 0) << come;
       ASSERT_EQ(unread.to, come > from ? from + status.size() : 0) << come;
@@ -140,7 +139,7 @@ TEST(ProtobufWatchCut, OfABegunNodeTheStatusIsNotHeld) {
   }
 }
 
-// Each behind a Node that fills the buffers with other octets.
+// Each behind a Node that fills the buffers with other bytes.
 TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
   const std::string a = NodeProtobuf(Facts("a")), b = NodeProtobuf(Facts("b"));
   const std::string metadata = Field(1, Field(1, "c")), status = Field(3, std::string(300, '\x07'));
@@ -213,7 +212,7 @@ TEST(ProtobufWatchCut, GoldenAndCorpus) {
   add(tests / "golden/kube/gone.pb", 0);
   for (const auto& entry :
        std::filesystem::directory_iterator(tests / "fuzz/corpus/watch_protobuf"))
-    add(entry, 3);  // behind the target's own octets
+    add(entry, 3);  // behind the target's own bytes
   for (const std::string& watch : watches) ExpectTheSameHoweverCut(watch);
 }
 

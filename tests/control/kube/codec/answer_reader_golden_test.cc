@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kube-apiserver v1.36.3 answered, octet by octet: tests/golden/kube. Two flannel Nodes (one
+// What kube-apiserver v1.36.3 answered, byte by byte: tests/golden/kube. Two flannel Nodes (one
 // dual-stack, one with an annotation of marks, escapes and emoji) and one that is new; list and
 // watch were taken while win-1 changed its MAC and new-1 was deleted.
 #include <fstream>
@@ -114,8 +114,8 @@ TEST_P(GoldenAnswers, Refusals) {
   EXPECT_THAT(off.message, HasSubstr("unless the WatchList feature gate is enabled"));
 }
 
-// Every octet of real answers changed to another: no crash, and nothing depends on the cut.
-TEST_P(GoldenAnswers, EachOctetChanged) {
+// Every byte of real answers changed to another: no crash, and nothing depends on the cut.
+TEST_P(GoldenAnswers, EachByteChanged) {
   const std::pair<AnswerKind, const char*> answers[] = {{AnswerKind::kList, "page"},
                                                         {AnswerKind::kWatch, "gone"}};
   for (const auto& [kind, name] : answers) {

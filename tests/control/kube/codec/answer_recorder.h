@@ -54,7 +54,7 @@ class AnswerRecorder : public AnswerListener {
   }
 };
 
-// The answer in pieces of `piece` octets, then its end. What came of it is the last line.
+// The answer in pieces of `piece` bytes, then its end. What came of it is the last line.
 inline std::vector<std::string> LinesOf(Encoding encoding, AnswerKind kind, std::string_view answer,
                                         std::size_t piece = std::string_view::npos) {
   const AnnotationKeys keys;

@@ -17,7 +17,7 @@ TEST(FindJsonError, ValidTextHasNone) {
 TEST(FindJsonError, WhereItBreaks) {
   const struct {
     const char* text;
-    std::size_t octet;
+    std::size_t byte;
   } rows[] = {
       {"", 0},         {"{", 1},       {"[1,]", 3}, {"{\"a\":1,}", 7}, {"{\"a\" 1}", 5},
       {"[1 2]", 3},    {"nul", 3},     {"nulL", 3}, {"01", 1},         {"-", 1},
@@ -25,7 +25,7 @@ TEST(FindJsonError, WhereItBreaks) {
       {"\"a\nb\"", 2}, {"{} {}", 3},   {"[1}", 2},  {"{\"a\":1]", 6},  {"{a:1}", 1},
       {"'a'", 0},      {"[//x\n]", 1},
   };
-  for (const auto& row : rows) EXPECT_EQ(FindJsonError(row.text), row.octet) << row.text;
+  for (const auto& row : rows) EXPECT_EQ(FindJsonError(row.text), row.byte) << row.text;
 }
 
 TEST(FindJsonError, AgreesWithSimdjsonOnCutText) {

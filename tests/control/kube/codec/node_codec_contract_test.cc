@@ -159,7 +159,7 @@ TEST_P(NodeContract, OtherBackendsKeepTheirDataToThemselves) {
   }
 }
 
-TEST_P(NodeContract, AFamilyWithoutPodCidrIsNotLookedAt) {
+TEST_P(NodeContract, AFamilyWithoutPodCidrIsNotInspected) {
   EXPECT_FALSE(
       LeaseOf(
           NodeFacts("a").Managed().PodCidrs({"10.244.1.0/24"}).Annotation("public-ipv6", "rubbish"))

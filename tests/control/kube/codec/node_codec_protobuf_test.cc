@@ -12,13 +12,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// `key` or a value of more than 127 octets has a length of two.
+// `key` or a value of more than 127 bytes has a length of two.
 std::string Entry(std::string_view key, std::string_view value) {
-  std::string octets;
-  protozero::pbf_writer writer(octets);
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
   writer.add_string(1, key.data(), key.size());
   writer.add_string(2, value.data(), value.size());
-  return octets;
+  return bytes;
 }
 
 std::string NodeWith(const std::string& annotation) {

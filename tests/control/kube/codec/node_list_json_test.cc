@@ -155,7 +155,7 @@ TEST(NodeList, ErrorsOfTheWholeText) {
   EXPECT_THAT(Error(R"({"kind":"Pod","metadata":{"name":"p"}})"),
               HasSubstr("it is no list of Nodes: no \"items\", and kind is \"Pod\""));
   EXPECT_THAT(Error(R"({"kind":["Node"]})"), HasSubstr("kind is an array"));
-  EXPECT_THAT(Error("[\"\xff\"]"), HasSubstr("not JSON: "));
+  EXPECT_THAT(Error("[\"\xff\"]"), HasSubstr("not JSON at "));
   EXPECT_THAT(Error(std::string("\xff\xfe{\0}\0", 6)), HasSubstr("UTF-16"));
   EXPECT_THAT(Error(std::string("\xfe\xff\0{\0}", 6)), HasSubstr("Set-Content -Encoding utf8"));
 }

@@ -8,18 +8,18 @@
 
 #include "absl/status/statusor.h"
 #include "hns/bridge.h"
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 #include "hns/sequence.h"
 
 namespace weft::hns {
 
 // Makes no modifying call.
-Sequence<absl::StatusOr<BridgePlan>> LookAtBridge(const BridgeWish& wish);
+Sequence<absl::StatusOr<BridgePlan>> InspectBridge(const BridgeSpec& spec);
 
 // In the order in which the keeper would make them. The endpoint of a network that is yet to be
 // made shows no id of it.
-std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeWish& wish);
-Drift DriftOf(const BridgePlan& plan, const BridgeWish& wish);
+std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeSpec& spec);
+Drift DriftOf(const BridgePlan& plan, const BridgeSpec& spec);
 
 std::string BridgeNetworkPath(const Guid& id);
 std::string BridgeEndpointPath(const Guid& id);

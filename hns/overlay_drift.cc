@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,17 +18,17 @@ bool Makes(const NetworkPlan& plan) {
 // ..."
 std::string AnotherText(const RouteChange& change) {
   const auto is = ReadRemoteSubnetRoute(change.removals.front());
-  const auto wanted = ReadRemoteSubnetRoute(*change.addition);
+  const auto desired = ReadRemoteSubnetRoute(*change.addition);
   std::string text = "differs from the desired one";
-  if (!is || !wanted) return text;
+  if (!is || !desired) return text;
   const auto append = [&](std::string_view before, const RemoteSubnetRoute& route) {
     absl::StrAppend(&text, before, "by ", route.provider_address.ToString(), " with ",
                     route.router_mac.ToString());
-    if (is->isolation_id != wanted->isolation_id)
+    if (is->isolation_id != desired->isolation_id)
       absl::StrAppend(&text, " in VSID ", route.isolation_id.value());
   };
   append(": ", *is);
-  append(" instead of ", *wanted);
+  append(" instead of ", *desired);
   return text;
 }
 
@@ -54,48 +54,48 @@ void AddBatch(const std::vector<RouteChange>& changes, std::size_t from, std::si
 
 }  // namespace
 
-Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<KnownObject> made,
+Sequence<std::vector<Network>> FillUnshown(const OverlaySpec& spec, std::vector<KnownObject> made,
                                            std::vector<Network> networks) {
   for (Network& network : networks) {
-    if (network.name != wish.name) continue;
+    if (network.name != spec.name) continue;
     for (const KnownObject& entry : made)
       if (entry.made && entry.id == network.id) FillFromShape(entry.shape, network);
-    if (!Assumed(wish, network).empty()) network = co_await ask::Schema1(network);
+    if (!Assumed(spec, network).empty()) network = co_await ask::Schema1(network);
   }
   co_return networks;
 }
 
-Sequence<absl::StatusOr<OverlayLook>> LookAtOverlay(const OverlayWish& wish,
-                                                    const RemoteSubnetRoutes& wanted,
-                                                    bool may_remove,
-                                                    std::vector<KnownObject> made) {
-  OverlayLook look;
+Sequence<absl::StatusOr<OverlayInspection>> InspectOverlay(const OverlaySpec& spec,
+                                                           const RemoteSubnetRoutes& desired,
+                                                           bool may_remove,
+                                                           std::vector<KnownObject> made) {
+  OverlayInspection look;
   const auto version = co_await ask::Version();
   if (!version.ok()) co_return version.status();
   look.version = *version;
-  const std::string of_name = wish.base_network ? "" : wish.name;
+  const std::string of_name = spec.base_network ? "" : spec.name;
   auto listed = co_await ask::Networks(of_name);
   if (!listed.ok()) co_return listed.status();
   const std::vector<Network> networks =
-      co_await FillUnshown(wish, std::move(made), *std::move(listed));
-  const Network* const existing = FindOverlay(wish, networks);
+      co_await FillUnshown(spec, std::move(made), *std::move(listed));
+  const Network* const existing = FindOverlay(spec, networks);
   std::vector<Endpoint> endpoints;
-  if (existing != nullptr && !Differences(wish, *existing).empty()) {
+  if (existing != nullptr && !Differences(spec, *existing).empty()) {
     auto found = co_await ask::Endpoints(existing->id);
     if (!found.ok()) co_return found.status();
     endpoints = *std::move(found);
   }
-  look.network = PlanNetwork(wish, *version, networks, endpoints);
+  look.network = PlanNetwork(spec, *version, networks, endpoints);
   if (look.network.action == NetworkAction::kRefuse) co_return look;
   const std::vector<Policy> none;
   const bool makes = Makes(look.network);
   look.host_route_missing = makes || !existing->Has(policy_type::kHostRoute);
   look.routes =
-      PlanRoutes(wanted, makes ? none : existing->policies, wish.isolation_id, may_remove);
+      PlanRoutes(desired, makes ? none : existing->policies, spec.isolation_id, may_remove);
   co_return look;
 }
 
-std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish) {
+std::vector<PlannedCall> PlannedCalls(const OverlayInspection& look, const OverlaySpec& spec) {
   std::vector<PlannedCall> calls;
   if (look.network.base) {
     calls.push_back({absl::StrCat("create the network ", look.network.base->name,
@@ -103,22 +103,22 @@ std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish
                      NetworkJson(*look.network.base)});
   }
   if (look.network.action == NetworkAction::kRecreate) {
-    calls.push_back({absl::StrCat("delete the network ", wish.name, " (",
+    calls.push_back({absl::StrCat("delete the network ", spec.name, " (",
                                   look.network.existing->id.ToString(), "): ", look.network.reason),
                      ""});
   }
   if (Makes(look.network)) {
     calls.push_back(
-        {absl::StrCat("create the network ", wish.name), NetworkJson(look.network.document)});
+        {absl::StrCat("create the network ", spec.name), NetworkJson(look.network.document)});
   }
   if (look.host_route_missing) {
-    calls.push_back({absl::StrCat("add HostRoute to the network ", wish.name),
+    calls.push_back({absl::StrCat("add HostRoute to the network ", spec.name),
                      ModifyPoliciesJson("Add", {HostRoutePolicy()})});
   }
   const std::vector<RouteChange>& changes = look.routes.changes;
   std::size_t size = 1;
   for (std::size_t from = 0; from < changes.size(); from += std::exchange(size, GrownBatch(size)))
-    AddBatch(changes, from, std::min(from + size, changes.size()), wish.name, calls);
+    AddBatch(changes, from, std::min(from + size, changes.size()), spec.name, calls);
   return calls;
 }
 
@@ -141,15 +141,15 @@ std::vector<std::string> PutRight(const Drift& before, const Drift& after) {
   return done;
 }
 
-Drift DriftOf(const OverlayLook& look, const OverlayWish& wish) {
+Drift DriftOf(const OverlayInspection& look, const OverlaySpec& spec) {
   Drift drift;
   const NetworkPlan& network = look.network;
   if (network.action == NetworkAction::kRefuse) {
     drift.refused = network.reason;
     return drift;
   }
-  drift.calls = PlannedCalls(look, wish);
-  const std::string ours = absl::StrCat("the network ", wish.name);
+  drift.calls = PlannedCalls(look, spec);
+  const std::string ours = absl::StrCat("the network ", spec.name);
   if (network.base) drift.Add(absl::StrCat("the network ", network.base->name), "is missing");
   if (network.action == NetworkAction::kCreate) {
     drift.Add(ours, "is missing");

@@ -16,7 +16,7 @@ TEST_F(PublisherTest, StrippedAnnotationsArePutBackAtOnce) {
   StartPublished();
   publisher.OnOwnNode(BareNode());
   EXPECT_FALSE(publisher.published());
-  EXPECT_THAT(publisher.trouble(),
+  EXPECT_THAT(publisher.condition(),
               AllOf(HasSubstr("another program changed our annotations of node \"win1\""),
                     HasSubstr("flannel.alpha.coreos.com/backend-data removed"),
                     HasSubstr("put back"), ::testing::EndsWith("names the writer")));
@@ -24,7 +24,7 @@ TEST_F(PublisherTest, StrippedAnnotationsArePutBackAtOnce) {
   Accept();
   publisher.OnOwnNode(PublishedNode());
   EXPECT_TRUE(publisher.published());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 TEST_F(PublisherTest, AChangedAnnotationIsPutBackAlone) {
@@ -32,7 +32,8 @@ TEST_F(PublisherTest, AChangedAnnotationIsPutBackAlone) {
   lease::OwnNode node = PublishedNode();
   node.v4.public_ip = "10.9.9.9";
   publisher.OnOwnNode(node);
-  EXPECT_THAT(publisher.trouble(), HasSubstr("flannel.alpha.coreos.com/public-ip to \"10.9.9.9\""));
+  EXPECT_THAT(publisher.condition(),
+              HasSubstr("flannel.alpha.coreos.com/public-ip to \"10.9.9.9\""));
   EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
 }
 
@@ -54,9 +55,9 @@ TEST_F(PublisherTest, WhoKeepsRewritingIsAnsweredEachTimeLaterAndNamed) {
     publisher.OnOwnNode(PublishedNode());
     EXPECT_TRUE(publisher.published());
   }
-  EXPECT_THAT(publisher.trouble(), HasSubstr("15 times by now"));
+  EXPECT_THAT(publisher.condition(), HasSubstr("15 times by now"));
   clock.Advance(Publisher::kCalm);
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   publisher.OnOwnNode(theirs);
   EXPECT_EQ(Wait(), 0s);
 }
@@ -68,12 +69,12 @@ TEST_F(PublisherTest, OneChangeSeenTwiceIsCountedOnce) {
   EXPECT_EQ(Wait(), 0s);
 }
 
-TEST_F(PublisherTest, OthersWhoWriteWhatWeWantAreNoTrouble) {
-  publisher.SetWanted(OurPublication());
+TEST_F(PublisherTest, OthersWhoWriteWhatWeWantAreNoCondition) {
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   publisher.OnOwnNode(PublishedNode());
   EXPECT_EQ(Body(), "");
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 // ---- the Node goes and comes back
@@ -84,7 +85,7 @@ TEST_F(PublisherTest, WithoutItsNodeThePublisherWaits) {
   EXPECT_EQ(Body(), "");
   EXPECT_EQ(publisher.NextDeadline(), std::nullopt);
   EXPECT_FALSE(publisher.published());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 // Row "own annotations stripped / Node recreated".
@@ -93,11 +94,11 @@ TEST_F(PublisherTest, ARecreatedNodeIsPublishedAnewAtOnce) {
   publisher.OnOwnNode(std::nullopt);
   publisher.OnOwnNode(BareNode("uid-2"));
   EXPECT_EQ(Body(), kWholePatch);
-  EXPECT_EQ(publisher.trouble(), "") << "nobody has rewritten anything";
+  EXPECT_EQ(publisher.condition(), "") << "nobody has rewritten anything";
 }
 
 TEST_F(PublisherTest, RecreatedWhileTheAnswerOrTheWatchIsAwaited) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
@@ -110,7 +111,7 @@ TEST_F(PublisherTest, RecreatedWhileTheAnswerOrTheWatchIsAwaited) {
 }
 
 TEST_F(PublisherTest, ARecreatedNodeDoesNotWaitForABackOff) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(Body(), kWholePatch);
@@ -120,14 +121,14 @@ TEST_F(PublisherTest, ARecreatedNodeDoesNotWaitForABackOff) {
   EXPECT_EQ(Body(), kWholePatch);
   Refuse(404);
   EXPECT_EQ(Body(), "");
-  EXPECT_THAT(publisher.trouble(), HasSubstr("the Node is gone"));
+  EXPECT_THAT(publisher.condition(), HasSubstr("the Node is gone"));
   publisher.OnOwnNode(BareNode("uid-2"));
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   EXPECT_EQ(Body(), kWholePatch);
 }
 
 TEST_F(PublisherTest, ARefusalOfTheNodeBeforeDoesNotCount) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   publisher.OnOwnNode(std::nullopt);
@@ -137,7 +138,7 @@ TEST_F(PublisherTest, ARefusalOfTheNodeBeforeDoesNotCount) {
   publisher.OnOwnNode(BareNode("uid-3"));
   Refuse(503);
   EXPECT_EQ(Body(), kWholePatch);
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
 }
 
 // ---- errors
@@ -161,12 +162,12 @@ TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
   };
   for (const auto& answer : rows) {
     publisher = Make(Options());
-    publisher.SetWanted(OurPublication());
+    publisher.SetDesired(OurPublication());
     publisher.OnOwnNode(BareNode());
     for (const auto wait : {1s, 2s, 4s, 8s, 16s, 30s, 30s}) {
       EXPECT_EQ(Body(), kWholePatch);
       publisher.OnAnswer(answer);
-      EXPECT_THAT(publisher.trouble(), HasSubstr("the annotations of node \"win1\" cannot be"));
+      EXPECT_THAT(publisher.condition(), HasSubstr("the annotations of node \"win1\" cannot be"));
       EXPECT_EQ(Wait(), wait);
       clock.Advance(wait - 1ms);
       EXPECT_EQ(Body(), "");
@@ -174,7 +175,7 @@ TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
     }
     EXPECT_EQ(Body(), kWholePatch);
     Accept();
-    EXPECT_EQ(publisher.trouble(), "");
+    EXPECT_EQ(publisher.condition(), "");
   }
 }
 
@@ -183,7 +184,7 @@ TEST_F(PublisherTest, ADeadSocketIsTriedAgainOnANewConnectionSoon) {
   Publisher::Options options = Options();
   options.retry = control::RetryPolicy();
   publisher = Make(options);
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   publisher.OnAnswer(absl::UnavailableError("connection reset"));
@@ -196,7 +197,7 @@ TEST_F(PublisherTest, ADeadSocketIsTriedAgainOnANewConnectionSoon) {
 }
 
 TEST_F(PublisherTest, AfterASuccessTheBackOffStartsAnew) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(Body(), kWholePatch);
@@ -205,7 +206,7 @@ TEST_F(PublisherTest, AfterASuccessTheBackOffStartsAnew) {
   }
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
-  publisher.SetWanted(OurPublication("02:00:00:00:00:01"));
+  publisher.SetDesired(OurPublication("02:00:00:00:00:01"));
   EXPECT_NE(Body(), "");
   Refuse(503);
   EXPECT_EQ(Wait(), 1s);
@@ -218,7 +219,7 @@ TEST_F(PublisherTest, RetryAfterIsObeyedWithinReason) {
   } rows[] = {{0s, 1s}, {7s, 7s}, {5min, 5min}, {24h, 5min}};
   for (const auto& row : rows) {
     publisher = Make(Options());
-    publisher.SetWanted(OurPublication());
+    publisher.SetDesired(OurPublication());
     publisher.OnOwnNode(BareNode());
     EXPECT_EQ(Body(), kWholePatch);
     ApiStatus answer = Answer(429);
@@ -229,21 +230,21 @@ TEST_F(PublisherTest, RetryAfterIsObeyedWithinReason) {
 }
 
 TEST_F(PublisherTest, AForbiddenPatchNamesTheMissingRule) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   Refuse(403);
-  EXPECT_THAT(publisher.trouble(), HasSubstr("allow \"patch\" of \"nodes/status\""));
+  EXPECT_THAT(publisher.condition(), HasSubstr("allow \"patch\" of \"nodes/status\""));
 }
 
 TEST_F(PublisherTest, AnErrorIsOverWhenTheNodeIsRight) {
-  publisher.SetWanted(OurPublication());
+  publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
   // Sent and written, but the answer was lost.
   publisher.OnAnswer(absl::UnavailableError("cut"));
   publisher.OnOwnNode(PublishedNode());
-  EXPECT_EQ(publisher.trouble(), "");
+  EXPECT_EQ(publisher.condition(), "");
   EXPECT_TRUE(publisher.published());
 }
 

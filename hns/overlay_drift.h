@@ -15,7 +15,7 @@
 
 namespace weft::hns {
 
-struct OverlayLook {
+struct OverlayInspection {
   Version version;
   NetworkPlan network;
   // Empty where the network does not stand yet: then all wanted routes come.
@@ -25,14 +25,14 @@ struct OverlayLook {
 
 // Makes no modifying call. `wanted` and `may_remove` as PlanRoutes has them; `made`: networks, as
 // the ledger has them.
-Sequence<absl::StatusOr<OverlayLook>> LookAtOverlay(const OverlayWish& wish,
-                                                    const RemoteSubnetRoutes& wanted,
-                                                    bool may_remove = true,
-                                                    std::vector<KnownObject> made = {});
+Sequence<absl::StatusOr<OverlayInspection>> InspectOverlay(const OverlaySpec& spec,
+                                                           const RemoteSubnetRoutes& desired,
+                                                           bool may_remove = true,
+                                                           std::vector<KnownObject> made = {});
 
 // `networks` with what schema 2 does not show of those of our name: as they were made, where we
 // made them, else as schema 1 shows it. What cannot be asked stays unknown.
-Sequence<std::vector<Network>> FillUnshown(const OverlayWish& wish, std::vector<KnownObject> made,
+Sequence<std::vector<Network>> FillUnshown(const OverlaySpec& spec, std::vector<KnownObject> made,
                                            std::vector<Network> networks);
 
 // One modifying call that would be made.
@@ -42,7 +42,7 @@ struct PlannedCall {
 };
 // In the order in which the keeper would make them. Routes in batches as it makes them of a quick
 // HNS.
-std::vector<PlannedCall> PlannedCalls(const OverlayLook& look, const OverlayWish& wish);
+std::vector<PlannedCall> PlannedCalls(const OverlayInspection& look, const OverlaySpec& spec);
 
 // What a keeper would do now.
 struct Drift {
@@ -59,6 +59,6 @@ struct Drift {
 // Of the differences `before` those whose object is not among those `after`: a thing that was put
 // right in part is not done.
 std::vector<std::string> PutRight(const Drift& before, const Drift& after);
-Drift DriftOf(const OverlayLook& look, const OverlayWish& wish);
+Drift DriftOf(const OverlayInspection& look, const OverlaySpec& spec);
 
 }  // namespace weft::hns

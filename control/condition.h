@@ -12,7 +12,7 @@
 
 namespace weft::control {
 
-class Trouble {
+class Condition {
  public:
   // A sentence for people; empty: it is over. A sentence that differs in its numbers only is the
   // same one. Each is logged when it begins, and again no sooner than after five minutes, also

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/overlay_look.h"
+#include "hns/overlay_drift.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -17,19 +17,19 @@ using ::testing::StartsWith;
 
 class OverlayLookTest : public ::testing::Test {
  protected:
-  OverlayLook Look() {
+  OverlayInspection Inspect() {
     stage.api.calls = 0;
     stage.api.changes.clear();
     Caller caller(stage.api);
-    OverlayLook look = caller.Run(LookAtOverlay(stage.wish, stage.routes)).value();
+    OverlayInspection look = caller.Run(InspectOverlay(stage.spec, stage.routes)).value();
     EXPECT_THAT(stage.api.changes, IsEmpty());
     return look;
   }
-  std::string Text() { return CallsText(DriftOf(Look(), stage.wish)); }
+  std::string Text() { return CallsText(DriftOf(Inspect(), stage.spec)); }
   // What is planned is what the keeper then does, document by document.
-  void ExpectDone(const OverlayLook& look) {
+  void ExpectDone(const OverlayInspection& look) {
     std::vector<std::string> planned;
-    for (const PlannedCall& call : PlannedCalls(look, stage.wish)) {
+    for (const PlannedCall& call : PlannedCalls(look, stage.spec)) {
       planned.push_back(call.document.empty() ? look.network.existing->id.ToString()
                                               : call.document);
     }
@@ -43,7 +43,7 @@ class OverlayLookTest : public ::testing::Test {
 };
 
 TEST_F(OverlayLookTest, AnEmptyHns) {
-  stage.wish.base_network = true;
+  stage.spec.base_network = true;
   stage.routes = ManyRoutes(201);
   EXPECT_EQ(Text(),
             "create the network External, which keeps the vSwitch over reboots\n"
@@ -53,7 +53,7 @@ TEST_F(OverlayLookTest, AnEmptyHns) {
             "add 30 remote subnets to the network flannel.4096\n"
             "add 60 remote subnets to the network flannel.4096\n"
             "add 110 remote subnets to the network flannel.4096\n");
-  ExpectDone(Look());
+  ExpectDone(Inspect());
 }
 
 TEST_F(OverlayLookTest, Drift) {
@@ -67,7 +67,7 @@ TEST_F(OverlayLookTest, Drift) {
             "remove 1 remote subnet from the network flannel.4096\n"
             "add 1 remote subnet to the network flannel.4096\n"
             "remove 1 remote subnet from the network flannel.4096\n");
-  const Drift drift = DriftOf(Look(), stage.wish);
+  const Drift drift = DriftOf(Inspect(), stage.spec);
   EXPECT_THAT(drift.differences,
               ElementsAre("HostRoute is missing from the network flannel.4096",
                           AllOf(StartsWith("the route to 10.244.1.0/24 differs from the desired "
@@ -76,7 +76,7 @@ TEST_F(OverlayLookTest, Drift) {
                           "the route to 10.244.9.0/24 is no peer's, or doubled"));
   EXPECT_THAT(drift.objects,
               ElementsAre("HostRoute", "the route to 10.244.1.0/24", "the route to 10.244.9.0/24"));
-  ExpectDone(Look());
+  ExpectDone(Inspect());
 }
 
 // The old route was removed, and the new one refused: that one is not put right.
@@ -92,37 +92,37 @@ TEST(PutRightTest, IsWhatDiffersInNoWayAnyMore) {
 
 TEST_F(OverlayLookTest, AReplacementSaysWhy) {
   stage.Drive();
-  stage.wish.isolation_id = Vsid(4100);
+  stage.spec.isolation_id = Vsid(4100);
   EXPECT_THAT(Text(), AllOf(StartsWith("delete the network flannel.4096 ("),
                             HasSubstr("VSID 4096 instead of 4100"),
                             HasSubstr("\ncreate the network flannel.4096\n")));
-  ExpectDone(Look());
+  ExpectDone(Inspect());
 }
 
 TEST_F(OverlayLookTest, ARefusalSaysWhy) {
   stage.Drive();
   stage.AddPod("pod1", "10.244.3.5");
-  stage.wish.isolation_id = Vsid(4100);
+  stage.spec.isolation_id = Vsid(4100);
   EXPECT_THAT(Text(), AllOf(StartsWith("refused: "), HasSubstr("pod1")));
-  EXPECT_THAT(PlannedCalls(Look(), stage.wish), IsEmpty());
+  EXPECT_THAT(PlannedCalls(Inspect(), stage.spec), IsEmpty());
 }
 
 TEST_F(OverlayLookTest, WithoutHnsItSaysSo) {
   stage.hns.StopService();
   Caller caller(stage.api);
-  EXPECT_TRUE(absl::IsUnavailable(caller.Run(LookAtOverlay(stage.wish, stage.routes)).status()));
+  EXPECT_TRUE(absl::IsUnavailable(caller.Run(InspectOverlay(stage.spec, stage.routes)).status()));
 }
 
 TEST_F(OverlayLookTest, AListThatFailsIsAnError) {
   stage.Drive();
-  stage.wish.isolation_id = Vsid(4100);
+  stage.spec.isolation_id = Vsid(4100);
   for (const char* function : {"HcnEnumerateNetwork", "HcnEnumerateEndpoint"}) {
     stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
       if (step.function != function) return std::nullopt;
       return hresult::kUnspecified;
     };
     Caller caller(stage.api);
-    EXPECT_EQ(HresultOf(caller.Run(LookAtOverlay(stage.wish, stage.routes)).status()),
+    EXPECT_EQ(HresultOf(caller.Run(InspectOverlay(stage.spec, stage.routes)).status()),
               hresult::kUnspecified)
         << function;
   }
