@@ -75,7 +75,7 @@ void* PointerOf(Handle handle) {
 
 const wchar_t* OrNull(const std::wstring& text) { return text.empty() ? nullptr : text.c_str(); }
 
-Reply OnlyCode(Hresult code) {
+Reply ReplyWith(Hresult code) {
   Reply reply;
   reply.code = code;
   return reply;
@@ -88,7 +88,7 @@ struct Answer {
   void* handle = nullptr;
 
   Reply Of(HRESULT code) const {
-    Reply reply = OnlyCode(static_cast<Hresult>(code));
+    Reply reply = ReplyWith(static_cast<Hresult>(code));
     reply.text = text.ToUtf8();
     reply.error_record = record.ToUtf8();
     if (reply.ok()) reply.handle = Handle{reinterpret_cast<std::uintptr_t>(handle)};
@@ -119,7 +119,7 @@ class Module {
   template <typename Function, typename Make>
   Reply Call(std::string_view name, const Make& make) const {
     const auto function = Find<Function>(name);
-    if (function == nullptr) return OnlyCode(missing());
+    if (function == nullptr) return ReplyWith(missing());
     Answer answer;
     const HRESULT code = make(function, answer);
     return answer.Of(code);
@@ -205,7 +205,7 @@ class WindowsApi final : public Api {
   }
 
   Reply Subscribe(OnNotification notify) override {
-    if (!subscriptions_.possible()) return OnlyCode(network_.missing());
+    if (!subscriptions_.possible()) return ReplyWith(network_.missing());
     return subscriptions_.Begin(std::move(notify));
   }
 
