@@ -11,8 +11,9 @@ struct Make {
   std::optional<OpenedNetwork>& open;
 
   absl::Status Opened(absl::StatusOr<OpenedNetwork> opened) {
-    if (opened.ok()) open = *std::move(opened);
-    return opened.status();
+    absl::Status status = opened.status();
+    if (status.ok()) open = *std::move(opened);
+    return status;
   }
 
   Answer operator()(const ReadVersion&) { return Client(api).ReadVersion(); }

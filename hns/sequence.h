@@ -159,7 +159,7 @@ class [[nodiscard]] Sequence {
 };
 
 template <typename T>
-class Sequence<T>::promise_type {
+class Sequence<T>::promise_type {  // NOLINT(readability-identifier-naming): the language's
  public:
   Sequence get_return_object() { return Sequence(Frame::from_promise(*this)); }
   std::suspend_always initial_suspend() noexcept { return {}; }

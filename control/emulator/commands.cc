@@ -249,13 +249,13 @@ const std::map<std::string_view, Carry>& Commands() {
        [](EmulatedNode& node, Fields& fields) {
          return Then(fields, [&] { node.hns().ClearFaults(); });
        }},
-      {"stop", [](EmulatedNode& node,
-                  Fields& fields) { return Then(fields, [&] { node.hns().StopService(); }); }},
+      {"stop",
+       [](EmulatedNode& node, Fields& fields) { return Then(fields, [&] { node.hns().Stop(); }); }},
       {"start",
        [](EmulatedNode& node, Fields& fields) {
          const absl::StatusOr<Restart> restart = ReadRestart(fields);
          if (!restart.ok()) return Answer(restart.status());
-         return Then(fields, [&] { node.hns().StartService(*restart); });
+         return Then(fields, [&] { node.hns().Start(*restart); });
        }},
       {"restart",
        [](EmulatedNode& node, Fields& fields) {

@@ -201,11 +201,11 @@ TEST_P(HnsApiContract, NetworksOfTheMachineAloneNeedNoSwitch) {
 
 TEST_P(HnsApiContract, StoppedServiceAnswersNothing) {
   const Handle network = MustCreate(Overlay());
-  emulator.StopService();
+  emulator.Stop();
   EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kNoMoreEndpoints);
   EXPECT_EQ(api().Call("GET", "/globals/version", "").code, hns::hresult::kNoMoreEndpoints);
   EXPECT_EQ(api().Close(Kind::kNetwork, network), 0u);
-  emulator.StartService();
+  emulator.Start();
   EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
 }
 

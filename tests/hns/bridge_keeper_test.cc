@@ -369,7 +369,7 @@ TEST(BridgeKeeperTest, TheSameSpecCostsNoCall) {
 
 TEST(BridgeLookTest, WithoutHnsItSaysSo) {
   BridgeStage stage;
-  stage.hns.StopService();
+  stage.hns.Stop();
   EXPECT_TRUE(absl::IsUnavailable(stage.keeper->Inspect().status()));
 }
 

@@ -108,7 +108,7 @@ TEST_F(OverlayLookTest, ARefusalSaysWhy) {
 }
 
 TEST_F(OverlayLookTest, WithoutHnsItSaysSo) {
-  stage.hns.StopService();
+  stage.hns.Stop();
   Caller caller(stage.api);
   EXPECT_TRUE(absl::IsUnavailable(caller.Run(InspectOverlay(stage.spec, stage.routes)).status()));
 }

@@ -55,12 +55,12 @@ TEST_P(OverlayFaultMatrixTest, HnsStopsBeforeEveryCall) {
         settings.stopped_code = code;
         stage.hns.Set(settings);
         At(stage, call, kBefore, [this, on = &stage] {
-          on->hns.StopService();
+          on->hns.Stop();
           stopped_ = true;
         });
       };
       const auto mend = [&](OverlayStage& stage) {
-        stage.hns.StartService({.routes_kept = false, .endpoints_kept = false});
+        stage.hns.Start({.routes_kept = false, .endpoints_kept = false});
         stopped_ = false;
       };
       char name[64];

@@ -516,7 +516,7 @@ TEST(OverlayKeeperTest, ALinkLocalAddressIsTheManagementIpOfANodeThatHasIt) {
 TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
   OverlayStage stage;
   stage.Drive();
-  stage.hns.StopService();
+  stage.hns.Stop();
   stage.keeper->OnServiceGone();
   OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kHns);
@@ -524,7 +524,7 @@ TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
               AllOf(StartsWith("HNS does not answer: "), HasSubstr("Start-Service hns")));
   EXPECT_TRUE(outcome.dr_mac) << "what was";
   EXPECT_EQ(outcome.applied, 0u);
-  stage.hns.StartService({.networks = emulator::Restart::Networks::kLost});
+  stage.hns.Start({.networks = emulator::Restart::Networks::kLost});
   outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_EQ(outcome.network_id, stage.Overlay()->id);
@@ -753,7 +753,7 @@ TEST(OverlayKeeperTest, ADifferentAddressWaitsForHns) {
   stage.spec.node_address = Ip("192.168.1.11");
   stage.StartKeeper();
   EXPECT_EQ(stage.Drive().next, stage.Now() + 1s);
-  stage.hns.StopService();
+  stage.hns.Stop();
   stage.keeper->OnServiceGone();
   stage.clock.now += 800ms;
   EXPECT_EQ(stage.Round().next, stage.Now());

@@ -168,10 +168,10 @@ std::uint64_t Emulator::total_calls() const {
   return service_->Locked([](Service& s) { return s.faults().total(); });
 }
 
-void Emulator::StopService() {
+void Emulator::Stop() {
   service_->Stop([](Core&) {});
 }
-void Emulator::StartService(const Restart& restart) {
+void Emulator::Start(const Restart& restart) {
   service_->Change([&](Core& core) {
     LoseByRestart(core, restart);
     ComeBack(core, {});

@@ -98,8 +98,8 @@ class Emulator final : public Api {
   std::uint64_t total_calls() const;
 
   // Stopped, every call answers Settings::stopped_code.
-  void StopService();
-  void StartService(const Restart& restart = {});
+  void Stop();
+  void Start(const Restart& restart = {});
   void RestartService(const Restart& restart = {});
   // All namespaces are gone too. Calls that hang go on.
   void Reboot(const Restart& restart = kReboot);

@@ -154,12 +154,12 @@ TEST_F(DaemonHnsTest, BeforeTheManagementIpThereIsNeitherSubnetEnvNorReadiness) 
 }
 
 TEST_F(DaemonHnsTest, AServiceThatIsStoppedIsWaitedFor) {
-  world_->hns.StopService();
+  world_->hns.Stop();
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntil([this] { return !CheckNamed("hns").text.empty(); }));
   EXPECT_FALSE(Ready());
-  world_->hns.StartService();
+  world_->hns.Start();
   EXPECT_TRUE(RunUntilReady());
 }
 
@@ -257,7 +257,7 @@ TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
   EXPECT_THAT(repaired.left, ::testing::IsEmpty());
   EXPECT_EQ(Routes().size(), 1u);
 
-  world_->hns.StopService();
+  world_->hns.Stop();
   EXPECT_TRUE(absl::IsUnavailable(Ask("4", false).status()));
 }
 
@@ -331,7 +331,7 @@ TEST_F(DaemonHnsTest, ARepairThatCannotBeReadBackIsAnError) {
     ASSERT_TRUE(network.ok() && network->Remove({route}).ok());
   }
   world_->hns.OnEachCall(nullptr, [this](const hns::emulator::CallInfo& call, const hns::Reply&) {
-    if (call.function == "HcnModifyNetwork") world_->hns.StopService();
+    if (call.function == "HcnModifyNetwork") world_->hns.Stop();
   });
   EXPECT_TRUE(absl::IsUnavailable(Ask("1", true).status()));
   world_->hns.OnEachCall(nullptr, nullptr);

@@ -91,13 +91,13 @@ TEST_F(HnsSinkTest, PeersOfIpv6AreNobodysBusinessHere) {
 }
 
 TEST_F(HnsSinkTest, WithoutTheServiceItSaysSoAndGoesOnWhenItComes) {
-  rig_.emulator().StopService();
+  rig_.emulator().Stop();
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
   ASSERT_TRUE(rig_.Until([&] { return sink.Report().settled; }));
   EXPECT_THAT(sink.Report().pending, ElementsAre(HasSubstr("HNS")));
   EXPECT_EQ(sink.State().outcome.state, OverlayState::kHns);
-  rig_.emulator().StartService();
+  rig_.emulator().Start();
   sink.Retry();
   ASSERT_TRUE(rig_.Holds());
   EXPECT_THAT(sink.Report().pending, IsEmpty());

@@ -108,12 +108,12 @@ TEST_F(HnsSubscriptionTest, RefusedItIsTriedLessAndLessOften) {
 }
 
 TEST_F(HnsSubscriptionTest, AServiceThatIsGoneIsAskedEachTime) {
-  hns_.StopService();
+  hns_.Stop();
   for (int n = 0; n < 3; ++n) subscription_.Keep(now_);
   EXPECT_EQ(Calls("HcnRegisterServiceCallback"), 3u);
   EXPECT_FALSE(subscription_.next());
   EXPECT_EQ(Calls("HcnUnregisterServiceCallback"), 0u) << "there is none to end";
-  hns_.StartService();
+  hns_.Start();
   subscription_.Keep(now_);
   EXPECT_TRUE(subscription_.stands());
 }

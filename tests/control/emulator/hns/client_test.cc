@@ -163,10 +163,10 @@ TEST_F(ClientOnEmulatorTest, WhatGoesWhileTheListIsReadIsLeftOut) {
 TEST_F(ClientOnEmulatorTest, AfterARestartEveryCallSaysThatTheServiceWent) {
   auto network = client_.Create(Overlay());
   ASSERT_TRUE(network.ok());
-  emulator_.StopService();
+  emulator_.Stop();
   EXPECT_TRUE(absl::IsUnavailable(network->Read().status()));
   EXPECT_TRUE(absl::IsUnavailable(client_.ReadVersion().status()));
-  emulator_.StartService();
+  emulator_.Start();
   const absl::Status dead = network->Add({HostRoutePolicy()});
   EXPECT_TRUE(IsServiceGone(HresultOf(dead).value_or(0))) << dead;
   auto again = client_.Open(Only());

@@ -61,14 +61,14 @@ TEST(HnsStateTest, IsTheSameAfterSavingAndLoading) {
   a.hns.Create(Kind::kLoadBalancer, Handle::kNone, Guid(),
                R"({"HostComputeEndpoints":[")" + id + R"("],"FrontendVIPs":["10.96.0.1"]})");
   a.hns.TakeName("ghost");
-  a.hns.StopService();
+  a.hns.Stop();
 
   const std::string saved = a.hns.StateText();
   ASSERT_TRUE(b.hns.LoadState(saved).ok()) << b.hns.LoadState(saved);
   EXPECT_EQ(b.hns.StateText(), saved);
   EXPECT_EQ(b.hns.Call("GET", "/networks/", "").code, hresult::kNoMoreEndpoints);
-  a.hns.StartService();
-  b.hns.StartService();
+  a.hns.Start();
+  b.hns.Start();
   for (const char* path : {"/networks/", "/endpoints/", "/namespaces/", "/policylists/"}) {
     EXPECT_EQ(a.hns.Call("GET", path, "").text, b.hns.Call("GET", path, "").text) << path;
   }
