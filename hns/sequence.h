@@ -167,8 +167,8 @@ class Sequence<T>::promise_type {  // NOLINT(readability-identifier-naming): the
     struct Continue {
       bool await_ready() noexcept { return false; }
       std::coroutine_handle<> await_suspend(Frame frame) noexcept {
-        const std::coroutine_handle<> caller = frame.promise().caller;
-        return caller ? caller : std::noop_coroutine();
+        const std::coroutine_handle<> next = frame.promise().caller;
+        return next ? next : std::noop_coroutine();
       }
       void await_resume() noexcept {}
     };

@@ -34,8 +34,7 @@ std::vector<admin::ConditionStatus> Aggregate(
   std::vector<admin::ConditionStatus> out;
   for (const auto& [subject, condition] : conditions) {
     if (condition.times() == 0) continue;
-    auto same = std::find_if(out.begin(), out.end(),
-                             [&](const auto& each) { return each.subject == subject; });
+    auto same = std::ranges::find(out, subject, &admin::ConditionStatus::subject);
     if (same == out.end()) same = out.insert(out.end(), {std::string(subject), "", 0});
     if (same->condition.empty()) same->condition = condition.text();
     same->times += condition.times();
