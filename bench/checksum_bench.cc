@@ -53,9 +53,9 @@ void CopyThenSum(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-BENCHMARK(Sum)->Name("C5/sum/octets")->Arg(64)->Arg(576)->Arg(1450)->Arg(65'000);
-BENCHMARK(CopyAndSum)->Name("copy-and-sum/octets")->Arg(64)->Arg(1450)->Arg(65'000);
-BENCHMARK(CopyThenSum)->Name("copy-then-sum/octets")->Arg(64)->Arg(1450)->Arg(65'000);
+BENCHMARK(Sum)->Name("C5/sum/bytes")->Arg(64)->Arg(576)->Arg(1450)->Arg(65'000);
+BENCHMARK(CopyAndSum)->Name("copy-and-sum/bytes")->Arg(64)->Arg(1450)->Arg(65'000);
+BENCHMARK(CopyThenSum)->Name("copy-then-sum/bytes")->Arg(64)->Arg(1450)->Arg(65'000);
 
 }  // namespace
 }  // namespace weft

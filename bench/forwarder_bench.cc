@@ -203,16 +203,16 @@ void Decapsulate(benchmark::State& state, const Setting& setting, std::size_t by
     for (const std::size_t leases : {100'000, 1'000}) {
       const std::string tail =
           "/leases:" + std::to_string(leases) + "/flows:" + std::to_string(flows);
-      add("C1/encapsulate/octets:64" + tail,
+      add("C1/encapsulate/bytes:64" + tail,
           [=](auto& state) { Encapsulate(state, {leases}, 64, flows); });
-      add("C2/encapsulate/octets:1450" + tail,
+      add("C2/encapsulate/bytes:1450" + tail,
           [=](auto& state) { Encapsulate(state, {leases}, 1450, flows); });
-      add("C3/decapsulate/octets:64" + tail,
+      add("C3/decapsulate/bytes:64" + tail,
           [=](auto& state) { Decapsulate(state, {leases}, 64, flows); });
     }
   }
   const Setting spread{100'000, Layout::kSpread};
-  add("encapsulate/spread/octets:64",
+  add("encapsulate/spread/bytes:64",
       [=](auto& state) { Encapsulate(state, spread, 64, 100'000); });
   return true;
 }();

@@ -112,7 +112,7 @@ void First(benchmark::State& state, bool dual_stack) {
     state.ResumeTiming();
   }
   CountLeases(state);
-  state.counters["octets"] = static_cast<double>(held) / kLeases;
+  state.counters["bytes"] = static_cast<double>(held) / kLeases;
 }
 
 void Again(benchmark::State& state, bool dual_stack) {

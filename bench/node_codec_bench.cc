@@ -71,7 +71,7 @@ void Decode(benchmark::State& state, Encoding encoding, AnswerKind kind) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
   state.counters["node"] = benchmark::Counter(
       kNodes, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
-  state.counters["octets"] = static_cast<double>(bytes.size()) / kNodes;
+  state.counters["bytes"] = static_cast<double>(bytes.size()) / kNodes;
 }
 
 BENCHMARK_CAPTURE(Decode, protobuf_list, Encoding::kProtobuf, AnswerKind::kList);

@@ -173,9 +173,9 @@ MutableBytes Edge::NewFrame(const MacAddress& destination, EtherType type, std::
   frame.headroom = kHeadroom;
   frame.length = static_cast<std::uint32_t>(EthernetHeader::kSize + payload);
   frame.tailroom = static_cast<std::uint32_t>(kFrameRoom) - frame.length;
-  const MutableBytes octets = queued_.Add(frame).bytes();
-  EthernetHeader{destination, options_.mac, type}.Emit(octets.first<EthernetHeader::kSize>());
-  return octets.subspan(EthernetHeader::kSize);
+  const MutableBytes bytes = queued_.Add(frame).bytes();
+  EthernetHeader{destination, options_.mac, type}.Emit(bytes.first<EthernetHeader::kSize>());
+  return bytes.subspan(EthernetHeader::kSize);
 }
 
 void Edge::SendQueued(Timestamp now) {

@@ -160,10 +160,10 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
     packet.outer_address = remote.vtep;
   } else {
-    const auto octets = static_cast<std::uint32_t>(encapsulation.size());
-    std::byte* const at = packet.Push(octets);
+    const auto bytes = static_cast<std::uint32_t>(encapsulation.size());
+    std::byte* const at = packet.Push(bytes);
     encapsulation.Stamp(at, inner_length, ether_type, packet.outer_port, EcnOf(packet.outer_ecn));
-    packet.inner_offset = static_cast<std::uint16_t>(octets);
+    packet.inner_offset = static_cast<std::uint16_t>(bytes);
     if (packet.may_fragment && outer == IpFamily::kV4) {
       constexpr std::uint16_t kDontFragment = 0x4000;
       StoreBe16(at + 6, 0);
@@ -171,7 +171,7 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     }
     if (encapsulation.wants_udp_checksum()) {
       if (is_superframe) {
-        StoreBe16(at + octets - kPayloadSize - 2, 0xffff);  // asks SuperframeCutter for one
+        StoreBe16(at + bytes - kPayloadSize - 2, 0xffff);  // asks SuperframeCutter for one
       } else {
         CompleteUdpChecksum(packet.bytes());
       }

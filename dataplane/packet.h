@@ -76,16 +76,16 @@ struct alignas(64) Packet {  // a cache line of its own
   MutableBytes bytes() { return {data, length}; }
   Bytes bytes() const { return {data, length}; }
   // Grows by `bytes` at the front; the caller knows that headroom suffices.
-  std::byte* Push(std::uint32_t octets) {
-    data -= octets;
-    length += octets;
-    headroom -= octets;
+  std::byte* Push(std::uint32_t bytes) {
+    data -= bytes;
+    length += bytes;
+    headroom -= bytes;
     return data;
   }
-  void Pull(std::uint32_t octets) {
-    data += octets;
-    length -= octets;
-    headroom += octets;
+  void Pull(std::uint32_t bytes) {
+    data += bytes;
+    length -= bytes;
+    headroom += bytes;
   }
 };
 

@@ -44,9 +44,9 @@ std::optional<Start> StartOf(Bytes ip) {
                ip.subspan(kIpv6HeaderSize)};
 }
 
-std::uint64_t Mix(std::uint64_t hash, const std::byte* octets, std::size_t count) {
+std::uint64_t Mix(std::uint64_t hash, const std::byte* bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; i += 4) {
-    hash = (hash ^ LoadBe32(octets + i)) * 0x9e37'79b9'7f4a'7c15;
+    hash = (hash ^ LoadBe32(bytes + i)) * 0x9e37'79b9'7f4a'7c15;
     hash ^= hash >> 32;
   }
   return hash;

@@ -159,7 +159,7 @@ std::string IpAddress::ToString() const {
 }
 
 bool IpAddress::IsUnspecified() const {
-  return std::ranges::all_of(bytes_, [](std::byte octet) { return octet == std::byte{0}; });
+  return std::ranges::all_of(bytes_, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 bool IpAddress::IsLoopback() const {

@@ -45,10 +45,10 @@ std::string MacAddress::ToString() const {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   text.reserve(17);
-  for (const std::byte octet : bytes_) {
+  for (const std::byte byte : bytes_) {
     if (!text.empty()) text += ':';
-    text += kDigits[std::to_integer<std::size_t>(octet >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(octet & std::byte{0xf})];
+    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
+    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{0xf})];
   }
   return text;
 }

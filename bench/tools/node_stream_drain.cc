@@ -47,7 +47,7 @@ class Reader final : public kube::ExchangeHandler {
       capture_->flush();
       pieces_file_->flush();
     }
-    std::printf("{\"octets\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", bytes_,
+    std::printf("{\"bytes\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", bytes_,
                 frames_.frames() - 1, pieces_);
     std::fflush(stdout);
     io_.stop();

@@ -61,7 +61,7 @@ int SendTcp(const TcpSendOptions& options) {
   }
   const double took = Seconds() - began;
   const bool same = theirs == digest.Value();
-  std::printf("{\"octets\": %" PRIu64
+  std::printf("{\"bytes\": %" PRIu64
               ", \"seconds\": %.3f, \"gbit_per_second\": %.3f, \"digest\": \"%016" PRIx64
               "\", \"intact\": %s}\n",
               options.bytes, took, static_cast<double>(options.bytes) * 8e-9 / took, digest.Value(),
@@ -89,7 +89,7 @@ int SinkTcp(const TcpSinkOptions& options) {
   }
   const std::uint64_t value = digest.Value();
   if (send(socket.descriptor(), &value, sizeof value, MSG_NOSIGNAL) < 0) Fail("answer");
-  std::printf("{\"octets\": %" PRIu64 ", \"digest\": \"%016" PRIx64 "\"}\n", bytes, value);
+  std::printf("{\"bytes\": %" PRIu64 ", \"digest\": \"%016" PRIx64 "\"}\n", bytes, value);
   return 0;
 }
 

@@ -10,10 +10,10 @@ namespace weft::bench {
 namespace {
 
 constexpr const char* kUsage =
-    R"(usage: traffic udp-send --to=ADDRESS [--port=N] [--size=OCTETS] [--flows=N] [--gso=DATAGRAMS]
+    R"(usage: traffic udp-send --to=ADDRESS [--port=N] [--size=BYTES] [--flows=N] [--gso=DATAGRAMS]
                         [--count=N | --seconds=S] [--rate=DATAGRAMS_A_SECOND] [--seed=N]
        traffic udp-sink [--port=N] [--gro=1] [--seed=N] [--count=N] [--idle=SECONDS]
-       traffic tcp-send --to=ADDRESS [--port=N] [--octets=N] [--seed=N]
+       traffic tcp-send --to=ADDRESS [--port=N] [--bytes=N] [--seed=N]
        traffic tcp-sink [--port=N]
        traffic clock
 
@@ -51,7 +51,7 @@ int Main(int count, char** values) {
     TcpSendOptions options;
     arguments.Take("to", options.to);
     arguments.Take("port", options.port);
-    arguments.Take("octets", options.bytes);
+    arguments.Take("bytes", options.bytes);
     arguments.Take("seed", options.seed);
     arguments.End();
     return SendTcp(options);

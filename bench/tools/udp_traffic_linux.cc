@@ -81,7 +81,7 @@ std::size_t SegmentSize(msghdr& message) {
 int SendUdp(const UdpSendOptions& options) {
   if (options.seed != 0 && options.size < kStampSize) {
     errno = EMSGSIZE;
-    Fail("a stamped datagram needs 16 octets");
+    Fail("a stamped datagram needs 16 bytes");
   }
   const Endpoint to = ParseEndpoint(options.to, options.port);
   std::vector<Socket> sockets;
@@ -141,7 +141,7 @@ int SendUdp(const UdpSendOptions& options) {
     pace.WaitUntilDue(sent);
   }
   const double took = Seconds() - began;
-  std::printf("{\"datagrams\": %" PRIu64 ", \"octets\": %" PRIu64 ", \"refused\": %" PRIu64
+  std::printf("{\"datagrams\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"refused\": %" PRIu64
               ", \"seconds\": %.3f, \"mpps\": %.4f}\n",
               sent, sent * options.size, refused, took, static_cast<double>(sent) / took * 1e-6);
   return 0;
@@ -199,7 +199,7 @@ int SinkUdp(const UdpSinkOptions& options) {
   }
   const double took = last > first ? last - first : 1e-9;
   std::printf(
-      "{\"datagrams\": %" PRIu64 ", \"octets\": %" PRIu64 ", \"corrupt\": %" PRIu64
+      "{\"datagrams\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"corrupt\": %" PRIu64
       ", \"duplicates\": %" PRIu64
       ", \"source_ports\": %zu, \"seconds\": %.3f, \"mpps\": %.4f, \"gbit_per_second\": %.3f}\n",
       state.datagrams, state.bytes, state.corrupt, state.duplicates, state.source_ports.size(),

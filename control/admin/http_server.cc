@@ -158,14 +158,14 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     Impl& self = *open.self;
     open.phase = Phase::kWrites;
     {
-      const std::string octets = WriteResponse(std::exchange(response, {}), head);
-      self.bytes += open.bytes = octets.size();
+      const std::string bytes = WriteResponse(std::exchange(response, {}), head);
+      self.bytes += open.bytes = bytes.size();
       while (self.bytes > self.limits.response_bytes) {
         Open* const oldest = self.Oldest({Phase::kWrites}, &open);
         if (!oldest) break;
         oldest->Cut();
       }
-      if (!co_await open.stream->Write(octets)) co_return;
+      if (!co_await open.stream->Write(bytes)) co_return;
     }
     self.bytes -= std::exchange(open.bytes, 0);
     open.stream->FinishWriting();

@@ -20,7 +20,7 @@ inline constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) 
 inline absl::StatusOr<sockaddr_un> UnixAddress(const std::string& path) {
   if (path.empty() || path.size() > kLongestSocketPath) {
     return absl::InvalidArgumentError(absl::StrCat("socket path \"", path, "\" has ", path.size(),
-                                                   " octets; a Unix-domain socket's path has 1 to ",
+                                                   " bytes; a Unix-domain socket's path has 1 to ",
                                                    kLongestSocketPath, ": choose a shorter one"));
   }
   sockaddr_un address{};

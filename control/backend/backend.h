@@ -78,6 +78,8 @@ class Backend {
 
   // Empty: this backend decides nothing of the lease.
   virtual std::optional<LeaseFacts> lease_facts() const { return std::nullopt; }
+  // A virtual switch takes the underlay's adapter, and its static routes with it.
+  virtual bool TakesUnderlay() const { return false; }
   // Adapters that are this backend's, by name.
   virtual std::vector<std::string> devices() const { return {}; }
 

@@ -99,6 +99,7 @@ class HnsNetwork : public Backend {
     return absl::OkStatus();
   }
   bool IsComplete() const override { return keeper_ ? desired_ == programmed_ : !desired_; }
+  bool TakesUnderlay() const override { return !follower_; }
   void Poll(control::TimePoint now) override {
     if (keeper_) condition_.Set(keeper_->Look(now));
   }

@@ -41,7 +41,7 @@ absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const cont
   if (plan.v6 && mtu < kLeastV6) {
     return absl::FailedPreconditionError(
         absl::StrCat("the MTU of ", underlay.name, " leaves ", mtu,
-                     " octets for a pod's packet, but IPv6 needs ", kLeastV6,
+                     " bytes for a pod's packet, but IPv6 needs ", kLeastV6,
                      "; raise that MTU, choose another interface with --iface, or switch "
                      "EnableIPv6 off in net-conf.json"));
   }

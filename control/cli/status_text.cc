@@ -209,8 +209,8 @@ std::vector<std::string> NextSteps(const Status& status) {
 }
 
 std::string PeerTable(const Status& status) {
-  TextTable table({"PEER", "DEVICE", "SENT-PACKETS", "SENT-OCTETS", "RECEIVED-PACKETS",
-                   "RECEIVED-OCTETS", "PATH-MTU"});
+  TextTable table({"PEER", "DEVICE", "SENT-PACKETS", "SENT-BYTES", "RECEIVED-PACKETS",
+                   "RECEIVED-BYTES", "PATH-MTU"});
   for (const admin::PeerStatus& peer : status.peers) {
     table.Add({peer.node, peer.device, absl::StrCat(peer.sent_packets),
                absl::StrCat(peer.sent_bytes), absl::StrCat(peer.received_packets),

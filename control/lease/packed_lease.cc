@@ -72,9 +72,9 @@ std::string UuidText(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text(36, '-');
   for (std::size_t i = 0; i < kUuidDigits.size(); ++i) {
-    const auto octet = static_cast<unsigned char>(bytes[i]);
-    text[kUuidDigits[i]] = kDigits[octet >> 4];
-    text[kUuidDigits[i] + 1u] = kDigits[octet & 15];
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    text[kUuidDigits[i]] = kDigits[byte >> 4];
+    text[kUuidDigits[i] + 1u] = kDigits[byte & 15];
   }
   return text;
 }

@@ -13,7 +13,7 @@ namespace {
 // As a record has it.
 std::string BytesOf(const IpPrefix& subnet) {
   std::string bytes;
-  for (const std::byte octet : subnet.base().bytes()) bytes += std::to_integer<char>(octet);
+  for (const std::byte byte : subnet.base().bytes()) bytes += std::to_integer<char>(byte);
   return bytes += static_cast<char>(subnet.length());
 }
 

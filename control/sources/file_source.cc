@@ -54,7 +54,7 @@ absl::StatusOr<std::string> FileSource::Read() const {
   const auto size = static_cast<std::uintmax_t>(file.tellg());
   if (size > kMaxSize) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("has ", size, " octets, more than ", kMaxSize, "; is it the right file?"));
+        absl::StrCat("has ", size, " bytes, more than ", kMaxSize, "; is it the right file?"));
   }
   std::string text(static_cast<std::size_t>(size), '\0');
   file.seekg(0).read(text.data(), static_cast<std::streamsize>(text.size()));

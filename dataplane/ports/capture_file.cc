@@ -57,7 +57,7 @@ absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
         "capture file ", path, ": not a regular file; write the packets to one first"));
   if (static_cast<std::uint64_t>(size) > kMaxFile) {
     return absl::ResourceExhaustedError(absl::StrCat("capture file ", path, ": ", size,
-                                                     " octets are more than ", kMaxFile,
+                                                     " bytes are more than ", kMaxFile,
                                                      "; cut it with editcap -c"));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
@@ -90,7 +90,7 @@ absl::Status CaptureReader::ReadClassicHeader() {
         absl::StrCat("capture file ", name_, ", offset ", position_, ": ", what));
   };
   if (!Has(kFileHeader)) {
-    return refuse(absl::StrCat(bytes_.size(), " octets are no capture file (a header has ",
+    return refuse(absl::StrCat(bytes_.size(), " bytes are no capture file (a header has ",
                                kFileHeader, ")"));
   }
   Interface interface;
@@ -124,7 +124,7 @@ absl::StatusOr<std::optional<CaptureRecord>> CaptureReader::NextClassic() {
   if (!Has(kRecordHeader)) return Damaged("the file ends inside a record header");
   const Interface& interface = interfaces_.front();
   const std::uint32_t captured = Load32(position_ + 8);
-  if (captured > kMaxRecord) return Damaged(absl::StrCat("a record claims ", captured, " octets"));
+  if (captured > kMaxRecord) return Damaged(absl::StrCat("a record claims ", captured, " bytes"));
   if (!Has(kRecordHeader + captured)) return Damaged("the file ends inside a record");
   CaptureRecord record;
   const auto tick = static_cast<std::int64_t>(1'000'000'000 / interface.ticks_per_second);

@@ -48,7 +48,7 @@ absl::StatusOr<std::optional<CaptureRecord>> CaptureReader::NextBlock() {
     }
     const std::uint32_t length = Load32(position_ + 4);
     if (length < kBlockFrame || length % 4 != 0 || !Has(length)) {
-      return Damaged(absl::StrCat("a block claims ", length, " octets"));
+      return Damaged(absl::StrCat("a block claims ", length, " bytes"));
     }
     const std::size_t body = position_ + kBodyOffset;
     const std::size_t end = position_ + length - 4;
@@ -74,7 +74,7 @@ absl::Status CaptureReader::ReadSectionHeader() {
     return Damaged("a section header without byte order");
   const std::uint32_t length = Load32(position_ + 4);
   if (length < kSmallest || length % 4 != 0 || !Has(length)) {
-    return Damaged(absl::StrCat("a section header claims ", length, " octets"));
+    return Damaged(absl::StrCat("a section header claims ", length, " bytes"));
   }
   if (const std::uint16_t major = Load16(position_ + 12); major != 1) {
     return Damaged(absl::StrCat("pcapng version ", major, " is not 1"));
@@ -85,7 +85,7 @@ absl::Status CaptureReader::ReadSectionHeader() {
 }
 
 absl::Status CaptureReader::ReadInterface(std::size_t body, std::size_t end) {
-  if (end - body < 8) return Damaged("an interface description of fewer than 8 octets");
+  if (end - body < 8) return Damaged("an interface description of fewer than 8 bytes");
   Interface interface;
   interface.link_type = static_cast<LinkType>(Load16(body));
   for (std::size_t at = body + 8; end - at >= 4;) {
@@ -112,14 +112,14 @@ absl::Status CaptureReader::ReadInterface(std::size_t body, std::size_t end) {
 absl::StatusOr<CaptureRecord> CaptureReader::ReadEnhancedPacket(std::size_t body,
                                                                 std::size_t end) const {
   constexpr std::size_t kFixed = 20;  // interface, time (two words), captured and original length
-  if (end - body < kFixed) return Damaged("a packet block of fewer than 20 octets");
+  if (end - body < kFixed) return Damaged("a packet block of fewer than 20 bytes");
   const std::uint32_t number = Load32(body);
   if (number >= interfaces_.size())
     return Damaged(absl::StrCat("interface ", number, " was not described"));
   const Interface& interface = interfaces_[number];
   const std::uint32_t captured = Load32(body + 12);
   if (captured > kMaxRecord || captured > end - body - kFixed) {
-    return Damaged(absl::StrCat("a packet claims ", captured, " octets"));
+    return Damaged(absl::StrCat("a packet claims ", captured, " bytes"));
   }
   const std::uint64_t ticks = std::uint64_t{Load32(body + 4)} << 32 | Load32(body + 8);
   const std::uint64_t second = interface.ticks_per_second;
@@ -138,14 +138,14 @@ absl::StatusOr<CaptureRecord> CaptureReader::ReadEnhancedPacket(std::size_t body
 
 absl::StatusOr<CaptureRecord> CaptureReader::ReadSimplePacket(std::size_t body,
                                                               std::size_t end) const {
-  if (end - body < 4) return Damaged("a simple packet block of fewer than 4 octets");
+  if (end - body < 4) return Damaged("a simple packet block of fewer than 4 bytes");
   if (interfaces_.empty()) return Damaged("a packet before any interface was described");
   CaptureRecord record;
   record.link_type = interfaces_.front().link_type;
   record.original_length = Load32(body);
   // The captured length is not stored; what the block holds bounds it, padding included.
   const std::size_t captured = std::min<std::size_t>(record.original_length, end - body - 4);
-  if (captured > kMaxRecord) return Damaged(absl::StrCat("a packet claims ", captured, " octets"));
+  if (captured > kMaxRecord) return Damaged(absl::StrCat("a packet claims ", captured, " bytes"));
   record.bytes = Bytes(bytes_).subspan(body + 4, captured);
   return record;
 }

@@ -47,8 +47,8 @@ Bytes CapturePort::Deliverable(const CaptureRecord& record) const {
 
 std::size_t CapturePort::Receive(Batch& batch) {
   batch.clear();
-  std::size_t octets = 0;
-  while (reader_ && !batch.full() && octets < kBatchBytes) {
+  std::size_t bytes = 0;
+  while (reader_ && !batch.full() && bytes < kBatchBytes) {
     const auto record = reader_->Next();
     if (!record.ok()) {
       read_status_ = record.status();
@@ -67,7 +67,7 @@ std::size_t CapturePort::Receive(Batch& batch) {
     std::memcpy(packet.data, source.data(), source.size());
     packet.length = static_cast<std::uint32_t>(source.size());
     packet.tailroom -= packet.length;
-    octets += packet.length;
+    bytes += packet.length;
     batch.Add(packet);
   }
   return batch.size();

@@ -113,10 +113,10 @@ void TracePort::Send(Batch& batch) {
   }
 }
 
-void TracePort::Show(TraceDirection direction, const Packet& packet, Bytes octets) {
+void TracePort::Show(TraceDirection direction, const Packet& packet, Bytes bytes) {
   if (!options_.describe) return;
   std::string text = absl::StrCat(direction == TraceDirection::kReceived ? "received " : "sent ",
-                                  packet.length, " octets");
+                                  packet.length, " bytes");
   if (packet.segmentation != Segmentation::kNone) {
     absl::StrAppend(&text, SegmentWord(packet.segmentation), packet.segment_size);
   }
@@ -125,18 +125,18 @@ void TracePort::Show(TraceDirection direction, const Packet& packet, Bytes octet
     absl::StrAppend(&text, direction == TraceDirection::kReceived ? " from " : " to ",
                     packet.outer_address.ToString());
   }
-  absl::StrAppend(&text, ":\n", weft::Describe(octets, StartOf(kind())));
+  absl::StrAppend(&text, ":\n", weft::Describe(bytes, StartOf(kind())));
   options_.describe(direction, text);
 }
 
-void TracePort::Write(TraceDirection direction, const Packet& packet, Bytes octets, Timestamp now) {
+void TracePort::Write(TraceDirection direction, const Packet& packet, Bytes bytes, Timestamp now) {
   if (!options_.capture) return;
   const CaptureTime time = options_.epoch + now;
   absl::Status status;
   if (kind() == PortKind::kWireDatagram) {
-    status = options_.capture->Write(time, WithOuterHeaders(direction, packet, octets));
+    status = options_.capture->Write(time, WithOuterHeaders(direction, packet, bytes));
   } else {
-    status = options_.capture->Write(time, octets);
+    status = options_.capture->Write(time, bytes);
   }
   if (!status.ok()) options_.capture.reset();  // a full disk: Flush says so
   if (capture_status_.ok()) capture_status_ = status;

@@ -21,7 +21,7 @@ namespace weft::dataplane {
 enum class TraceDirection : std::uint8_t { kReceived, kSent };
 
 struct TraceOptions {
-  // Called with a description: "received 98 octets:" or "sent 98 octets (wire-full):", then a line
+  // Called with a description: "received 98 bytes:" or "sent 98 bytes (wire-full):", then a line
   // a layer, '\n' at each end. Empty: none.
   std::function<void(TraceDirection, std::string_view)> describe;
   // The packets, both directions, sent ones only if they were. Its link type must be the one that

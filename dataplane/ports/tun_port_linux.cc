@@ -129,20 +129,20 @@ std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
   if (packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire) {
     return header;
   }
-  const Bytes octets = packet.bytes();
-  if (packet.checksum_start + packet.checksum_offset + 2u > octets.size()) return std::nullopt;
+  const Bytes bytes = packet.bytes();
+  if (packet.checksum_start + packet.checksum_offset + 2u > bytes.size()) return std::nullopt;
   header.flags = VirtioHeader::kNeedsChecksum;
   header.checksum_start = packet.checksum_start;
   header.checksum_offset = packet.checksum_offset;
   if (packet.segmentation == Segmentation::kTcp) {
-    const auto tcp = TcpHeader::Parse(octets.subspan(packet.checksum_start));
+    const auto tcp = TcpHeader::Parse(bytes.subspan(packet.checksum_start));
     if (!tcp) return std::nullopt;
     header.segmentation = IsIpv6(kind, packet) ? VirtioHeader::kTcpV6 : VirtioHeader::kTcpV4;
     if ((tcp->flags & TcpHeader::kCwr) != 0) header.segmentation |= VirtioHeader::kEcn;
     header.header_length = static_cast<std::uint16_t>(packet.checksum_start + tcp->header_length);
     header.segment_size = packet.segment_size;
   } else if (packet.segmentation == Segmentation::kUdp) {
-    if (packet.checksum_start + UdpHeader::kSize > octets.size()) return std::nullopt;
+    if (packet.checksum_start + UdpHeader::kSize > bytes.size()) return std::nullopt;
     header.segmentation = VirtioHeader::kUdp;
     header.header_length = static_cast<std::uint16_t>(packet.checksum_start + UdpHeader::kSize);
     header.segment_size = packet.segment_size;
@@ -320,7 +320,7 @@ absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
   if (options.name.size() >= IFNAMSIZ) {
     return absl::InvalidArgumentError(
         absl::StrCat(DeviceWord(kind), " device \"", options.name,
-                     "\": the name has more than 15 octets; choose a shorter one"));
+                     "\": the name has more than 15 bytes; choose a shorter one"));
   }
   auto device = std::make_unique<Device>();
   device->kind = kind;

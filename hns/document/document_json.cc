@@ -42,7 +42,7 @@ absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view what) {
   Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return absl::DataLossError(
-        absl::StrCat(what, " is not a JSON object: ", text.size(), " octets"));
+        absl::StrCat(what, " is not a JSON object: ", text.size(), " bytes"));
   }
   return json;
 }

@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<Guid>> ParseIds(std::string_view json) {
   const Json list = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
   if (!list.is_array()) {
     return absl::DataLossError(
-        absl::StrCat("HNS's list of ids is not a JSON array: ", json.size(), " octets"));
+        absl::StrCat("HNS's list of ids is not a JSON array: ", json.size(), " bytes"));
   }
   std::vector<Guid> ids;
   for (const Json& item : list) {

@@ -24,7 +24,7 @@
 #include "dataplane/ports/port_rules.h"
 #include "dataplane/wait_set.h"
 #include "tests/contract/port_harness.h"
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft::dataplane {
 
@@ -92,10 +92,10 @@ class PacketPortContract : public ::testing::TestWithParam<PortCase> {
     return sent;
   }
 
-  Packet& Add(Batch& batch, const ByteVector& octets) {
+  Packet& Add(Batch& batch, const ByteVector& bytes) {
     Packet packet = slab_.Lend(batch.size());
-    std::copy(octets.begin(), octets.end(), packet.data);
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    std::copy(bytes.begin(), bytes.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     packet.tailroom -= packet.length;
     harness_->Address(packet);
     return batch.Add(packet);
@@ -178,12 +178,12 @@ TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
     if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
-    std::size_t octets = 0;
+    std::size_t bytes = 0;
     for (const Packet& packet : batch_) {
-      octets += packet.length;
+      bytes += packet.length;
       got.push_back(Payload(packet.bytes()));
     }
-    EXPECT_LE(octets, kBatchBytes + kMaxPacket);
+    EXPECT_LE(bytes, kBatchBytes + kMaxPacket);
   }
   EXPECT_EQ(got, Payloads(want));
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dataplane/packet_port.h"
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft::dataplane {
 

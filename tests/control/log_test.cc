@@ -62,7 +62,7 @@ TEST(JsonLine, IsOneObject) {
 }
 
 TEST(JsonLine, SurvivesTextThatIsNotUtf8) {
-  const std::string line = Format(LogFormat::kJson, LineOf(Severity::kError, "bad \xff octet"));
+  const std::string line = Format(LogFormat::kJson, LineOf(Severity::kError, "bad \xff byte"));
   EXPECT_TRUE(nlohmann::json::accept(line)) << line;
 }
 

@@ -63,10 +63,10 @@ class EdgeTest : public ::testing::Test {
   }
   ByteVector Received() const { return {batch_[0].data, batch_[0].data + batch_[0].length}; }
 
-  Verdict Send(const ByteVector& octets, Timestamp now = {}) {
+  Verdict Send(const ByteVector& bytes, Timestamp now = {}) {
     Packet packet = slab_.Lend(0);
-    std::copy(octets.begin(), octets.end(), packet.data);
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    std::copy(bytes.begin(), bytes.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     out_.clear();
     out_.now = now;
     out_.Add(packet);
@@ -406,11 +406,11 @@ TEST_F(EdgeTest, OtherIcmpV6IsAPacketLikeAnother) {
 
 TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
   Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
-  const ByteVector octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
+  const ByteVector bytes = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
   for (const std::uint32_t headroom : {14u, 13u}) {
     Packet packet = slab_.Lend(0);
-    std::copy(octets.begin(), octets.end(), packet.data);
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    std::copy(bytes.begin(), bytes.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     packet.headroom = headroom;
     out_.clear();
     out_.Add(packet);
@@ -423,15 +423,15 @@ TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
 
 TEST_F(EdgeTest, WhatWasDroppedBeforeIsNotSent) {
   Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
-  const ByteVector octets = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
+  const ByteVector bytes = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
   Packet packet = slab_.Lend(0);
-  std::copy(octets.begin(), octets.end(), packet.data);
-  packet.length = static_cast<std::uint32_t>(octets.size());
+  std::copy(bytes.begin(), bytes.end(), packet.data);
+  packet.length = static_cast<std::uint32_t>(bytes.size());
   packet.verdict = Verdict::kUnknownPeer;
   out_.Add(packet);
   edge_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kUnknownPeer);
-  EXPECT_EQ(out_[0].length, octets.size());
+  EXPECT_EQ(out_[0].length, bytes.size());
   EXPECT_TRUE(Frames().empty());
 }
 
@@ -487,11 +487,11 @@ TEST(EdgeOfOneFamily, AsksForNobodyOfTheOther) {
   PacketSlab slab;
   Batch batch;
   for (const char* destination : {"fd00:1::9", "10.244.1.9"}) {
-    const ByteVector octets =
+    const ByteVector bytes =
         PacketBuilder(Ip(destination).is_v4() ? "10.244.2.3" : "fd00:2::3", destination).Build();
     Packet packet = slab.Lend(batch.size());
-    std::copy(octets.begin(), octets.end(), packet.data);
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    std::copy(bytes.begin(), bytes.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     batch.Add(packet);
   }
   edge.Send(batch);

@@ -39,7 +39,7 @@ std::vector<OutwardRow> OutwardRows() {
       {"ping", To("10.244.1.0").Ping(7, 8).Build(), Verdict::kForward},
       {"SCTP", raw(132, 12), Verdict::kForward},
       {"TCP's number and 64", raw(70, 12), Verdict::kForward},
-      {"no octet after the header", raw(17, 0), Verdict::kForward},
+      {"no byte after the header", raw(17, 0), Verdict::kForward},
       {"no whole ports", raw(17, 3), Verdict::kForward},
       {"just ports", raw(17, 4), Verdict::kForward},
       {"options", To("10.244.1.7").Ipv4Options(8).Build(), Verdict::kForward},

@@ -77,14 +77,14 @@ TEST(Decapsulate, CutsPaddingOff) {
 
 // The bytes behind the end are the rest of the same packet: only the length says that it is short.
 TEST(Decapsulate, AnyTruncationIsDropped) {
-  for (const auto& [wire, octets] :
+  for (const auto& [wire, bytes] :
        {std::pair(PortKind::kWirePacket, FromPeer().Build()),
         std::pair(PortKind::kWireDatagram, FromPeer().BuildPayload())}) {
     ForwarderConfig config = DefaultConfig();
     config.wire = wire;
-    for (std::uint32_t size = 0; size < octets.size(); ++size) {
+    for (std::uint32_t size = 0; size < bytes.size(); ++size) {
       Node node(config);
-      Packet packet = node.buffers.Make(octets);
+      Packet packet = node.buffers.Make(bytes);
       packet.outer_address = Ip("192.0.2.1");
       packet.length = size;
       const Verdict desired = wire == PortKind::kWirePacket ? Verdict::kOuterMalformed
@@ -104,9 +104,9 @@ TEST(Decapsulate, SaysWhyItDrops) {
     inner[at] = static_cast<std::byte>(value);
     return FromPeer(inner).Build();
   };
-  const auto first = [](ByteVector octets, std::size_t size) {
-    octets.resize(size);
-    return octets;
+  const auto first = [](ByteVector bytes, std::size_t size) {
+    bytes.resize(size);
+    return bytes;
   };
   // Another byte of the outer header, whose checksum is right again.
   const auto changed_outer = [](std::size_t at, int value) {
@@ -135,7 +135,7 @@ TEST(Decapsulate, SaysWhyItDrops) {
       {"another UDP port", FromPeer().Ports(50'000, 8472).Build(), Verdict::kNotVxlan},
       {"not UDP", PacketBuilder("192.0.2.1", "192.0.2.2").Tcp(1, 4789).Build(), Verdict::kNotVxlan},
       {"I flag clear", FromPeer().Flags(0).Build(), Verdict::kNotVxlan},
-      {"seven octets of payload",
+      {"seven bytes of payload",
        PacketBuilder("192.0.2.1", "192.0.2.2").Udp(1, 4789).Payload(7).Build(), Verdict::kNotVxlan},
       {"another VNI", FromPeer().Network(4097).Build(), Verdict::kForeignVni},
       {"VNI 1", FromPeer().Network(1).Build(), Verdict::kForeignVni},
@@ -351,7 +351,7 @@ TEST(Decapsulate, CountsAnUncutSuperframeAsItsSegments) {
     return PacketBuilder("10.244.1.7", "10.244.2.9").Tcp(1, 2).Payload(payload);
   };
   const PeerCounts uncut = received(tcp(3000).PartialTransportChecksum().Build(), 0);
-  EXPECT_EQ(uncut.received_packets, 3u) << "1410, 1410 and 180 octets";
+  EXPECT_EQ(uncut.received_packets, 3u) << "1410, 1410 and 180 bytes";
   EXPECT_EQ(uncut.received_bytes, 3000u + 3 * 40);
   const PeerCounts udp = received(PacketBuilder("10.244.1.7", "10.244.2.9")
                                       .Udp(1, 2)

@@ -146,9 +146,9 @@ TEST(Encapsulate, LeavesASuperframesChecksumToWhoeverCutsIt) {
 TEST(Encapsulate, SaysWhyItDrops) {
   const auto ipv4 = [](std::string_view to) { return PacketBuilder("10.244.2.9", to).Build(); };
   const auto ipv6 = [](std::string_view to) { return PacketBuilder("fd00:2::9", to).Build(); };
-  const auto changed = [](ByteVector octets, std::size_t at, int value) {
-    octets[at] = static_cast<std::byte>(value);
-    return octets;
+  const auto changed = [](ByteVector bytes, std::size_t at, int value) {
+    bytes[at] = static_cast<std::byte>(value);
+    return bytes;
   };
   const struct {
     const char* description;
@@ -169,7 +169,7 @@ TEST(Encapsulate, SaysWhyItDrops) {
       {"multicast, highest", ipv4("239.255.255.255"), Verdict::kGroupDestination},
       {"broadcast", ipv4("255.255.255.255"), Verdict::kGroupDestination},
       {"multicast, IPv6", ipv6("ff02::1"), Verdict::kGroupDestination},
-      {"empty but for a few octets", ByteVector(5), Verdict::kInnerMalformed},
+      {"empty but for a few bytes", ByteVector(5), Verdict::kInnerMalformed},
       {"version 5", changed(ipv4("10.244.1.7"), 0, 0x55), Verdict::kNotIp},
       {"IHL 4", changed(ipv4("10.244.1.7"), 0, 0x44), Verdict::kInnerMalformed},
       {"total length beyond the end", changed(ipv4("10.244.1.7"), 3, 200),
@@ -224,12 +224,12 @@ TEST(Encapsulate, RefusesSuperframesThatNoSocketMakes) {
     std::uint16_t segment_size;
     Verdict verdict;
   } rows[] = {
-      {"TCP, one octet each", Segmentation::kTcp, 60'000, 1, Verdict::kTinySegments},
-      {"TCP, 47 octets", Segmentation::kTcp, 1000, 47, Verdict::kTinySegments},
-      {"TCP, 48 octets", Segmentation::kTcp, 1000, 48, Verdict::kForward},
+      {"TCP, one byte each", Segmentation::kTcp, 60'000, 1, Verdict::kTinySegments},
+      {"TCP, 47 bytes", Segmentation::kTcp, 1000, 47, Verdict::kTinySegments},
+      {"TCP, 48 bytes", Segmentation::kTcp, 1000, 48, Verdict::kForward},
       {"TCP, a single short segment", Segmentation::kTcp, 40, 40, Verdict::kForward},
-      {"UDP, 64 of 18 octets", Segmentation::kUdp, 64 * 18, 18, Verdict::kForward},
-      {"UDP, 64 of one octet", Segmentation::kUdp, 64, 1, Verdict::kForward},
+      {"UDP, 64 of 18 bytes", Segmentation::kUdp, 64 * 18, 18, Verdict::kForward},
+      {"UDP, 64 of one byte", Segmentation::kUdp, 64, 1, Verdict::kForward},
       {"UDP, one more than this kernel's sockets send", Segmentation::kUdp, 64 * 18 + 1, 18,
        Verdict::kTinySegments},
       {"UDP, large ones", Segmentation::kUdp, 40'000, 1000, Verdict::kForward},

@@ -13,11 +13,11 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-ByteVector OfLength(std::size_t octets) {
+ByteVector OfLength(std::size_t bytes) {
   return PacketBuilder("10.244.2.9", "10.244.1.7")
       .Udp(1, 2)
       .DontFragment()
-      .TotalLength(octets)
+      .TotalLength(bytes)
       .Build();
 }
 
@@ -79,8 +79,8 @@ TEST_P(PathMtu, OverIpv6TwentyBytesLess) {
   ForwarderConfig config = Config();
   config.local.outer_source = Ip("2001:db8::2");
   Node node(config);
-  const auto to_six = [](std::size_t octets) {
-    return PacketBuilder("10.244.2.9", "10.244.6.7").TotalLength(octets).Build();
+  const auto to_six = [](std::size_t bytes) {
+    return PacketBuilder("10.244.2.9", "10.244.6.7").TotalLength(bytes).Build();
   };
   EXPECT_EQ(node.Encapsulate(to_six(1430)).verdict, Verdict::kForward);
   EXPECT_EQ(node.Encapsulate(to_six(1431)).verdict, Verdict::kTooBig);
@@ -196,8 +196,8 @@ TEST_P(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
   Node node(Config());
   node.now = seconds(100);
   node.forwarder.LearnPathMtu({Ip("192.0.2.3"), 1400}, node.now);
-  const auto to = [](std::string_view address, std::size_t octets) {
-    return PacketBuilder("10.244.2.9", address).TotalLength(octets).Build();
+  const auto to = [](std::string_view address, std::size_t bytes) {
+    return PacketBuilder("10.244.2.9", address).TotalLength(bytes).Build();
   };
   EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1350)).verdict, Verdict::kForward);
   EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1351)).verdict, Verdict::kTooBig);
@@ -303,9 +303,9 @@ TEST_P(PathMtu, BelowWhatPodsFollowPacketsGoWithoutDf) {
     if (!Ip(row.vtep).is_v4()) config.local.outer_source = Ip("2001:db8::2");
     Node node(config, leases);
     node.forwarder.LearnPathMtu({Ip(row.vtep), row.outer_mtu}, node.now);
-    const auto send = [&](std::size_t octets) {
+    const auto send = [&](std::size_t bytes) {
       return node.Encapsulate(
-          PacketBuilder(row.source, row.destination).Udp(1, 2).TotalLength(octets).Build());
+          PacketBuilder(row.source, row.destination).Udp(1, 2).TotalLength(bytes).Build());
     };
     if (row.fits != 0) {
       EXPECT_EQ(send(row.fits).verdict, Verdict::kForward);
@@ -340,7 +340,7 @@ TEST_P(PathMtu, ASuperframesSegmentsAreShortenedOrMayBeFragmented) {
   } rows[] = {
       {"TCP that fits", Segmentation::kTcp, 500, 410, 410, false},
       {"TCP that does not: shorter ones do", Segmentation::kTcp, 500, 512, 410, false},
-      {"TCP, and a forged MTU: not a packet for each octet", Segmentation::kTcp, 68, 512, 512,
+      {"TCP, and a forged MTU: not a packet for each byte", Segmentation::kTcp, 68, 512, 512,
        true},
       {"TCP, less than half", Segmentation::kTcp, 345, 512, 512, true},
       {"TCP, half", Segmentation::kTcp, 346, 512, 256, false},

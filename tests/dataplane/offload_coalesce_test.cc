@@ -215,7 +215,7 @@ TEST(Coalesce, PacketsOfOddShapeStayAlone) {
   ByteVector udp = Udp(100).Build();
   StoreBe16(udp.data() + 24, 100);
   CompleteTransportChecksum(udp);
-  twice("octets behind the UDP datagram", udp, udp);
+  twice("bytes behind the UDP datagram", udp, udp);
 }
 
 TEST(Coalesce, Ipv6RunsNeedOneFlowLabel) {
@@ -350,7 +350,7 @@ TEST(Offload, CutSplitAndJoinedIsTheIdentity) {
     const std::size_t size =
         std::min<std::size_t>(60'000, segment_size * (segments - 1) + 1 + random() % segment_size);
     ByteVector payload(size);
-    for (std::byte& octet : payload) octet = static_cast<std::byte>(random());
+    for (std::byte& byte : payload) byte = static_cast<std::byte>(random());
     PacketBuilder builder(is_v4 ? "10.244.2.9" : "fd00:2::9", is_v4 ? "10.244.1.7" : "fd00:1::7");
     if (is_tcp) {
       constexpr std::uint16_t kMaybe =

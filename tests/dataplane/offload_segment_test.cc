@@ -23,9 +23,9 @@ struct Flow {
 
 ByteVector Pattern(std::size_t size, std::uint32_t seed) {
   std::mt19937 random(seed);
-  ByteVector octets(size);
-  for (std::byte& octet : octets) octet = static_cast<std::byte>(random());
-  return octets;
+  ByteVector bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
 }
 
 PacketBuilder Builder(const Flow& flow, const ByteVector& payload, std::size_t from,
@@ -82,7 +82,7 @@ const Flow kFlows[] = {
     {"TCP, odd sizes", true, true, TcpHeader::kAck | TcpHeader::kPsh, 3333, 667},
     {"TCP, largest", true, true, TcpHeader::kAck, 65'000, 1398},
     {"UDP", true, false, 0, 1999, 333},
-    {"UDP, last of one octet", true, false, 0, 1001, 500},
+    {"UDP, last of one byte", true, false, 0, 1001, 500},
     {"TCP over IPv6", false, true, TcpHeader::kAck | TcpHeader::kPsh, 64'000, 1378},
     {"UDP over IPv6", false, false, 0, 4001, 1000},
 };
@@ -221,9 +221,9 @@ TEST(SuperframeCutter, TheChecksumKeepsTheDestinationThatTheSenderMeant) {
   Buffers buffers;
   Packet superframe = buffers.MakeSuperframe(inner, Segmentation::kTcp, 1000);
   ASSERT_EQ(superframe.checksum_start, 64);
-  const auto pseudo = [&](std::size_t octets) {
+  const auto pseudo = [&](std::size_t bytes) {
     return PseudoHeader(Ip("fd00:2::9"), last, IpProtocol::kTcp,
-                        static_cast<std::uint32_t>(octets - 64));
+                        static_cast<std::uint32_t>(bytes - 64));
   };
   StoreBe16(superframe.data + 64 + 16, pseudo(inner.size()).Fold());
   Cutting cutting;

@@ -17,8 +17,8 @@ TEST(WirePackets, CountsWhatADescriptorStandsFor) {
       PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(2500).Build();  // 20 + 20 + 2500
   const ByteVector udp =
       PacketBuilder("fd00::1", "fd00::2").Udp(1, 2).Payload(2000).Build();  // 40 + 8 + 2000
-  const auto aggregate = [&](std::size_t octets, std::uint16_t size) {
-    Packet packet = buffers.Make(ByteVector(octets));
+  const auto aggregate = [&](std::size_t bytes, std::uint16_t size) {
+    Packet packet = buffers.Make(ByteVector(bytes));
     packet.segmentation = Segmentation::kDatagrams;
     packet.segment_size = size;
     return packet;
@@ -125,9 +125,9 @@ TEST(CompleteChecksum, RefusesAFieldOutsideThePacket) {
 
 TEST(SplitAggregate, GivesViewsOfEveryDatagram) {
   Buffers buffers;
-  ByteVector octets(250);
-  for (std::size_t i = 0; i < octets.size(); ++i) octets[i] = static_cast<std::byte>(i);
-  Packet aggregate = buffers.Make(octets);
+  ByteVector bytes(250);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  Packet aggregate = buffers.Make(bytes);
   aggregate.segmentation = Segmentation::kDatagrams;
   aggregate.segment_size = 100;
   aggregate.outer_address = Ip("192.0.2.1");

@@ -83,7 +83,7 @@ TEST(SegmentSizes, AreNoLargerThanTheReceiverSaidInItsSyn) {
         flow.SizeOf(
             PacketBuilder(family.sender, family.pod).Tcp(4000, 80).TcpTimestamps().Payload(5000)),
         688u)
-        << "12 of its octets are options";
+        << "12 of its bytes are options";
     EXPECT_EQ(flow.Size(family, 4001), 1450 - family.ip_header - 20) << "another flow";
     flow.See(Syn(family, 0));
     EXPECT_EQ(flow.Size(family), 1450 - family.ip_header - 20) << "a new flow of the same ports";

@@ -58,8 +58,8 @@ struct Rig {
   Worker worker;
 };
 
-ByteVector ToPeer(std::size_t octets = 100) {
-  return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(1, 2).TotalLength(octets).Build();
+ByteVector ToPeer(std::size_t bytes = 100) {
+  return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(1, 2).TotalLength(bytes).Build();
 }
 ByteVector FromPeerPayload() {
   return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9").Build()).BuildPayload();
@@ -188,9 +188,9 @@ TEST(Worker, CutsMoreThanItHasRoomForAtOnce) {
     for (auto got = rig.Receive(*rig.wire.second); !got->empty();
          got = rig.Receive(*rig.wire.second)) {
       for (const Packet& packet : *got) {
-        const Bytes octets = packet.bytes().subspan(22);
-        EXPECT_EQ(VerifyTransportChecksum(octets), TransportChecksum::kRight);
-        sent.push_back(LoadBe16(octets.data() + kIpv4HeaderSize));
+        const Bytes bytes = packet.bytes().subspan(22);
+        EXPECT_EQ(VerifyTransportChecksum(bytes), TransportChecksum::kRight);
+        sent.push_back(LoadBe16(bytes.data() + kIpv4HeaderSize));
       }
     }
     EXPECT_EQ(sent, desired);

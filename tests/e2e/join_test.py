@@ -23,7 +23,7 @@ def test_third_node(cluster):
     a, b = cluster.pair()
     c = cluster.add("c")
     cluster.start(c)
-    cluster.full_size(a, c, octets=8 << 20)
+    cluster.full_size(a, c, size=8 << 20)
     cluster.api.delete_node("b")
     b.down()
     cluster.settle("b is gone")

@@ -28,7 +28,7 @@ def test_peer_with_another_mac_and_address(cluster):
     after = cluster.said("b")
     command.expect(before["backend-data"] != after["backend-data"], f"b kept its MAC: {after}")
     command.expect_equal(after["public-ip"], "192.168.80.59", "public-ip of b")
-    cluster.full_size(a, b, octets=MIB)
+    cluster.full_size(a, b, size=MIB)
 
 
 @weft_only
@@ -46,7 +46,7 @@ def test_subnet_moves_to_a_new_node(cluster):
         command.wait_until(lambda: events, "the API server tells of b's end")
     cluster.settle("b's Node is deleted")
     command.expect_equal(a.routes(), {"10.244.2.0/24"}, "routes of a")
-    cluster.full_size(a, c, octets=MIB)
+    cluster.full_size(a, c, size=MIB)
 
 
 @weft_only

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     if (!*record) break;
-    for (const std::byte octet : (*record)->bytes) sum += std::to_integer<unsigned>(octet);
+    for (const std::byte byte : (*record)->bytes) sum += std::to_integer<unsigned>(byte);
     total += (*record)->bytes.size();
     if (total > size) std::abort();  // records do not overlap
   }

@@ -214,16 +214,16 @@ void RightHeaderChecksum(ByteVector& packet) {
 
 // What a datagram port leaves of an outer packet, whatever that is.
 void KeepPayload(Sample& sample) {
-  ByteVector& octets = sample.bytes;
-  const bool v6 = octets.size() >= 48 && Load8(octets.data()) >> 4 == 6;
+  ByteVector& bytes = sample.bytes;
+  const bool v6 = bytes.size() >= 48 && Load8(bytes.data()) >> 4 == 6;
   const std::uint32_t headers = v6 ? 48 : 28;
-  if (octets.size() <= headers) return;
+  if (bytes.size() <= headers) return;
   Packet& packet = sample.descriptor;
   const IpFamily family = v6 ? IpFamily::kV6 : IpFamily::kV4;
-  packet.outer_address = IpAddress::FromBytes(family, octets.data() + (v6 ? 8 : 12));
-  packet.outer_ecn = static_cast<std::uint8_t>(LoadBe16(octets.data()) >> (v6 ? 4 : 0) & 3);
-  packet.outer_port = LoadBe16(octets.data() + headers - 8);
-  octets.erase(octets.begin(), octets.begin() + headers);
+  packet.outer_address = IpAddress::FromBytes(family, bytes.data() + (v6 ? 8 : 12));
+  packet.outer_ecn = static_cast<std::uint8_t>(LoadBe16(bytes.data()) >> (v6 ? 4 : 0) & 3);
+  packet.outer_port = LoadBe16(bytes.data() + headers - 8);
+  bytes.erase(bytes.begin(), bytes.begin() + headers);
 }
 
 // Template (255: so many bytes as the next says), flags, their argument, number of patches; each an
@@ -241,20 +241,20 @@ Sample ReadSample(const Setting& setting, Input& input) {
   } else {
     sample.bytes = templates[which % templates.size()];
   }
-  ByteVector& octets = sample.bytes;
+  ByteVector& bytes = sample.bytes;
   Packet& packet = sample.descriptor;
-  if (const auto inner = ParseInnerIp(octets); setting.encapsulate && inner) {
+  if (const auto inner = ParseInnerIp(bytes); setting.encapsulate && inner) {
     packet.checksum_start = static_cast<std::uint16_t>(inner->header_length);
     packet.checksum_offset = inner->protocol == IpProtocol::kTcp ? 16 : 6;
   }
   for (int i = 0; which != 255 && i < patches && !input.empty(); ++i) {
     const std::uint8_t at = input.Byte();
     const std::byte value{input.Byte()};
-    if (at < octets.size()) octets[at] = value;
+    if (at < bytes.size()) bytes[at] = value;
   }
   if ((flags & 0x20) != 0)
-    octets.resize(octets.size() - std::min<std::size_t>(argument, octets.size()));
-  if ((flags & 0x40) != 0) octets.resize(octets.size() + argument);
+    bytes.resize(bytes.size() - std::min<std::size_t>(argument, bytes.size()));
+  if ((flags & 0x40) != 0) bytes.resize(bytes.size() + argument);
   if ((flags & 0x80) != 0) packet.verdict = Verdict::kPodFull;
   if ((flags & 0x02) != 0) packet.checksum = ChecksumState::kPartial;
   if (setting.encapsulate) {
@@ -264,10 +264,10 @@ Sample ReadSample(const Setting& setting, Input& input) {
     if (packet.segmentation != Segmentation::kNone)
       packet.segment_size = static_cast<std::uint16_t>(argument * 8);
   } else {
-    if ((flags & 0x01) != 0) RightHeaderChecksum(octets);
+    if ((flags & 0x01) != 0) RightHeaderChecksum(bytes);
     if (setting.wire == PortKind::kWireDatagram) KeepPayload(sample);
   }
-  if (octets.empty()) octets.resize(1);  // ports never deliver nothing
+  if (bytes.empty()) bytes.resize(1);  // ports never deliver nothing
   return sample;
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 std::string Plain(const std::vector<std::byte>& frame) {
   std::string text;
-  for (const std::byte octet : frame) {
+  for (const std::byte byte : frame) {
     char pair[4];
-    std::snprintf(pair, sizeof pair, "%02x ", std::to_integer<unsigned>(octet));
+    std::snprintf(pair, sizeof pair, "%02x ", std::to_integer<unsigned>(byte));
     text += pair;
   }
   return text;

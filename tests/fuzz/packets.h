@@ -12,7 +12,7 @@
 #include "dataplane/offload.h"
 #include "dataplane/packet.h"
 #include "tests/fuzz/input.h"
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "vxlan/inner_frame.h"
 #include "vxlan/ipv4.h"
 #include "vxlan/transport_checksum.h"

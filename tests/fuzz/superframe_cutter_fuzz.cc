@@ -96,7 +96,7 @@ void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
     sent += piece.size();
   }
   Require(sent == payload.size(), "all of the payload");
-  Require(inner_bytes == InnerBytes(superframe), "InnerOctets");
+  Require(inner_bytes == InnerBytes(superframe), "InnerBytes");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ BAD_NODES = [
     ("a node that is a string", "bad-node", "#"),
     ("backend data that is no JSON",
      lease.lease("bad-backend", "192.168.77.9", "10.244.9.0/24").node(backend_data="{VNI"), "bad-backend"),
-    ("a MAC of five octets",
+    ("a MAC of five bytes",
      lease.lease("bad-mac", "192.168.77.9", "10.244.9.0/24").node(backend_data='{"VNI":4096,"VtepMAC":"02:00:00:00:01"}'), "bad-mac"),
     ("a public IP that is none", lease.lease("bad-ip", "192.168.77.900", "10.244.9.0/24").node(), "bad-ip"),
 ]

@@ -103,7 +103,7 @@ def test_what_is_dropped_has_a_name():
 
 
 def test_sockets_keep_their_superframes():
-    """64 segments of 18 octets, the least that sockets make at once, arrive."""
+    """64 segments of 18 bytes, the least that sockets make at once, arrive."""
     with two_pods(node.WeftNode) as lab:
         lab.up()
         a, b = lab.nodes
@@ -125,7 +125,7 @@ def test_empty_datagrams_delay_nobody():
         lab.up()
         a, b = lab.nodes
         ping(a.pod, b.pod_ip, 3)
-        for kind in ("one-octet-to-vxlan", "empty-to-vxlan"):
+        for kind in ("one-byte-to-vxlan", "empty-to-vxlan"):
             with flood.Flood(b.host, kind, a.lease.public_ip, 10_000):
                 lost, _ = ping(a.pod, b.pod_ip, 100, interval=0.01)
                 command.expect(lost <= 1, f"beside {kind}: {lost} of 100 pings were lost")

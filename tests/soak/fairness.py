@@ -36,18 +36,18 @@ def fair_beside_every_load(runs):
 
 
 def empty_datagrams(runs):
-    """p90 of a ping every 10 ms beside 10,000 datagrams a second of nothing and of one octet; the median of the ratios counts."""
+    """p90 of a ping every 10 ms beside 10,000 datagrams a second of nothing and of one byte; the median of the ratios counts."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
         ratios = []
         for _ in range(runs):
             late = {}
-            for kind in ("one-octet-to-vxlan", "empty-to-vxlan"):
+            for kind in ("one-byte-to-vxlan", "empty-to-vxlan"):
                 with flood.Flood(b.host, kind, a.lease.public_ip, 10_000):
                     late[kind] = fairness_test.ping(a.pod, b.pod_ip, 200, interval=0.01)[1]
-            ratios.append(late["empty-to-vxlan"] / late["one-octet-to-vxlan"])
-            print(f"empty {late['empty-to-vxlan']:.3f} ms, one octet {late['one-octet-to-vxlan']:.3f} ms", flush=True)
+            ratios.append(late["empty-to-vxlan"] / late["one-byte-to-vxlan"])
+            print(f"empty {late['empty-to-vxlan']:.3f} ms, one byte {late['one-byte-to-vxlan']:.3f} ms", flush=True)
         ratio = sorted(ratios)[len(ratios) // 2]
         command.expect(ratio <= 1.5, f"the ninth decile grows {ratio:.2f} times")
 

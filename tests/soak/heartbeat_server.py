@@ -19,20 +19,20 @@ PAUSE = 0.01  # between bundles of events
 
 
 def varint(value):
-    octets = bytearray()
+    data = bytearray()
     while value > 127:
-        octets.append(value & 127 | 128)
+        data.append(value & 127 | 128)
         value >>= 7
-    octets.append(value)
-    return bytes(octets)
+    data.append(value)
+    return bytes(data)
 
 
 def field(number, value):
-    """A string, octets or a message; a list is several fields."""
+    """A string, data or a message; a list is several fields."""
     if isinstance(value, list):
         return b"".join(field(number, each) for each in value)
-    octets = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(octets)) + octets
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def envelope(kind, message):
@@ -111,8 +111,8 @@ class HeartbeatServer:
                     await self._watch(writer, dict(urllib.parse.parse_qsl(url.query)))
                     break
                 status, answer = (200, self._patch(url.path.split("/")[4], json.loads(body))) if method == "PATCH" else (404, {})
-                octets = json.dumps(answer).encode()
-                writer.write(f"HTTP/1.1 {status} .\r\nContent-Type: application/json\r\nContent-Length: {len(octets)}\r\n\r\n".encode() + octets)
+                data = json.dumps(answer).encode()
+                writer.write(f"HTTP/1.1 {status} .\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             pass  # the client has gone
@@ -130,8 +130,8 @@ class HeartbeatServer:
         return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "annotations": node.annotations}}
 
     async def _watch(self, writer, query):
-        async def send(octets):
-            writer.write(b"%x\r\n%b\r\n" % (len(octets), octets))
+        async def send(data):
+            writer.write(b"%x\r\n%b\r\n" % (len(data), data))
             await writer.drain()
 
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.kubernetes.protobuf;stream=watch\r\nTransfer-Encoding: chunked\r\n\r\n")

@@ -13,9 +13,9 @@ from lab import command, ledger, namespace, node, topology, traffic  # noqa: E40
 GIB = 1 << 30
 
 
-def move_tcp(one, other, octets):
-    done = traffic.tcp(one.pod, other.pod, other.pod_ip, octets, seed=11 if one.name == "a" else 12, timeout=3600)
-    return f"{octets / GIB:g} GiB, digest {done['digest']} at both ends, {done['gbit_per_second']:.2f} Gb/s"
+def move_tcp(one, other, size):
+    done = traffic.tcp(one.pod, other.pod, other.pod_ip, size, seed=11 if one.name == "a" else 12, timeout=3600)
+    return f"{size / GIB:g} GiB, digest {done['digest']} at both ends, {done['gbit_per_second']:.2f} Gb/s"
 
 
 def move_udp(one, other, count, rate):
@@ -32,7 +32,7 @@ def main():
     parser.add_argument("--short", action="store_true", help="256 MiB and 100,000 datagrams")
     parser.add_argument("--subject", choices=["weft", "kernel"], default="weft")
     chosen = parser.parse_args()
-    octets, count = (GIB // 4, 100_000) if chosen.short else (10 * GIB, 1_000_000)
+    size, count = (GIB // 4, 100_000) if chosen.short else (10 * GIB, 1_000_000)
 
     signal.signal(signal.SIGTERM, interrupted)
     namespace.delete_leftovers()
@@ -43,7 +43,7 @@ def main():
             a, b = lab.nodes
             for one, other in ((a, b), (b, a)):
                 way = f"{one.kind}-to-{other.kind}"
-                for name, work in ((f"tcp-{way}", lambda o=one, p=other: move_tcp(o, p, octets)),
+                for name, work in ((f"tcp-{way}", lambda o=one, p=other: move_tcp(o, p, size)),
                                    (f"udp-paced-{way}", lambda o=one, p=other: move_udp(o, p, count, 20_000 if chosen.short else 50_000)),
                                    (f"udp-flood-{way}", lambda o=one, p=other: move_udp(o, p, count, None))):
                     began = time.monotonic()

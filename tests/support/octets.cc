@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 #include <cstdio>
 #include <cstdlib>

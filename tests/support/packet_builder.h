@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "vxlan/ecn.h"
 #include "vxlan/encapsulation.h"
 #include "vxlan/flow_hash.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "tests/support/packet_builder.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "tests/support/packet_builder.h"
 #include "vxlan/checksum_kernel.h"
 
@@ -33,7 +33,7 @@ std::uint16_t ObviousSum(Bytes bytes) {
 
 ByteVector RandomBytes(std::mt19937& random, std::size_t size) {
   ByteVector bytes(size);
-  for (std::byte& octet : bytes) octet = static_cast<std::byte>(random() & 0xff);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xff);
   return bytes;
 }
 
@@ -58,7 +58,7 @@ TEST(Checksum, SumAgreesWithTheObviousOneAtEveryLengthAndAlignment) {
     for (const std::size_t start : {0u, 1u, 2u, 3u, 7u}) {
       const ByteVector bytes = RandomBytes(random, start + size);
       const Bytes in = Bytes(bytes).subspan(start);
-      ASSERT_EQ(Sum(in).Fold(), ObviousSum(in)) << size << " octets from offset " << start;
+      ASSERT_EQ(Sum(in).Fold(), ObviousSum(in)) << size << " bytes from offset " << start;
     }
   }
 }

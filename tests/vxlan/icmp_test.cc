@@ -175,7 +175,7 @@ TEST(PacketTooBig, ASmallBufferCutsTheQuoteAndThenRefuses) {
   EXPECT_EQ(VerifyTransportChecksum(out), TransportChecksum::kRight);
   out.resize(55);
   EXPECT_EQ(EmitPacketTooBig(mtu, offending, Ip("10.244.1.1"), out), 0u)
-      << "header and 8 octets of data are the least";
+      << "header and 8 bytes of data are the least";
 }
 
 struct ErrorRow {

@@ -102,13 +102,13 @@ ByteVector Cut(ByteVector packet, std::size_t size) {
 TEST(InnerPacket, Refusals) {
   const RefusalRow kRows[] = {
       {"nothing", {}, Malformed::kTruncated},
-      {"19 octets", Cut(V4().Build(), 19), Malformed::kTruncated},
+      {"19 bytes", Cut(V4().Build(), 19), Malformed::kTruncated},
       {"version 5", Changed(V4().Build(), 0, 0x55), Malformed::kBadVersion},
       {"IHL 4", Changed(V4().Build(), 0, 0x44), Malformed::kBadHeaderLength},
       {"IHL beyond the packet", Changed(V4().Build(), 0, 0x4f), Malformed::kBadTotalLength},
       {"total length 19", Changed(V4().Build(), 3, 19), Malformed::kBadTotalLength},
       {"total length too large", Changed(V4().Build(), 3, 29), Malformed::kTruncated},
-      {"IPv6 with 39 octets", Cut(V6().Build(), 39), Malformed::kTruncated},
+      {"IPv6 with 39 bytes", Cut(V6().Build(), 39), Malformed::kTruncated},
       {"IPv6 payload cut off", Cut(V6().Build(), 47), Malformed::kTruncated},
       {"IPv6 options beyond the packet", Changed(V6().Ipv6DestinationOptions(8).Build(), 41, 9),
        Malformed::kTruncated},

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "tests/support/packet_builder.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "tests/support/packet_builder.h"
 
 namespace weft {
@@ -66,7 +66,7 @@ TEST(Ipv4, KnownChecksum) {
   for (std::size_t i = 1; i < header.size(); ++i) {
     ByteVector changed = header;
     changed[i] ^= std::byte{0x04};
-    EXPECT_FALSE(Ipv4ChecksumIsRight(changed)) << "octet " << i;
+    EXPECT_FALSE(Ipv4ChecksumIsRight(changed)) << "byte " << i;
   }
 }
 
@@ -81,7 +81,7 @@ struct ParseRow {
 TEST(Ipv4, Refusals) {
   constexpr ParseRow kRows[] = {
       {"nothing", 0, 0x45, 0, Malformed::kTruncated},
-      {"one octet short of a header", 0, 0x45, 19, Malformed::kTruncated},
+      {"one byte short of a header", 0, 0x45, 19, Malformed::kTruncated},
       {"version 6, cut off", 0, 0x65, 19, Malformed::kTruncated},
       {"version 6", 0, 0x65, 28, Malformed::kBadVersion},
       {"version 0", 0, 0x05, 28, Malformed::kBadVersion},
@@ -90,8 +90,8 @@ TEST(Ipv4, Refusals) {
       {"IHL beyond total length", 0, 0x48, 28, Malformed::kBadTotalLength},
       {"total length below header", 3, 19, 28, Malformed::kBadTotalLength},
       {"total length zero", 3, 0, 28, Malformed::kBadTotalLength},
-      {"total length beyond the octets", 3, 29, 28, Malformed::kTruncated},
-      {"octets cut off", 0, 0x45, 27, Malformed::kTruncated},
+      {"total length beyond the bytes", 3, 29, 28, Malformed::kTruncated},
+      {"bytes cut off", 0, 0x45, 27, Malformed::kTruncated},
   };
   for (const ParseRow& row : kRows) {
     SCOPED_TRACE(row.description);

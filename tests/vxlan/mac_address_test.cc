@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft {
 namespace {

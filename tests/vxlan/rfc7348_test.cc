@@ -198,7 +198,7 @@ TEST(Rfc7348Section5, ASentUdpChecksumCoversTheWholePacket) {
     EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kRight);
     packet.back() ^= std::byte{1};
     EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kWrong)
-        << "the inner packet's last octet counts";
+        << "the inner packet's last byte counts";
   }
 }
 

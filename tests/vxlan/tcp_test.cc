@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "tests/support/packet_builder.h"
 
 namespace weft {
@@ -59,7 +59,7 @@ TEST(Tcp, Refusals) {
   }
   ByteVector segment = kSegment;
   Store8(segment.data() + 12, 0xf0);
-  EXPECT_EQ(TcpHeader::Parse(segment).error(), Malformed::kTruncated) << "60 octets of 27";
+  EXPECT_EQ(TcpHeader::Parse(segment).error(), Malformed::kTruncated) << "60 bytes of 27";
 }
 
 TEST(Tcp, FlagNames) {

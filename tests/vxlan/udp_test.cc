@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft {
 namespace {

@@ -41,7 +41,7 @@ bool IsControl(std::string_view character) {
 
 std::string Quoted(std::string_view text, std::size_t limit) {
   std::string quoted = absl::StrCat("\"", absl::CHexEscape(text.substr(0, limit)), "\"");
-  if (text.size() > limit) absl::StrAppend(&quoted, "... (", text.size(), " octets)");
+  if (text.size() > limit) absl::StrAppend(&quoted, "... (", text.size(), " bytes)");
   return quoted;
 }
 

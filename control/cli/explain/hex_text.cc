@@ -30,9 +30,9 @@ bool IsHex(std::string_view text) {
 // `digits` are hexadecimal and even in number.
 void Append(std::string_view digits, Frame& frame) {
   for (std::size_t i = 0; i < digits.size(); i += 2) {
-    int octet = 0;
-    static_cast<void>(absl::SimpleHexAtoi(digits.substr(i, 2), &octet));
-    frame.push_back(static_cast<std::byte>(octet));
+    int byte = 0;
+    static_cast<void>(absl::SimpleHexAtoi(digits.substr(i, 2), &byte));
+    frame.push_back(static_cast<std::byte>(byte));
   }
 }
 

@@ -143,7 +143,7 @@ std::string Frame(std::string_view document) {
 absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& bytes) {
   std::size_t length = 0;
   for (const char byte : bytes) length = length << 8 | static_cast<unsigned char>(byte);
-  if (length > kMostBytes) return WrongMessage(absl::StrCat("a document of ", length, " octets"));
+  if (length > kMostBytes) return WrongMessage(absl::StrCat("a document of ", length, " bytes"));
   return length;
 }
 

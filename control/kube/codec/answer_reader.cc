@@ -66,7 +66,7 @@ NodeChange ChangeOf(EventType type) {
 }
 
 absl::Status BrokenAt(std::uint64_t byte, std::string_view what) {
-  return absl::DataLossError(absl::StrCat("the answer is broken at octet ", byte, ": ", what));
+  return absl::DataLossError(absl::StrCat("the answer is broken at byte ", byte, ": ", what));
 }
 
 }  // namespace weft::kube

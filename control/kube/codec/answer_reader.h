@@ -86,7 +86,7 @@ std::optional<EventType> EventTypeOf(std::string_view text);
 // For kAdded, kModified and kDeleted.
 NodeChange ChangeOf(EventType type);
 
-// "the answer is broken at octet 17: ...", counted from 0; of a broken object, its first byte.
+// "the answer is broken at byte 17: ...", counted from 0; of a broken object, its first byte.
 absl::Status BrokenAt(std::uint64_t byte, std::string_view what);
 
 }  // namespace weft::kube

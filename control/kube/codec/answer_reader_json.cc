@@ -85,7 +85,7 @@ absl::Status JsonAnswerReader::Read(std::string_view bytes) {
     at_ += part.size();
     const std::size_t most = kind_ == AnswerKind::kList ? kMaxPage : kMaxObject;
     if (at_ - begin_ > most) {
-      return BrokenAt(begin_, absl::StrCat("an object of more than ", most, " octets"));
+      return BrokenAt(begin_, absl::StrCat("an object of more than ", most, " bytes"));
     }
     const bool in_place = held_.empty() && !end_.inside();
     if (!in_place) held_.Append(part);
@@ -101,7 +101,7 @@ absl::Status JsonAnswerReader::Finish() {
     return list_read_ ? absl::OkStatus() : BrokenAt(at_, "it ends before the list does");
   }
   if (!end_.inside()) return absl::OkStatus();
-  return BrokenAt(at_, absl::StrCat("it ends amid the event that began at octet ", begin_));
+  return BrokenAt(at_, absl::StrCat("it ends amid the event that began at byte ", begin_));
 }
 
 absl::Status JsonAnswerReader::ReadObject(std::string_view text) {
@@ -112,7 +112,7 @@ absl::Status JsonAnswerReader::ReadObject(std::string_view text) {
   if (error != simdjson::SUCCESS) {
     const auto byte = FindJsonError(text);
     return absl::DataLossError(
-        absl::StrCat("not JSON", byte ? absl::StrCat(" ", *byte, " octets further on") : "", ": ",
+        absl::StrCat("not JSON", byte ? absl::StrCat(" ", *byte, " bytes further on") : "", ": ",
                      simdjson::error_message(error)));
   }
   return kind_ == AnswerKind::kList ? ReadList(root) : ReadEvent(root);

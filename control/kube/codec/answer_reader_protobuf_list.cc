@@ -96,7 +96,7 @@ absl::Status ProtobufListReader::OnKey(std::uint64_t key) {
 absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
   if (length > kNoAnswerIsSoLong || TooLong(length)) {
     return BrokenAt(field_at_, absl::StrCat("field ", field_, " of ", length,
-                                            " octets is longer than what it stands in"));
+                                            " bytes is longer than what it stands in"));
   }
   if (!in_list() && field_ == kRaw) {
     if (ended_) return BrokenAt(field_at_, "a second list");
@@ -108,7 +108,7 @@ absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
   if (!desired) return Skip(length);
   if (length > kMaxObject) {
     return BrokenAt(field_at_,
-                    absl::StrCat("an object of ", length, " octets, more than ", kMaxObject));
+                    absl::StrCat("an object of ", length, " bytes, more than ", kMaxObject));
   }
   left_ = length;
   step_ = Step::kField;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list in protobuf: the mark, and one runtime.Unknown whose `raw` is a NodeList, some hundred
-// megaoctets long. Its fields are followed as they come; only single ones are held.
+// megabytes long. Its fields are followed as they come; only single ones are held.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ absl::StatusOr<std::optional<MacAddress>> ReadMac(simdjson::dom::element value) 
   const auto mac = MacAddress::Parse(*text);
   if (!mac) {
     return absl::InvalidArgumentError(
-        absl::StrCat("VtepMAC ", Quoted(*text), " is not a MAC of six octets"));
+        absl::StrCat("VtepMAC ", Quoted(*text), " is not a MAC of six bytes"));
   }
   if (mac->IsZero() || mac->IsGroup()) {
     return absl::InvalidArgumentError(

@@ -151,10 +151,10 @@ TEST_F(LocalListenerTest, ALongPathIsRefusedByName) {
   EXPECT_TRUE(UnixAddress(fits).ok());
   const absl::Status status = Listen(longer);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Text(status), AllOf(HasSubstr(longer), HasSubstr("108 octets"), HasSubstr("107")));
+  EXPECT_THAT(Text(status), AllOf(HasSubstr(longer), HasSubstr("108 bytes"), HasSubstr("107")));
   EXPECT_EQ(ConnectLocal(longer, 1s).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Text(Listen("")), HasSubstr("has 0 octets"));
-  EXPECT_THAT(Text(ConnectLocal("", 1s).status()), HasSubstr("has 0 octets"));
+  EXPECT_THAT(Text(Listen("")), HasSubstr("has 0 bytes"));
+  EXPECT_THAT(Text(ConnectLocal("", 1s).status()), HasSubstr("has 0 bytes"));
   // And so the client says it: not as a daemon that does not run.
   const absl::Status asked = AdminClient(longer).ReadStatus().status();
   EXPECT_EQ(asked.code(), absl::StatusCode::kInvalidArgument);

@@ -222,7 +222,7 @@ TEST_F(NodePlanTest, ALinkTooNarrowForIpv6IsRefusedByName) {
   const absl::StatusOr<NodePlan> plan = MakeNodePlan(facts_, conf_, underlay_);
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(std::string(plan.status().message()),
-              ::testing::HasSubstr("the MTU of eth0 leaves 1279 octets"));
+              ::testing::HasSubstr("the MTU of eth0 leaves 1279 bytes"));
   underlay_.mtu = *OuterMtu::Of(1350);
   EXPECT_EQ(Make().mtu.bytes(), 1280u);
 }

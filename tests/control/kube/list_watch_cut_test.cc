@@ -80,7 +80,7 @@ TEST_P(ListWatchCut, AtEveryByteOfTheFirstSnapshot) {
   const std::size_t steps = whole->CountSteps();
   ASSERT_GT(steps, 500u);
   for (std::size_t cut = 0; cut <= steps; ++cut) {
-    SCOPED_TRACE("cut after " + std::to_string(cut) + " octets");
+    SCOPED_TRACE("cut after " + std::to_string(cut) + " bytes");
     const auto cluster = Make();
     cluster->carrier.Start();
     for (std::size_t i = 0; i < cut; ++i) cluster->carrier.Step(1);
@@ -105,7 +105,7 @@ TEST_P(ListWatchCut, AtEveryByteOfALaterSnapshot) {
   const std::size_t steps = whole->CountSteps();
   ASSERT_GT(steps, 500u);
   for (std::size_t cut = 0; cut <= steps; ++cut) {
-    SCOPED_TRACE("cut after " + std::to_string(cut) + " octets");
+    SCOPED_TRACE("cut after " + std::to_string(cut) + " bytes");
     const auto cluster = begin();
     cluster->carrier.Cut();
     for (std::size_t i = 0; i < cut; ++i) cluster->carrier.Step(1);
@@ -128,7 +128,7 @@ TEST_P(ListWatchCut, AtEveryByteOfEvents) {
   const std::size_t steps = begin()->CountSteps();
   ASSERT_GT(steps, 500u);
   for (std::size_t cut = 0; cut <= steps; ++cut) {
-    SCOPED_TRACE("cut after " + std::to_string(cut) + " octets");
+    SCOPED_TRACE("cut after " + std::to_string(cut) + " bytes");
     const auto cluster = begin();
     for (std::size_t i = 0; i < cut; ++i) cluster->carrier.Step(1);
     cluster->carrier.Cut();

@@ -54,7 +54,7 @@ TEST(PatchFailure, AForeignMessageIsQuotedAndBounded) {
   const std::string text =
       PatchFailure("win1", "annotations", Refusal(500, "", std::string(1000, 'x') + "\x1b[2J"));
   EXPECT_THAT(text, HasSubstr("cannot be written: 500 \"xxx"));
-  EXPECT_THAT(text, HasSubstr("(1004 octets)"));
+  EXPECT_THAT(text, HasSubstr("(1004 bytes)"));
   EXPECT_LT(text.size(), 500u);
 }
 

@@ -39,7 +39,7 @@ TEST(AddressUses, AddressesAreIndependent) {
   uses.Remove(Address("192.0.2.2"));
   EXPECT_EQ(uses.Of(Address("192.0.2.1")), 2u);
   EXPECT_EQ(uses.Of(Address("192.0.2.2")), 0u);
-  EXPECT_EQ(uses.Of(Address("c000:201::")), 0u) << "the octets of 192.0.2.1, in IPv6";
+  EXPECT_EQ(uses.Of(Address("c000:201::")), 0u) << "the bytes of 192.0.2.1, in IPv6";
 }
 
 }  // namespace

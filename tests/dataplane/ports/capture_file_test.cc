@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 #include "tests/support/test_path.h"
 
 namespace weft::dataplane {
@@ -141,10 +141,10 @@ TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
       {"pcapng 2", "0a0d0d0a 0000001c 1a2b3c4d 0002 0000 ffffffffffffffff 0000001c",
        "pcapng version 2"},
       {"a section beyond the file",
-       "0a0d0d0a 0000002c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c", "claims 44 octets"},
-      {"a block of 8 octets", section + "00000bad 00000008 00000008 00000000",
+       "0a0d0d0a 0000002c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c", "claims 44 bytes"},
+      {"a block of 8 bytes", section + "00000bad 00000008 00000008 00000000",
        "offset 28: a block claims 8"},
-      {"a block of 11 octets", section + "00000006 0000000b 000000 00",
+      {"a block of 11 bytes", section + "00000006 0000000b 000000 00",
        "offset 28: a block claims 11"},
       {"a block beyond the file", section + "00000006 00000020 00000000",
        "offset 28: a block claims 32"},
@@ -155,7 +155,7 @@ TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
       {"a packet beyond its block",
        section + interface +
            "00000006 00000024 00000000 00000000 00000000 00000005 00000005 aa000000 00000024",
-       "offset 48: a packet claims 5 octets"},
+       "offset 48: a packet claims 5 bytes"},
       {"a short packet block", section + interface + "00000006 00000010 00000000 00000010",
        "fewer than 20"},
       {"a simple packet first", section + "00000003 00000010 00000001 00000010",
@@ -164,15 +164,15 @@ TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
        section + "00000001 00000018 0001 0000 00000000 0009 0008 00000018",
        "an option reaches beyond"},
       {"an interface without room for its type", section + "00000001 00000010 00010000 00000010",
-       "offset 28: an interface description of fewer than 8 octets"},
+       "offset 28: an interface description of fewer than 8 bytes"},
       {"a simple packet without room for its length",
        section + interface + "00000003 0000000c 0000000c",
-       "offset 48: a simple packet block of fewer than 4 octets"},
+       "offset 48: a simple packet block of fewer than 4 bytes"},
       {"a block that is no whole number of words", section + "00000bad 0000000e 00000000 00000000",
        "offset 28: a block claims 14"},
       {"a section that is shorter than its header",
        "0a0d0d0a 00000018 1a2b3c4d 0001 0000 ffffffffffffffff 00000018",
-       "a section header claims 24 octets"},
+       "a section header claims 24 bytes"},
       {"a second section without byte order",
        section + "0a0d0d0a 0000001c 11111111 0001 0000 ffffffffffffffff 0000001c",
        "offset 28: a section header without byte order"},
@@ -319,14 +319,14 @@ TEST(CaptureFile, ALargerFileThanTheLimitIsRefusedUnread) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(
       status.ToString(),
-      ::testing::AllOf(HasSubstr(path), HasSubstr("1073741825 octets are more than 1073741824"),
+      ::testing::AllOf(HasSubstr(path), HasSubstr("1073741825 bytes are more than 1073741824"),
                        HasSubstr("editcap -c")));
 }
 
 TEST(CaptureFile, AnEmptyFileIsNoCapture) {
   const std::string path = TempFile("empty.pcap");
   std::ofstream(path).close();
-  EXPECT_THAT(CaptureReader::Open(path).status().ToString(), HasSubstr("0 octets are no capture"));
+  EXPECT_THAT(CaptureReader::Open(path).status().ToString(), HasSubstr("0 bytes are no capture"));
   std::filesystem::remove(path);
 }
 

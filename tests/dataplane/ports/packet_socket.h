@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft {
 

@@ -12,7 +12,7 @@
 
 #include "tests/contract/port_harness.h"
 #include "tests/support/memory_port.h"
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft::dataplane {
 

@@ -57,7 +57,7 @@ TEST(TracePort, DescribesBothDirections) {
   ReceiveBytes(*rig.port);
   SendBytes(*rig.port, kInner);
   EXPECT_THAT(rig.lines,
-              ElementsAre(StartsWith("received 50 octets:\n"), StartsWith("sent 50 octets:\n")));
+              ElementsAre(StartsWith("received 50 bytes:\n"), StartsWith("sent 50 bytes:\n")));
   EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3"));
   EXPECT_THAT(rig.lines[0], HasSubstr("443"));
 }
@@ -118,8 +118,8 @@ TEST(TracePort, ShowsVerdictsAndPassesOverWhatWasNotOffered) {
   batch.Add(packet);
   batch.Add(packet).verdict = Verdict::kNoRoute;
   rig.port->Send(batch);
-  EXPECT_THAT(rig.lines, ElementsAre(StartsWith("sent 50 octets:\n"),
-                                     StartsWith("sent 50 octets (pod-full):\n")));
+  EXPECT_THAT(rig.lines, ElementsAre(StartsWith("sent 50 bytes:\n"),
+                                     StartsWith("sent 50 bytes (pod-full):\n")));
 }
 
 TEST(TracePort, NamesSuperframes) {
@@ -136,7 +136,7 @@ TEST(TracePort, NamesSuperframes) {
   rig.port->Send(batch);
   EXPECT_THAT(
       rig.lines,
-      ElementsAre(StartsWith("sent 72 octets, datagrams of 36 (wire-error) to 192.0.2.2:\n")));
+      ElementsAre(StartsWith("sent 72 bytes, datagrams of 36 (wire-error) to 192.0.2.2:\n")));
 }
 
 TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {

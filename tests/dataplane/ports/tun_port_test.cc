@@ -64,10 +64,10 @@ class TunPortTest : public ::testing::Test {
     return nullptr;
   }
 
-  Packet& Add(const ByteVector& octets) {
+  Packet& Add(const ByteVector& bytes) {
     Packet packet = slab_.Lend(out_.size());
-    std::copy(octets.begin(), octets.end(), packet.data);
-    packet.length = static_cast<std::uint32_t>(octets.size());
+    std::copy(bytes.begin(), bytes.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(bytes.size());
     return out_.Add(packet);
   }
 
@@ -178,14 +178,14 @@ TEST_F(TunPortTest, TheKernelTakesSuperframesAndPartialChecksums) {
   ASSERT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
   ASSERT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
 
-  std::size_t octets = 0;
+  std::size_t bytes = 0;
   auto set = WaitSet::Make((*receiver)->wait_handles());
   ASSERT_TRUE(set.ok());
-  while (octets < 2577 && (*set)->Wait(kDeadline)) {
+  while (bytes < 2577 && (*set)->Wait(kDeadline)) {
     (*receiver)->Receive(batch_);
-    for (const Packet& packet : batch_) octets += packet.length;
+    for (const Packet& packet : batch_) bytes += packet.length;
   }
-  EXPECT_EQ(octets, 2577u);
+  EXPECT_EQ(bytes, 2577u);
 }
 
 TEST_F(TunPortTest, ATcpSuperframeReachesTheKernelWhole) {
@@ -402,11 +402,11 @@ void SendSuperframes(const char* source, const char* destination) {
   const SocketAddress to = SocketAddress::Of(Ip(destination), 9);
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
   ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &kSize, sizeof kSize), 0);
-  const ByteVector octets(std::size_t{kSize} * 63);
+  const ByteVector bytes(std::size_t{kSize} * 63);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_EQ(::sendto(socket.get(), octets.data(), octets.size(), 0,
+    ASSERT_EQ(::sendto(socket.get(), bytes.data(), bytes.size(), 0,
                        reinterpret_cast<const sockaddr*>(&to.storage), to.length),
-              static_cast<ssize_t>(octets.size()));
+              static_cast<ssize_t>(bytes.size()));
   }
 }
 
@@ -498,7 +498,7 @@ TEST_F(TunPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
   EXPECT_THAT(taken.status().ToString(), HasSubstr("ip link delete t0"));
   const auto lo = TapPort::Open({.name = "lo"});
   EXPECT_THAT(lo.status().ToString(), HasSubstr("TAP device \"lo\": "));
-  const auto long_name = TunPort::Open({.name = "sixteen-octets-x"});
+  const auto long_name = TunPort::Open({.name = "sixteen-bytes-x"});
   EXPECT_EQ(long_name.status().code(), absl::StatusCode::kInvalidArgument);
 }
 

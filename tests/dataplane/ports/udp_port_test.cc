@@ -107,9 +107,9 @@ class UdpPortTest : public ::testing::TestWithParam<Family> {
   }
 
   Packet& Add(Batch& batch, std::uint32_t number, std::size_t size, const IpAddress& destination) {
-    const ByteVector octets = MakePacket(PortKind::kWireDatagram, number, size);
+    const ByteVector bytes = MakePacket(PortKind::kWireDatagram, number, size);
     Packet packet = slab_.Lend(batch.size());
-    std::copy(octets.begin(), octets.end(), packet.data);
+    std::copy(bytes.begin(), bytes.end(), packet.data);
     packet.length = static_cast<std::uint32_t>(size);
     packet.outer_address = destination;
     return batch.Add(packet);
@@ -120,8 +120,8 @@ class UdpPortTest : public ::testing::TestWithParam<Family> {
     Packet packet = slab_.Lend(batch.size());
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint16_t length = i + 1 == count ? last : size;
-      const ByteVector octets = MakePacket(PortKind::kWireDatagram, i, length);
-      std::copy(octets.begin(), octets.end(), packet.data + packet.length);
+      const ByteVector bytes = MakePacket(PortKind::kWireDatagram, i, length);
+      std::copy(bytes.begin(), bytes.end(), packet.data + packet.length);
       packet.length += length;
     }
     packet.outer_address = destination;
@@ -737,9 +737,9 @@ TEST(MaxUdpSegments, AreWhatThisKernelTakesAtOnce) {
   const int size = 18;
   ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size), 0);
   const SocketAddress to = SocketAddress::Of(Ip("127.0.0.1"), 9);
-  const ByteVector octets(std::size_t{size} * (most + 1));
+  const ByteVector bytes(std::size_t{size} * (most + 1));
   const auto send = [&](std::size_t count) {
-    return ::sendto(socket.get(), octets.data(), count * size, 0,
+    return ::sendto(socket.get(), bytes.data(), count * size, 0,
                     reinterpret_cast<const sockaddr*>(&to.storage), to.length) >= 0;
   };
   EXPECT_TRUE(send(most));
@@ -766,9 +766,9 @@ TEST_P(UdpPortTest, ABatchStaysSmallAfterACallWithSmallDatagrams) {
   near_->Send(out_);
   ASSERT_TRUE(Wait(*far_));
   far_->Receive(batch);
-  std::size_t octets = 0;
-  for (const Packet& packet : batch) octets += packet.length;
-  EXPECT_LE(octets, 2 * 256u * 1024) << "and then aggregates again";
+  std::size_t bytes = 0;
+  for (const Packet& packet : batch) bytes += packet.length;
+  EXPECT_LE(bytes, 2 * 256u * 1024) << "and then aggregates again";
 }
 
 // No route of this kernel refuses segments (EIO: IPsec, or a device without checksums before Linux

@@ -47,10 +47,10 @@ class Api:
             self._mine.connection = self._new(10)
         connection = self._mine.connection
         headers = {"Content-Type": content_type} if body is not None else {}
-        octets = json.dumps(body) if body is not None else None
+        data = json.dumps(body) if body is not None else None
         for last in (connection.sock is None, True):
             try:
-                connection.request(method, path, octets, headers)
+                connection.request(method, path, data, headers)
                 answer = connection.getresponse()
                 text = answer.read()
                 break

@@ -126,11 +126,11 @@ class Cluster:
     def say(self, text):
         print(f"   {text}", flush=True)
 
-    def full_size(self, one, other, octets=32 << 20):
+    def full_size(self, one, other, size=32 << 20):
         """Both ways: the largest packet that fits, TCP in bulk, datagrams."""
         for source, sink in ((one, other), (other, one)):
             traffic.ping(source.pod, sink.pod_ip, size=1450, fragment=False)
-            traffic.tcp(source.pod, sink.pod, sink.pod_ip, octets)
+            traffic.tcp(source.pod, sink.pod, sink.pod_ip, size)
             sent, received = traffic.udp(source.pod, sink.pod, sink.pod_ip, seed=7, size=1402, count=2000, rate=10000, idle=0.3)
             command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams from {source.name}")
             command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")

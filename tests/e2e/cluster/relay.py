@@ -28,8 +28,8 @@ class Relay:
     @staticmethod
     def _carry(one, other):
         with contextlib.suppress(OSError):
-            while octets := one.recv(1 << 16):
-                other.sendall(octets)
+            while data := one.recv(1 << 16):
+                other.sendall(data)
         for each in (one, other):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

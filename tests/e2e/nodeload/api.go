@@ -58,9 +58,9 @@ func connect(path string) (*api, error) {
 		if len(inline) > 0 || file == "" || err != nil {
 			return inline
 		}
-		var octets []byte
-		octets, err = os.ReadFile(file)
-		return octets
+		var data []byte
+		data, err = os.ReadFile(file)
+		return data
 	}
 	authority := read(cluster.CA, cluster.CAFile)
 	certificate, key := read(user.Certificate, user.CertificateFile), read(user.Key, user.KeyFile)
@@ -83,14 +83,14 @@ func connect(path string) (*api, error) {
 }
 
 func (a *api) do(method, path string, body any) error {
-	var octets []byte
+	var data []byte
 	if body != nil {
 		var err error
-		if octets, err = json.Marshal(body); err != nil {
+		if data, err = json.Marshal(body); err != nil {
 			return err
 		}
 	}
-	request, err := http.NewRequest(method, a.server+path, bytes.NewReader(octets))
+	request, err := http.NewRequest(method, a.server+path, bytes.NewReader(data))
 	if err != nil {
 		return err
 	}

@@ -27,17 +27,17 @@ def udp_socket(destination, segment=0, port=CLOSED):
     return made
 
 
-def datagrams(destination, octets, segment=0, port=CLOSED):
+def datagrams(destination, data, segment=0, port=CLOSED):
     """One send each: segments of a superframe, a datagram, or nothing at all."""
     made = udp_socket(destination, segment, port)
-    return lambda: made.send(octets)
+    return lambda: made.send(data)
 
 
-def many_flows(destination, octets):
+def many_flows(destination, data):
     """A datagram of another source port each time."""
     made = [udp_socket(destination) for _ in range(400)]
     turn = iter(range(1 << 62))
-    return lambda: made[next(turn) % len(made)].send(octets)
+    return lambda: made[next(turn) % len(made)].send(data)
 
 
 def superframe(device, mac, source, destination, payload, segment):
@@ -74,7 +74,7 @@ def make(kind, destination, device="", mac="", source=""):
         "datagrams": lambda: datagrams(destination, b"x"),
         "many-flows": lambda: many_flows(destination, b"x"),
         "empty-to-vxlan": lambda: datagrams(destination, b"", port=4789),
-        "one-octet-to-vxlan": lambda: datagrams(destination, b"x", port=4789),
+        "one-byte-to-vxlan": lambda: datagrams(destination, b"x", port=4789),
     }[kind]()
 
 

@@ -1,4 +1,4 @@
-"""VXLAN payloads octet by octet, right or wrong on purpose, sent from a chosen underlay address."""
+"""VXLAN payloads byte by byte, right or wrong on purpose, sent from a chosen underlay address."""
 
 import socket
 import struct
@@ -6,10 +6,10 @@ import struct
 SO_NO_CHECK = 11
 
 
-def checksum(octets):
-    if len(octets) % 2:
-        octets += b"\0"
-    total = sum(struct.unpack(f"!{len(octets) // 2}H", octets))
+def checksum(data):
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

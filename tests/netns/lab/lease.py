@@ -11,9 +11,9 @@ ANNOTATION = "flannel.alpha.coreos.com/"
 
 def mac_for(text):
     """A stable, locally administered unicast address."""
-    octets = bytearray(hashlib.sha256(text.encode()).digest()[:6])
-    octets[0] = (octets[0] & 0xFC) | 0x02
-    return ":".join(f"{octet:02x}" for octet in octets)
+    data = bytearray(hashlib.sha256(text.encode()).digest()[:6])
+    data[0] = (data[0] & 0xFC) | 0x02
+    return ":".join(f"{byte:02x}" for byte in data)
 
 
 @dataclasses.dataclass(frozen=True)

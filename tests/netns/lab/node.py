@@ -42,7 +42,7 @@ class Node:
                 each.sysctl(net__ipv6__conf__all__disable_ipv6=1, net__ipv6__conf__default__disable_ipv6=1)
 
     def overhead(self):
-        """Octets that the tunnel takes from the pods' MTU."""
+        """Bytes that the tunnel takes from the pods' MTU."""
         return 70 if self.lease.subnet6 else 50
 
     def join_pod(self):

@@ -62,16 +62,16 @@ def send(where, verb, timeout=20, **options):
     return json.loads(where.run(topology.find_program("traffic"), verb, *flags(options), timeout=timeout))
 
 
-def tcp(source, sink, address, octets, seed=1, timeout=20):
-    """Moves octets over one TCP connection, hashed at both ends; the sender's report."""
+def tcp(source, sink, address, size, seed=1, timeout=20):
+    """Moves `size` bytes over one TCP connection, hashed at both ends; the sender's report."""
     receiving = Sink(sink, "tcp-sink")
     try:
-        sent = send(source, "tcp-send", to=address, octets=octets, seed=seed, timeout=timeout)
+        sent = send(source, "tcp-send", to=address, bytes=size, seed=seed, timeout=timeout)
     except command.Failure:
         command.stop(receiving.process, signal.SIGKILL)
         raise
     received = receiving.report()
-    command.expect(sent["intact"] and received["octets"] == octets, f"TCP to {address}: sent {sent}, received {received}")
+    command.expect(sent["intact"] and received["bytes"] == size, f"TCP to {address}: sent {sent}, received {received}")
     return sent
 
 

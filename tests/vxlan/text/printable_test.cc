@@ -58,7 +58,7 @@ TEST(Quoted, NobodyWritesLogLinesOrTerminalCodesThroughUs) {
 }
 
 TEST(Quoted, LongTextIsCutAndItsLengthTold) {
-  EXPECT_EQ(Quoted(std::string(1000, 'x'), 4), "\"xxxx\"... (1000 octets)");
+  EXPECT_EQ(Quoted(std::string(1000, 'x'), 4), "\"xxxx\"... (1000 bytes)");
   EXPECT_LT(Quoted(std::string(1 << 20, '\x01')).size(), 400u);
 }
 

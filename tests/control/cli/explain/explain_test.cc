@@ -37,10 +37,10 @@ ByteVector Unroutable() { return PacketBuilder("10.244.4.7", "10.244.2.9").Paylo
 
 std::string HexOf(const ByteVector& bytes) {
   std::string text;
-  for (const std::byte octet : bytes) {
+  for (const std::byte byte : bytes) {
     constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[std::to_integer<unsigned>(octet) >> 4];
-    text += kDigits[std::to_integer<unsigned>(octet) & 15];
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15];
   }
   return text;
 }

@@ -2,7 +2,7 @@
 #include "control/cli/explain/hex_text.h"
 
 #include "gmock/gmock.h"
-#include "tests/support/octets.h"
+#include "tests/support/bytes.h"
 
 namespace weft::cli {
 namespace {
@@ -19,7 +19,7 @@ TEST(HexTextTest, TakesEveryUsualForm) {
   const Form rows[] = {
       {"one word", "4500001400010000401100000af4010561626364"},
       {"groups", "4500 0014 0001 0000 4011 0000 0af4 0105 6162 6364"},
-      {"octets", "45 00 00 14 00 01 00 00 40 11 00 00 0a f4 01 05 61 62 63 64"},
+      {"bytes", "45 00 00 14 00 01 00 00 40 11 00 00 0a f4 01 05 61 62 63 64"},
       {"colons", "45:00:00:14:00:01:00:00:40:11:00:00:0a:f4:01:05:61:62:63:64"},
       {"hyphens", "45-00-00-14-00-01-00-00-40-11-00-00-0A-F4-01-05-61-62-63-64"},
       {"0x", "0x4500001400010000401100000af4010561626364"},

@@ -22,7 +22,7 @@ Lines Watch(std::string_view text, std::size_t piece = std::string_view::npos) {
   return LinesOf(Encoding::kJson, AnswerKind::kWatch, text, piece);
 }
 
-std::string At(std::size_t byte) { return absl::StrCat("broken at octet ", byte, ": "); }
+std::string At(std::size_t byte) { return absl::StrCat("broken at byte ", byte, ": "); }
 
 // ---- JSON, watch
 
@@ -31,8 +31,8 @@ TEST(JsonWatch, EventsThatAreNone) {
       {"x", "\"x\" where an event should begin"},
       {"]", "\"]\" where an event should begin"},
       {"7", "\"7\" where an event should begin"},
-      {"{]", "not JSON 1 octets further on"},
-      {"{\"type\":}", "not JSON 8 octets further on"},
+      {"{]", "not JSON 1 bytes further on"},
+      {"{\"type\":}", "not JSON 8 bytes further on"},
       {R"({"type":"ADDED"})", "a watch event without an object"},
       {R"({"object":{}})", "a watch event of type \"\""},
       {R"({"type":7,"object":{}})", "the watch event's type is 7, not a string"},
@@ -47,7 +47,7 @@ TEST(JsonWatch, EventsThatAreNone) {
       {R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":)"
        R"({"k8s.io/initial-events-end":true}}}})",
        "the end mark is true, not a string"},
-      {"{\"\xff\":1}", "not JSON 2 octets further on: "},
+      {"{\"\xff\":1}", "not JSON 2 bytes further on: "},
   };
   const std::string first = testing::NodeEventJson("ADDED", kA);
   for (const auto& [text, message] : rows) {
@@ -87,7 +87,7 @@ TEST(JsonWatch, AnObjectLongerThanAny) {
   const std::string text = "{\"a\":\"" + std::string(AnswerReader::kMaxObject, 'x') + "\"}";
   for (const std::size_t piece : {std::size_t{65'536}, text.size()}) {
     EXPECT_THAT(Watch("  " + text, piece),
-                ElementsAre(HasSubstr(At(2) + "an object of more than 16777216 octets")));
+                ElementsAre(HasSubstr(At(2) + "an object of more than 16777216 bytes")));
   }
 }
 
@@ -119,7 +119,7 @@ TEST(JsonList, KindsOfAList) {
 TEST(JsonList, APageLongerThanAnyIsRefused) {
   const std::string text = "\"" + std::string(AnswerReader::kMaxPage, 'x') + "\"";
   EXPECT_THAT(List(" {\"items\":[" + text + "]}"),
-              ElementsAre(HasSubstr(At(1) + "an object of more than 67108864 octets")));
+              ElementsAre(HasSubstr(At(1) + "an object of more than 67108864 bytes")));
 }
 
 TEST(JsonList, ItemsOfNothing) {
@@ -153,15 +153,15 @@ TEST(JsonList, WhatIsNone) {
       {R"({"items":[],"metadata":{"resourceVersion":7}})",
        "metadata.resourceVersion is 7, not a string"},
       {R"({"items":[],"metadata":{"continue":7}})", "metadata.continue is 7, not a string"},
-      {R"({"metadata":{]}})", At(0) + "not JSON 13 octets further on"},
-      {R"({"items":[{]}]})", At(0) + "not JSON 11 octets further on"},
-      {R"({"items":[,]})", At(0) + "not JSON 10 octets further on"},
-      {R"({"items":[{},]})", At(0) + "not JSON 13 octets further on"},
-      {R"({"items":[{} {}]})", At(0) + "not JSON 13 octets further on"},
-      {R"({"a" 1})", At(0) + "not JSON 5 octets further on"},
-      {R"({"a":})", At(0) + "not JSON 5 octets further on"},
-      {R"({"a":1,})", At(0) + "not JSON 7 octets further on"},
-      {R"({a:1})", At(0) + "not JSON 1 octets further on"},
+      {R"({"metadata":{]}})", At(0) + "not JSON 13 bytes further on"},
+      {R"({"items":[{]}]})", At(0) + "not JSON 11 bytes further on"},
+      {R"({"items":[,]})", At(0) + "not JSON 10 bytes further on"},
+      {R"({"items":[{},]})", At(0) + "not JSON 13 bytes further on"},
+      {R"({"items":[{} {}]})", At(0) + "not JSON 13 bytes further on"},
+      {R"({"a" 1})", At(0) + "not JSON 5 bytes further on"},
+      {R"({"a":})", At(0) + "not JSON 5 bytes further on"},
+      {R"({"a":1,})", At(0) + "not JSON 7 bytes further on"},
+      {R"({a:1})", At(0) + "not JSON 1 bytes further on"},
       {R"({"items":[],"metadata":{"resourceVersion":"1"}} x)",
        At(48) + "\"x\" after the list's end"},
   };

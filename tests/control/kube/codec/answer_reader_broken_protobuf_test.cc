@@ -25,7 +25,7 @@ Lines Watch(std::string_view text, std::size_t piece = std::string_view::npos) {
   return LinesOf(Encoding::kProtobuf, AnswerKind::kWatch, text, piece);
 }
 
-std::string At(std::size_t byte) { return absl::StrCat("broken at octet ", byte, ": "); }
+std::string At(std::size_t byte) { return absl::StrCat("broken at byte ", byte, ": "); }
 
 // ---- protobuf, watch
 
@@ -35,9 +35,9 @@ TEST(ProtobufWatch, AFrameLongerThanAnyObject) {
   for (const std::size_t piece : {1, 1000}) {
     EXPECT_THAT(Watch(first + length + "rest", piece),
                 ElementsAre("ADDED a@3 lease",
-                            HasSubstr(At(first.size()) + "a frame of 16777217 octets, more than")));
+                            HasSubstr(At(first.size()) + "a frame of 16777217 bytes, more than")));
   }
-  EXPECT_THAT(Watch("\xff\xff\xff\xff"), ElementsAre(HasSubstr("4294967295 octets")));
+  EXPECT_THAT(Watch("\xff\xff\xff\xff"), ElementsAre(HasSubstr("4294967295 bytes")));
 }
 
 // Nothing is reserved for what was announced, and what a large object needed is given back.
@@ -150,7 +150,7 @@ TEST(ProtobufList, FieldsInAnyOrderAndUnknownOnes) {
   std::string body;
   {
     protozero::pbf_writer writer(body);
-    writer.add_string(4, "application/octet-stream");
+    writer.add_string(4, "application/byte-stream");
     writer.add_string(3, "");
     writer.add_bytes(2, list);
     writer.add_int64(77, 3);
@@ -196,11 +196,11 @@ TEST(ProtobufList, WhatIsNone) {
       {mark + "\x0b", At(4) + "field 1 has the wire type 3"},
       {mark + "\x9b\x06", At(4) + "field 99 has the wire type 3"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
-       At(4) + "field 2 of 9223372036854775807 octets is longer than what it stands in"},
+       At(4) + "field 2 of 9223372036854775807 bytes is longer than what it stands in"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", At(14) + "a number of more than 64"},
-      {mark + "\x0a\x81\x80\x80\x08", At(4) + "an object of 16777217 octets, more than"},
-      {raw("\x12\x05xx"), At(6) + "field 2 of 5 octets is longer than what it stands in"},
-      {raw("\x12\x01"), At(6) + "field 2 of 1 octets is longer than what it stands in"},
+      {mark + "\x0a\x81\x80\x80\x08", At(4) + "an object of 16777217 bytes, more than"},
+      {raw("\x12\x05xx"), At(6) + "field 2 of 5 bytes is longer than what it stands in"},
+      {raw("\x12\x01"), At(6) + "field 2 of 1 bytes is longer than what it stands in"},
       {raw("\x99\x06 123456"), At(6) + "the list ends amid a field"},
       {raw("\x12\x82"), "it ends before the list does"},
       {raw("\x12\x82") + "\x12", At(8) + "the list ends amid a field"},

@@ -106,7 +106,7 @@ TEST_P(AnswerContract, AListThatEndsEarlyIsAnErrorWhereverItEnds) {
       continue;
     }
     ASSERT_THAT(lines.back(), HasSubstr("it ends before the list does")) << size;
-    ASSERT_THAT(lines.back(), HasSubstr(absl::StrCat("octet ", size, ":")));
+    ASSERT_THAT(lines.back(), HasSubstr(absl::StrCat("byte ", size, ":")));
   }
 }
 
@@ -123,7 +123,7 @@ TEST_P(AnswerContract, AWatchThatEndsAmidAnEventIsAnErrorAndBetweenThemNot) {
       ASSERT_EQ(lines.back(), "OK") << size;
     } else {
       ASSERT_THAT(lines.back(), HasSubstr("it ends amid the ")) << size;
-      ASSERT_THAT(lines.back(), HasSubstr(absl::StrCat("octet ", size, ":")));
+      ASSERT_THAT(lines.back(), HasSubstr(absl::StrCat("byte ", size, ":")));
     }
   }
 }

@@ -235,7 +235,7 @@ TEST_P(NodeContract, AnObjectThatIsNoNodeIsRefused) {
 TEST_P(NodeContract, ForeignTextIsBoundedInMessages) {
   const std::string refusal = Refusal(NodeFacts("a").Managed().PodCidr(std::string(100'000, 'x')));
   EXPECT_LT(refusal.size(), 300u);
-  EXPECT_THAT(refusal, HasSubstr("(100000 octets)"));
+  EXPECT_THAT(refusal, HasSubstr("(100000 bytes)"));
 }
 
 // Upstream's row "K fuzz: arbitrary node annotations/podCIDRs": no crash. And nothing but the

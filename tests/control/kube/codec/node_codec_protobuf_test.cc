@@ -54,8 +54,8 @@ TEST(NodeProtobuf, AnAnnotationHoweverItsFieldsAreWritten) {
        key_alone + std::string("\x12\x85\x00", 3) + "vxlan\x1a\x7d" + std::string(125, 'x'),
        "vxlan"},
       {"another field in the value's place", key_alone + "\x1a\x05vxlan", ""},
-      {"another key of 127 octets", Entry(std::string(127, 'k'), "vxlan"), ""},
-      {"another key of 128 octets", Entry(std::string(128, 'k'), "vxlan"), ""},
+      {"another key of 127 bytes", Entry(std::string(127, 'k'), "vxlan"), ""},
+      {"another key of 128 bytes", Entry(std::string(128, 'k'), "vxlan"), ""},
   };
   const AnnotationKeys keys = *AnnotationKeys::Of("flannel.alpha.coreos.com");
   for (const auto& [description, entry, value] : rows) {
